@@ -1,0 +1,44 @@
+# Two commands need nothing else: `make run` and `make test`. Both make the environment first if it is not there.
+.DEFAULT_GOAL := help
+.PHONY: help setup run check test test-slow bench lock clean
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python
+
+help:  ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: $(VENV)/.installed  ## make the environment in .venv
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "qaexp needs Python 3.11 or later; name one with: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 2; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "python3 cannot make environments; on Debian: apt-get install python3-venv, then the same command again"; exit 2; }
+	$(RUN) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+run: setup  ## GGSA on the embedded toy data: trains, ranks, prints a table
+	@$(RUN) -m qaexp $(ARGS)
+
+test: setup  ## the tests that CI runs
+	$(RUN) -m pytest -m "not slow" $(ARGS)
+
+test-slow: setup  ## the tests that take minutes
+	$(RUN) -m pytest -m slow $(ARGS)
+
+check: setup  ## ruff, pyright and the tests: what a commit must pass
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/pyright
+	$(RUN) -m pytest -m "not slow" $(ARGS)
+
+bench: setup  ## ratios side by side in one run: attention, the cut, metrics, memory, start
+	$(RUN) -m benchmarks $(ARGS)
+
+lock:  ## resolve the newest versions that pyproject.toml allows into constraints.txt
+	rm -rf .lock && $(PYTHON) -m venv .lock
+	.lock/bin/python -m pip install --quiet --disable-pip-version-check 'torch==2.13.0' --editable '.[dev]'
+	{ echo "# Written by \`make lock\`."; .lock/bin/python -m pip freeze --exclude-editable | sed 's/+cpu$$//' | grep -vE '^(nvidia-|triton|cuda-)'; } > constraints.txt
+	rm -rf .lock
+
+clean:  ## remove the environment and tool caches; runs and data stay
+	rm -rf $(VENV) .lock .pytest_cache .ruff_cache *.egg-info

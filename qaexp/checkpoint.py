@@ -1,0 +1,110 @@
+"""Checkpoints that rebuild their model and vocabulary by themselves, and the ranker one gets from them."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from hydra.utils import instantiate
+
+from qaexp.data.module import RankingDataModule
+from qaexp.data.vocabulary import Vocabulary
+from qaexp.errors import CheckpointError
+from qaexp.models.scorer import AnswerScorer
+
+log = logging.getLogger(__name__)
+
+LAST, BEST = "last.ckpt", "best.ckpt"
+
+
+def rebuild_plan(config: Mapping[str, Any], data: RankingDataModule) -> dict[str, Any]:
+    """Plain values from which `load` rebuilds the model: everything that the weights alone do not say."""
+    return {
+        "model": config["model"],
+        "tokenise": config["dataset"]["tokenise"],
+        "max_question_length": data.max_question_length,
+        "max_candidate_length": data.max_candidate_length,
+        "vocabulary": data.corpus.vocabulary.words,
+        "vector_dim": data.word_vectors.shape[1],
+    }
+
+
+def require_same_vocabulary(checkpoint: Mapping[str, Any], expected: Sequence[str]) -> None:
+    """Raises: CheckpointError, when word ids of the checkpoint mean other words than those of the data."""
+    words = checkpoint["qaexp"]["vocabulary"]
+    if list(words) == list(expected):
+        return
+    first = next((i for i, (a, b) in enumerate(zip(words, expected, strict=False)) if a != b), min(len(words), len(expected)))
+    raise CheckpointError(
+        f"the checkpoint was trained with another vocabulary ({len(words)} words, the data have {len(expected)}; they part at id {first}): "
+        "the files of the data set have changed since. Put the old files back, or start a new run"
+    )
+
+
+def last_checkpoint(folder: Path) -> Path | None:
+    """Where a run is taken up again: its last whole epoch, or None before the first one ended."""
+    path = folder / LAST
+    if path.is_file():
+        return path
+    log.info("%s has no checkpoint yet: its first epoch starts again", folder)
+    return None
+
+
+class RankedAnswer(NamedTuple):
+    """An answer, its score (higher is better; the scale is the model's) and its place in the list that was given."""
+
+    answer: str
+    score: float
+    position: int
+
+
+class Ranker:
+    """A trained model with its vocabulary: ranks the answers of a question."""
+
+    def __init__(
+        self, scorer: AnswerScorer, vocabulary: Vocabulary, tokenise: Callable[[str], list[str]], max_lengths: tuple[int, int]
+    ) -> None:
+        self.scorer = scorer.eval()
+        self.vocabulary, self._tokenise, self._max_lengths = vocabulary, tokenise, max_lengths
+
+    @torch.no_grad()
+    def rank(self, question: str, answers: Sequence[str]) -> list[RankedAnswer]:
+        """The answers, best first. Words that the vocabulary lacks are read as one unknown word.
+
+        Raises:
+            ValueError: there is no answer to rank.
+        """
+        if not answers:
+            raise ValueError("rank needs at least one answer")
+        questions = self.scorer.encode_question(self._ids([question], self._max_lengths[0]))
+        candidates = self.scorer.encode_candidate(self._ids(answers, self._max_lengths[1]))
+        pairs = {name: tensor.expand(len(answers), *tensor.shape[1:]) for name, tensor in questions.items()}
+        scores = self.scorer.score(pairs, candidates).tolist()
+        order = sorted(range(len(answers)), key=lambda i: -scores[i])
+        return [RankedAnswer(answers[i], scores[i], i) for i in order]
+
+    def _ids(self, texts: Sequence[str], max_length: int) -> torch.Tensor:
+        rows = [torch.tensor((self.vocabulary.ids(self._tokenise(text)) or self.vocabulary.ids([""]))[:max_length]) for text in texts]
+        return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
+
+
+def load(path: str | Path) -> Ranker:
+    """The ranker in a checkpoint file, or in a run's folder (its best checkpoint).
+
+    Raises:
+        CheckpointError: there is no such file, or it is not a checkpoint of qaexp.
+    """
+    file = Path(path) / BEST if Path(path).is_dir() else Path(path)
+    if not file.is_file():
+        raise CheckpointError(f"{file} does not exist; name a run's folder or a .ckpt file in one")
+    try:
+        checkpoint = torch.load(file, map_location="cpu", weights_only=True)
+        plan = checkpoint["qaexp"]
+    except Exception as error:
+        raise CheckpointError(f"{file} is not a whole checkpoint of qaexp ({type(error).__name__}); train again, or take a copy") from error
+    vocabulary = Vocabulary(plan["vocabulary"])
+    scorer = instantiate(plan["model"], vectors=torch.zeros(len(vocabulary), plan["vector_dim"]))
+    weights = {name.removeprefix("scorer."): value for name, value in checkpoint["state_dict"].items()}
+    scorer.load_state_dict(weights)
+    return Ranker(scorer, vocabulary, instantiate(plan["tokenise"]), (plan["max_question_length"], plan["max_candidate_length"]))

@@ -1,0 +1,62 @@
+"""What the terminal shows of a run: the configuration as a tree before it, a table of results after it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+from rich.console import Console
+from rich.table import Table
+from rich.tree import Tree
+
+from qaexp.results.record import RunRecord
+
+HEADINGS = {"p@1": "P@1", "mrr": "MRR", "map": "MAP", "p@5": "P@5"}
+
+
+def show_config(cfg: DictConfig) -> None:
+    """The composed configuration as a tree, each class by its short name."""
+    tree = Tree("configuration", guide_style="dim")
+    _grow(tree, OmegaConf.to_container(cfg, resolve=True))
+    Console().print(tree)
+
+
+def show_results(record: RunRecord, folder: Path) -> None:
+    """A row for each ranked split, and where everything lies."""
+    console = Console()
+    name = record.data["name"] + (" (partial data)" if record.data["partial"] else "")
+    table = Table(title=f"{record.config['choices']['model']} on {name}, seed {record.seed}", title_justify="left")
+    for heading in ("split", *HEADINGS.values(), "questions", "pairs"):
+        table.add_column(heading, justify="left" if heading == "split" else "right")
+    for split, metrics in record.metrics.items():
+        counts = [f"{metrics[count]:,.0f}" for count in ("questions", "pairs")]
+        table.add_row(split, *(f"{metrics[metric]:.4f}" for metric in HEADINGS), *counts)
+    console.print(table)
+    for split, metrics in record.metrics.items():
+        if metrics["tied at first answer"] > 0.01:
+            share = metrics["tied at first answer"]
+            console.print(f"{split}: {share:.1%} of the questions have a tie at their first right candidate; broken as `{record.convention}` says")
+    epoch = f"best epoch {record.best_epoch} of {len(record.history)}, " if record.best_epoch else ""
+    console.print(f"convention {record.convention}; {epoch}{record.seconds.get('total', 0):.0f} s", highlight=False)
+    console.print(f"everything is in {folder}", highlight=False, soft_wrap=True)
+
+
+def finished(folder: Path) -> RunRecord | None:
+    """The record of a run that needs no resuming."""
+    try:
+        record = RunRecord.load(folder)
+    except (OSError, json.JSONDecodeError):
+        return None
+    return record if record.status == "finished" else None
+
+
+def _grow(tree: Tree, node: Any) -> None:
+    for key, value in node.items():
+        if key in ("_partial_", "_convert_"):
+            continue
+        if isinstance(value, dict):
+            target = value.get("_target_", "")
+            branch = tree.add(f"[bold]{key}[/] [cyan]{target.rpartition('.')[2]}[/]" if target else f"[bold]{key}[/]")
+            _grow(branch, {name: inner for name, inner in value.items() if name != "_target_"})
+        else:
+            tree.add(f"{key}: [green]{value}[/]")

@@ -1,0 +1,130 @@
+"""`python -m qaexp.data`: commands for data sets. Each adds its own parser, and is listed once, in COMMANDS."""
+
+import argparse
+import contextlib
+import difflib
+import logging
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from qaexp.data.copies import Copies
+from qaexp.data.download import Downloader
+from qaexp.data.fetch import Fetch, data_root
+from qaexp.data.remotes import PUBLISHED, UNPUBLISHED, PublishedSet, fetch_hint, find
+from qaexp.errors import ConfigError, QaexpError
+
+Parsers = argparse._SubParsersAction  # what `add_subparsers` returns has no public name
+
+
+def add_fetch(parsers: Parsers) -> None:
+    """`fetch`: download, verify and install published files."""
+    parser = parsers.add_parser(
+        "fetch",
+        help="download published data sets, or install copies you have, and verify them",
+        description="Put published data sets in the data folder. Files that are there and right are left alone;\n"
+        "every file is verified before it is moved into its place; a download that was cut off is\n"
+        "resumed by the same command.",
+        epilog=f"data sets:\n{listing()}\n\nWithout a name, `fetch` prints this list.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("dataset", nargs="*", help="which sets to fetch")
+    parser.add_argument(
+        "--from", dest="copies", metavar="FOLDER_OR_ARCHIVE", help="take files from a folder, zip or tar you have; no network"
+    )
+    parser.add_argument("--data", metavar="DIR", help="the data folder (default: the environment's QAEXP_DATA, else ./data)")
+    parser.add_argument("--replace", action="store_true", help="overwrite files that are there and wrong")
+    parser.add_argument("--base-url", metavar="URL", help="a mirror of your own with the published paths, e.g. http://host:8000")
+    parser.add_argument("--retries", type=int, default=Downloader.retries, help="tries after a cut connection (default: %(default)s)")
+    parser.add_argument(
+        "--pause", type=float, default=Downloader.pause, help="seconds before the first, then doubled (default: %(default)s)"
+    )
+    parser.add_argument("--timeout", type=float, default=Downloader.timeout, help="seconds to wait for a byte (default: %(default)s)")
+    parser.set_defaults(run=run_fetch)
+
+
+def run_fetch(args: argparse.Namespace) -> None:
+    """Fetch every set named, or list what there is."""
+    if not args.dataset:
+        sys.stdout.write(f"{listing()}\n")
+        return
+    sets = [named(name) for name in args.dataset]
+    downloader = Downloader(retries=args.retries, pause=args.pause, timeout=args.timeout, base_url=args.base_url)
+    source = Copies(Path(args.copies).expanduser()) if args.copies else downloader
+    for published in sets:
+        Fetch(data_root(args.data), source, args.replace).run(published)
+
+
+COMMANDS: tuple[Callable[[Parsers], None], ...] = (add_fetch,)
+
+
+def named(name: str) -> PublishedSet:
+    """The published set called `name`.
+
+    Raises:
+        ConfigError: there is none. Says what to use instead of a set that is not published, or the nearest names.
+    """
+    published = find(name)
+    if published is not None:
+        return published
+    if fetch_hint(name) in UNPUBLISHED.values():
+        raise ConfigError(fetch_hint(name))
+    known = {candidate.name.lower(): candidate.name for candidate in PUBLISHED}
+    near = [known[match] for match in difflib.get_close_matches(name.lower(), known, n=2)]
+    remedy = f"did you mean {' or '.join(near)}?" if near else f"choose among {', '.join(known.values())}."
+    raise ConfigError(f"no published data set is called {name}: {remedy}")
+
+
+def listing() -> str:
+    """A line for each set: name, size of the download, title."""
+    return "\n".join(f"  {published.name:<12} {_size(published):>15}  {published.title}" for published in PUBLISHED)
+
+
+def _size(published: PublishedSet) -> str:
+    size, whole = published.size
+    if not size:
+        return "size unknown"
+    shown = f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
+    return shown if whole else f"over {shown}"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command. 0: done. 2: something that the user can mend, in one sentence on standard error. 130: interrupted."""
+    parser = argparse.ArgumentParser(prog="python -m qaexp.data", description="Commands for data sets.")
+    parsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for add in COMMANDS:
+        add(parsers)
+    args = parser.parse_args(argv)
+    with _messages():
+        try:
+            args.run(args)
+        except QaexpError as error:
+            sys.stderr.write(f"{error}\n")
+            return 2
+        except KeyboardInterrupt:
+            sys.stderr.write("interrupted; run the same command again to resume\n")
+            return 130
+    return 0
+
+
+@contextlib.contextmanager
+def _messages() -> Iterator[None]:
+    """What the data modules log goes to the terminal as it is: information to standard output, warnings to standard error."""
+    log = logging.getLogger("qaexp.data")
+    out, err = logging.StreamHandler(sys.stdout), logging.StreamHandler(sys.stderr)
+    out.addFilter(lambda record: record.levelno < logging.WARNING)
+    err.setLevel(logging.WARNING)
+    level = log.level
+    log.setLevel(logging.INFO)
+    log.addHandler(out)
+    log.addHandler(err)
+    try:
+        yield
+    finally:
+        log.removeHandler(out)
+        log.removeHandler(err)
+        log.setLevel(level)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,117 @@
+"""From texts and pairs to padded tensors: batches for training, blocks for scoring, both formed by length."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from qaexp.data.corpus import RankingSplit, TokenTable
+from qaexp.data.negatives import Groups
+from qaexp.types import RankingBatch, ScoringBlock
+
+WINDOW = 32
+"""Batches are formed by length within stretches of so many batches, so that an epoch's order stays random."""
+
+
+class TrainingBatches:
+    """One epoch of training, in an order that depends on the seed alone."""
+
+    def __init__(
+        self, texts: TokenTable, groups: Groups, batch_size: int, max_question_length: int, max_candidate_length: int, rng: np.random.Generator
+    ) -> None:
+        self._texts, self._groups = texts, groups
+        self._max_question_length, self._max_candidate_length = max_question_length, max_candidate_length
+        longest = np.maximum.reduceat(texts.lengths(groups.candidates, max_candidate_length), groups.offsets[:-1])
+        self._batches = batches_by_length(longest, batch_size, rng)
+
+    def __len__(self) -> int:
+        return len(self._batches)
+
+    def __iter__(self) -> Iterator[RankingBatch]:
+        return map(self._collate, self._batches)
+
+    def _collate(self, chosen: Int[np.ndarray, " group"]) -> RankingBatch:
+        start, end = self._groups.offsets[chosen], self._groups.offsets[chosen + 1]
+        group = np.repeat(np.arange(len(chosen)), end - start)  # (pair)
+        pairs = np.concatenate([np.arange(s, e) for s, e in zip(start, end, strict=True)])
+        questions, pair_question = np.unique(self._groups.questions[chosen][group], return_inverse=True)
+        candidates, pair_candidate = np.unique(self._groups.candidates[pairs], return_inverse=True)
+        return RankingBatch(
+            questions=torch.from_numpy(self._texts.padded(questions, self._max_question_length)),
+            candidates=torch.from_numpy(self._texts.padded(candidates, self._max_candidate_length)),
+            pair_question=torch.from_numpy(pair_question),
+            pair_candidate=torch.from_numpy(pair_candidate),
+            labels=torch.from_numpy(self._groups.labels[pairs].astype(np.int64)),
+            groups=torch.from_numpy(group),
+        )
+
+
+def batches_by_length(lengths: Int[np.ndarray, " item"], batch_size: int, rng: np.random.Generator) -> list[Int[np.ndarray, " batch_item"]]:
+    """All items in random order, in batches whose items are of similar length."""
+    order = rng.permutation(len(lengths))
+    batches: list[np.ndarray] = []
+    for start in range(0, len(order), WINDOW * batch_size):
+        window = order[start : start + WINDOW * batch_size]
+        window = window[np.argsort(lengths[window], kind="stable")]
+        batches += [window[i : i + batch_size] for i in range(0, len(window), batch_size)]
+    return [batches[i] for i in rng.permutation(len(batches))]
+
+
+class ScoringBlocks:
+    """Everything a split needs scored, each distinct text once: first its questions, then its candidates with their pairs.
+
+    Texts are sorted by length; a block holds about `block_tokens` tokens, padding included.
+    """
+
+    def __init__(
+        self, name: str, texts: TokenTable, split: RankingSplit, max_question_length: int, max_candidate_length: int, block_tokens: int
+    ) -> None:
+        self._name, self._texts = name, texts
+        self._max_length = {"question": max_question_length, "candidate": max_candidate_length}
+        questions, question_row = np.unique(split.questions, return_inverse=True)
+        candidates, candidate_row = np.unique(split.candidates, return_inverse=True)
+        self._question_blocks, place = self._blocks(questions, max_question_length, block_tokens)
+        self._pair_question = place[question_row][split.pair_question]
+        self._candidate_blocks, place = self._blocks(candidates, max_candidate_length, block_tokens)
+        self._pair_place = place[candidate_row]
+        self._by_place = np.argsort(self._pair_place, kind="stable")
+        self._sorted_places = self._pair_place[self._by_place]
+
+    def _blocks(self, texts: np.ndarray, max_length: int, block_tokens: int) -> tuple[list[np.ndarray], np.ndarray]:
+        """The blocks of texts, and for each text its place in the order of the blocks."""
+        lengths = self._texts.lengths(texts, max_length)
+        order = np.argsort(lengths, kind="stable")
+        blocks, start = [], 0
+        while start < len(order):
+            tokens = np.arange(1, len(order) - start + 1) * lengths[order[start:]]  # of a block that ends with each text
+            size = max(1, int(np.searchsorted(tokens, block_tokens, side="right")))
+            blocks.append(texts[order[start : start + size]])
+            start += size
+        place = np.empty(len(texts), dtype=np.int64)
+        place[order] = np.arange(len(texts))
+        return blocks, place
+
+    def __len__(self) -> int:
+        return len(self._question_blocks) + len(self._candidate_blocks)
+
+    def __iter__(self) -> Iterator[ScoringBlock]:
+        none = torch.empty(0, dtype=torch.int64)
+        for texts in self._question_blocks:
+            yield ScoringBlock(self._name, "question", self._padded(texts, "question"), none, none, none)
+        first = 0
+        for texts in self._candidate_blocks:
+            pairs = self._by_place[slice(*np.searchsorted(self._sorted_places, [first, first + len(texts)]))]
+            yield ScoringBlock(
+                split=self._name,
+                side="candidate",
+                tokens=self._padded(texts, "candidate"),
+                pairs=torch.from_numpy(pairs),
+                pair_question=torch.from_numpy(self._pair_question[pairs]),
+                pair_candidate=torch.from_numpy(self._pair_place[pairs] - first),
+            )
+            first += len(texts)
+
+    def _padded(self, texts: np.ndarray, side: str) -> Int[Tensor, "text length"]:
+        return torch.from_numpy(self._texts.padded(texts, self._max_length[side]))

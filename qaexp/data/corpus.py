@@ -1,0 +1,220 @@
+"""What every reader returns and everything after it reads: distinct texts as token ids, and who is a candidate of which question.
+
+All of it is flat arrays, so a prepared corpus is a folder of `.npy` files that open memory-mapped in milliseconds.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from jaxtyping import Int, UInt8
+
+from qaexp.data.vocabulary import UNKNOWN, Vocabulary
+from qaexp.types import PADDING
+
+IntArray = np.ndarray
+
+
+@dataclass(frozen=True)
+class TokenTable:
+    """Texts of different lengths, end to end: text t is `ids[offsets[t]:offsets[t + 1]]`."""
+
+    ids: Int[np.ndarray, " token"]
+    offsets: Int[np.ndarray, " text_and_end"]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def lengths(self, texts: Int[np.ndarray, " text"], max_length: int) -> Int[np.ndarray, " text"]:
+        """Tokens of each text, cut at `max_length`."""
+        return np.minimum(self.offsets[texts + 1] - self.offsets[texts], max_length)
+
+    def padded(self, texts: Int[np.ndarray, " text"], max_length: int) -> Int[np.ndarray, "text length"]:
+        """The first `max_length` tokens of each text, padded on the right to the longest of them.
+
+        >>> TokenTable(np.array([7, 8, 9]), np.array([0, 1, 3])).padded(np.array([1, 0]), max_length=5).tolist()
+        [[8, 9], [7, 0]]
+        """
+        lengths = self.lengths(texts, max_length)
+        columns = np.arange(lengths.max(initial=1))
+        real = columns < lengths[:, None]  # (text, length)
+        positions = np.where(real, self.offsets[texts][:, None] + columns, 0)
+        return np.where(real, self.ids[positions], PADDING).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class RankingSplit:
+    """Questions and their pools: the pairs of question q are `offsets[q]:offsets[q + 1]` of the three arrays over pairs."""
+
+    questions: Int[np.ndarray, " question"]
+    """Text of each question."""
+    offsets: Int[np.ndarray, " question_and_end"]
+    candidates: Int[np.ndarray, " pair"]
+    """Text of each candidate."""
+    labels: UInt8[np.ndarray, " pair"]
+    question_ids: np.ndarray
+    """Published names of the questions, as bytes."""
+    candidate_ids: np.ndarray
+    """Published names of the candidates, as bytes; each occurs once in a pool."""
+
+    @property
+    def num_questions(self) -> int:
+        return len(self.questions)
+
+    @property
+    def num_pairs(self) -> int:
+        return len(self.candidates)
+
+    @property
+    def pair_question(self) -> Int[np.ndarray, " pair"]:
+        """The question of each pair, numbered from 0."""
+        return np.repeat(np.arange(self.num_questions), np.diff(self.offsets))
+
+    @property
+    def answers_per_question(self) -> Int[np.ndarray, " question"]:
+        return np.bincount(self.pair_question, weights=self.labels, minlength=self.num_questions).astype(np.int64)
+
+    def keep(self, questions: Int[np.ndarray, " kept"]) -> Self:
+        """The split restricted to some of its questions."""
+        pairs = np.concatenate([np.arange(self.offsets[q], self.offsets[q + 1]) for q in questions] or [np.empty(0, np.int64)])
+        sizes = np.diff(self.offsets)[questions]
+        return replace(
+            self,
+            questions=self.questions[questions],
+            offsets=np.concatenate([[0], np.cumsum(sizes)]),
+            candidates=self.candidates[pairs],
+            labels=self.labels[pairs],
+            question_ids=self.question_ids[questions],
+            candidate_ids=self.candidate_ids[pairs],
+        )
+
+    def shuffled(self, seed: int) -> Self:
+        """Each pool in a random order, so that no scorer can profit from the order of a file."""
+        order = np.lexsort((np.random.default_rng(seed).random(self.num_pairs), self.pair_question))
+        return replace(self, candidates=self.candidates[order], labels=self.labels[order], candidate_ids=self.candidate_ids[order])
+
+
+@dataclass(frozen=True)
+class RankingCorpus:
+    """A data set, read: its vocabulary, its distinct texts, its splits, and what was noticed while reading."""
+
+    vocabulary: Vocabulary
+    texts: TokenTable
+    splits: Mapping[str, RankingSplit]
+    answer_set: Int[np.ndarray, " answer"]
+    """The texts that negatives may be drawn from."""
+    notes: Mapping[str, int] = field(default_factory=dict)
+    """Counted irregularities: repeated candidates, empty texts, questions without a right candidate."""
+    fingerprint: str = ""
+    """SHA-256 of words, tokens and splits: the same data give the same fingerprint however they are compressed."""
+
+    def save(self, folder: Path) -> None:
+        """Write everything into an existing, empty folder."""
+        (folder / "vocabulary.txt").write_text("\n".join(self.vocabulary.words), encoding="utf-8")
+        for name, array in self._arrays().items():
+            np.save(folder / f"{name}.npy", array)
+        facts = {"splits": list(self.splits), "notes": dict(self.notes), "fingerprint": self.compute_fingerprint()}
+        (folder / "facts.json").write_text(json.dumps(facts, indent=1), encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Open a saved corpus, memory-mapped."""
+        facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
+        names = RankingSplit.__dataclass_fields__
+
+        def array(name: str) -> np.ndarray:
+            return np.load(folder / f"{name}.npy", mmap_mode="r")
+
+        return cls(
+            vocabulary=Vocabulary((folder / "vocabulary.txt").read_text(encoding="utf-8").split("\n")),
+            texts=TokenTable(array("tokens"), array("text_offsets")),
+            splits={split: RankingSplit(**{name: array(f"{split}.{name}") for name in names}) for split in facts["splits"]},
+            answer_set=array("answer_set"),
+            notes=facts["notes"],
+            fingerprint=facts["fingerprint"],
+        )
+
+    def compute_fingerprint(self) -> str:
+        digest = hashlib.sha256("\n".join(self.vocabulary.words).encode())
+        for name, array in sorted(self._arrays().items()):
+            digest.update(name.encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        arrays = {"tokens": self.texts.ids, "text_offsets": self.texts.offsets, "answer_set": self.answer_set}
+        for split, table in self.splits.items():
+            arrays |= {f"{split}.{name}": getattr(table, name) for name in RankingSplit.__dataclass_fields__}
+        return arrays
+
+
+class CorpusBuilder:
+    """Collects a corpus question by question; equal texts are stored once, repeated candidates of a pool are dropped and counted."""
+
+    def __init__(self, vocabulary: Vocabulary | None = None) -> None:
+        self._vocabulary = vocabulary
+        self._word_ids: dict[str, int] = {}
+        self._text_ids: dict[tuple[int, ...], int] = {}
+        self._splits: dict[str, list[tuple[int, str, list[tuple[str, int, int]]]]] = {}
+        self._answer_set: dict[int, None] = {}
+        self.notes: dict[str, int] = {}
+
+    def note(self, what: str, count: int = 1) -> None:
+        """Count an irregularity that the record should name."""
+        self.notes[what] = self.notes.get(what, 0) + count
+
+    def text(self, words: Sequence[str]) -> int:
+        """The number of a text. An empty text becomes one unknown word, and is counted."""
+        if not words:
+            self.note("empty texts (read as one unknown word)")
+        if self._vocabulary is not None:
+            ids = tuple(self._vocabulary.ids(words)) or (UNKNOWN,)
+        else:
+            ids = tuple(self._word_ids.setdefault(word, len(self._word_ids) + 2) for word in words) or (UNKNOWN,)
+        return self._text_ids.setdefault(ids, len(self._text_ids))
+
+    def answer(self, text: int) -> None:
+        """Let negatives be drawn from this text."""
+        self._answer_set[text] = None
+
+    def split(self, name: str) -> None:
+        """Announce a split, so that it exists even without questions."""
+        self._splits.setdefault(name, [])
+
+    def question(self, split: str, question_id: str, text: int, candidates: Iterable[tuple[str, int, int]]) -> None:
+        """Add a question and its pool of (candidate id, text, label)."""
+        pool: dict[str, tuple[str, int, int]] = {}
+        for candidate in candidates:
+            if candidate[0] in pool:
+                self.note(f"{split}: repeated candidates (dropped)")
+            pool.setdefault(candidate[0], candidate)
+        if not any(label for _, _, label in pool.values()):
+            self.note(f"{split}: questions without a right candidate")
+        self._splits.setdefault(split, []).append((text, question_id, list(pool.values())))
+
+    def build(self) -> RankingCorpus:
+        vocabulary = self._vocabulary or Vocabulary.of_words(self._word_ids)
+        lengths = [len(ids) for ids in self._text_ids]
+        texts = TokenTable(
+            ids=np.fromiter((i for ids in self._text_ids for i in ids), dtype=np.int32, count=sum(lengths)),
+            offsets=np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]),
+        )
+        splits = {name: _split_of(questions) for name, questions in self._splits.items()}
+        corpus = RankingCorpus(vocabulary, texts, splits, np.array(list(self._answer_set), dtype=np.int64), self.notes)
+        return replace(corpus, fingerprint=corpus.compute_fingerprint())
+
+
+def _split_of(questions: list[tuple[int, str, list[tuple[str, int, int]]]]) -> RankingSplit:
+    pairs: list[Any] = [candidate for _, _, pool in questions for candidate in pool]
+    return RankingSplit(
+        questions=np.array([text for text, _, _ in questions], dtype=np.int64),
+        offsets=np.concatenate([[0], np.cumsum([len(pool) for _, _, pool in questions], dtype=np.int64)]).astype(np.int64),
+        candidates=np.array([text for _, text, _ in pairs], dtype=np.int64),
+        labels=np.array([label for _, _, label in pairs], dtype=np.uint8),
+        question_ids=np.array([name.encode() for _, name, _ in questions], dtype=np.bytes_),
+        candidate_ids=np.array([name.encode() for name, _, _ in pairs], dtype=np.bytes_),
+    )

@@ -1,0 +1,66 @@
+"""WikiQA (Yang et al. 2015): one TSV a split, a line for each (question, sentence) pair."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from qaexp.data.corpus import CorpusBuilder, RankingCorpus
+from qaexp.data.fetch import fetch_hint
+from qaexp.data.files import Faults, locate, records
+
+COLUMNS = ["QuestionID", "Question", "DocumentID", "DocumentTitle", "SentenceID", "Sentence", "Label"]
+
+
+@dataclass(frozen=True)
+class WikiQAReader:
+    """Reads `WikiQA-{train,dev,test}.tsv`. Quotes are plain characters, as 1,769 lines of the training file need."""
+
+    folder: str
+    splits: Mapping[str, str]
+    """Split to file."""
+    tokenise: Callable[[str], list[str]]
+
+    version = 1
+
+    def files(self) -> list[Path]:
+        """The files to read, in the order of the splits.
+
+        Raises:
+            MissingDataError: naming those that are absent.
+        """
+        return locate([Path(self.folder) / name for name in self.splits.values()], fetch_hint("wikiqa"))
+
+    def read(self) -> RankingCorpus:
+        """Read every split.
+
+        Raises:
+            BadDataError: a header, number of fields or label is not what WikiQA has.
+        """
+        builder = CorpusBuilder()
+        for split, path in zip(self.splits, self.files(), strict=True):
+            self._read_split(split, path, builder)
+        return builder.build()
+
+    def _read_split(self, split: str, path: Path, builder: CorpusBuilder) -> None:
+        remedy = f"The file is not as it was published. {fetch_hint('wikiqa')}"
+        faults = Faults(path, remedy)
+        questions: dict[str, tuple[int, list[tuple[str, int, int]]]] = {}
+        for line, fields in records(path, len(COLUMNS), remedy):
+            if line == 1:
+                if fields != COLUMNS:
+                    faults.add(line, f"the header is not {' '.join(COLUMNS)}")
+                continue
+            question_id, question, _, _, sentence_id, sentence, label = fields
+            if label not in ("0", "1"):
+                faults.add(line, f"field Label is {label!r}, 0 or 1 expected")
+                continue
+            if question_id not in questions:
+                questions[question_id] = (builder.text(self.tokenise(question)), [])
+            text = builder.text(self.tokenise(sentence))
+            questions[question_id][1].append((sentence_id, text, int(label)))
+            if split == "train":
+                builder.answer(text)
+        faults.raise_if_any()
+        builder.split(split)
+        for question_id, (text, candidates) in questions.items():
+            builder.question(split, question_id, text, candidates)

@@ -1,0 +1,158 @@
+"""The one LightningDataModule: a reader's corpus, its word vectors, batches to learn from and blocks to score."""
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytorch_lightning as pl
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from qaexp.data.batching import ScoringBlocks, TrainingBatches
+from qaexp.data.corpus import RankingCorpus, RankingSplit
+from qaexp.data.embeddings import VectorSource, WordVectors, coverage
+from qaexp.data.negatives import NegativeSampling
+from qaexp.data.prepare import Reader, prepared
+from qaexp.errors import BadDataError
+from qaexp.metrics import RankingMetrics, find_convention
+
+
+class RankingDataModule(pl.LightningDataModule):
+    """Gives any ranking model its batches. `train` is learned from, `dev` selects, every other split is a test split."""
+
+    def __init__(
+        self,
+        name: str,
+        partial_data: bool,
+        reader: Reader,
+        vectors: VectorSource,
+        negatives: NegativeSampling,
+        tokenise: Callable[[str], list[str]],
+        convention: str,
+        selection_metric: str,
+        keep_unanswered: bool,
+        shuffle_seed: int | None,
+        max_question_length: int,
+        max_candidate_length: int,
+        batch_size: int,
+        block_tokens: int,
+        seed: int,
+        cache_dir: str,
+    ) -> None:
+        super().__init__()
+        self.name = name
+        self.partial_data = partial_data
+        self.tokenise = tokenise
+        self.convention = convention
+        self._tie_order = find_convention(convention).tie_order
+        self.selection_metric = selection_metric
+        self.max_question_length = max_question_length
+        self.max_candidate_length = max_candidate_length
+        self._reader, self._vectors, self._negatives = reader, vectors, negatives
+        self._keep_unanswered, self._shuffle_seed = keep_unanswered, shuffle_seed
+        self._batch_size, self._block_tokens = batch_size, block_tokens
+        self.seed, self._cache = seed, Path(cache_dir).expanduser()
+
+    @cached_property
+    def corpus(self) -> RankingCorpus:
+        """The whole data set, read once and memory-mapped after."""
+        return prepared(self._reader, self._cache)
+
+    @cached_property
+    def splits(self) -> Mapping[str, RankingSplit]:
+        """The splits as they are used: pools shuffled, and questions without a right candidate left out where the field does so."""
+        splits = {}
+        for number, (name, split) in enumerate(self.corpus.splits.items()):
+            keep = split.answers_per_question > 0
+            if self._keep_unanswered and name != "train":
+                keep[:] = True
+            used = split if keep.all() else split.keep(np.flatnonzero(keep))
+            if not used.num_questions:
+                raise BadDataError(f"data set {self.name}", [f"split {name} has no question to use"], "Check its files.")
+            splits[name] = used if self._shuffle_seed is None else used.shuffled(self._shuffle_seed + number)
+        return splits
+
+    @property
+    def ranked_splits(self) -> list[str]:
+        """The splits that are ranked at the end: dev, then the test splits."""
+        return [name for name in self.splits if name != "train"]
+
+    @cached_property
+    def tie_orders(self) -> Mapping[str, np.ndarray]:
+        """For each ranked split, what decides between equal scores (larger first); see `qaexp.metrics`."""
+        return {name: self._tie_order(self.splits[name].candidate_ids) for name in self.ranked_splits}
+
+    def metrics(self, split: str, scores: Float[Tensor, " pair"]) -> RankingMetrics:
+        """The metrics of a ranked split, given the scores of its pairs in order."""
+        table = self.splits[split]
+        metrics = RankingMetrics(self.convention)
+        metrics.update(
+            scores,
+            torch.from_numpy(table.labels.astype(np.int64)),
+            torch.from_numpy(table.pair_question),
+            torch.from_numpy(self.tie_orders[split]),
+        )
+        return metrics
+
+    @cached_property
+    def _word_vectors(self) -> WordVectors:
+        return self._vectors.build(self.corpus, self._cache, self.seed)
+
+    @property
+    def word_vectors(self) -> Float[Tensor, "word dim"]:
+        """A row for each word of the vocabulary."""
+        return torch.from_numpy(np.ascontiguousarray(self._word_vectors.matrix, dtype=np.float32))
+
+    def train_dataloader(self) -> TrainingBatches:
+        """The batches of the trainer's current epoch: order and negatives depend on (seed, epoch) alone."""
+        return self.training_batches(self.trainer.current_epoch if self.trainer else 0)
+
+    def training_batches(self, epoch: int) -> TrainingBatches:
+        rng = np.random.default_rng([self.seed, epoch])
+        groups = self._negatives.draw(self.splits["train"], self.corpus.answer_set, rng)
+        return TrainingBatches(
+            self.corpus.texts, groups, self._batch_size, self.max_question_length, self.max_candidate_length, rng
+        )
+
+    def val_dataloader(self) -> ScoringBlocks:
+        return self.scoring_blocks("dev")
+
+    def test_dataloader(self) -> list[ScoringBlocks]:
+        return [self.scoring_blocks(split) for split in self.ranked_splits]
+
+    def scoring_blocks(self, split: str) -> ScoringBlocks:
+        return ScoringBlocks(
+            split, self.corpus.texts, self.splits[split], self.max_question_length, self.max_candidate_length, self._block_tokens
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """What a record says of the data: counts, irregularities, texts that were cut, fingerprint."""
+        return {
+            "name": self.name,
+            "partial": self.partial_data,
+            "fingerprint": self.corpus.fingerprint,
+            "words": len(self.corpus.vocabulary),
+            "texts": len(self.corpus.texts),
+            "splits": {name: self._describe_split(split) for name, split in self.splits.items()},
+            "notes": dict(self.corpus.notes),
+            "vectors": {"source": repr(self._vectors), "coverage": coverage(self._word_vectors, self.corpus)},
+        }
+
+    def _describe_split(self, split: RankingSplit) -> dict[str, int]:
+        cut = {}
+        for side, used, limit in (
+            ("questions", split.questions, self.max_question_length),
+            ("candidates", split.candidates, self.max_candidate_length),
+        ):
+            texts = np.unique(used)
+            cut[f"cut {side}"] = int((self.corpus.texts.lengths(texts, 10**9) > limit).sum())
+        return {
+            "questions": split.num_questions,
+            "pairs": split.num_pairs,
+            "answers": int(split.labels.sum()),
+            "without answer": int((split.answers_per_question == 0).sum()),
+            **cut,
+        }

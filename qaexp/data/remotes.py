@@ -1,0 +1,272 @@
+"""Where each data set is published, and what proves a copy right.
+
+A git blob id is the SHA-1 of `blob <size in bytes>\\0` followed by the file's bytes, so it checks any copy of a file that
+lies in a git repository. Where a set is published without a checksum, the number of lines is checked if it is known.
+"""
+
+from dataclasses import dataclass
+from urllib.parse import quote
+
+
+@dataclass(frozen=True)
+class Content:
+    """A file as the readers want it. They take it with `.gz` added too."""
+
+    path: str
+    """Below the set's folder."""
+    checksum: str | None = None
+    """`git:<blob id>` or `sha256:<digest>`."""
+    size: int | None = None
+    """In bytes, where it is known. Shown only; the checksum decides."""
+    lines: int | None = None
+    """Checked where there is no checksum."""
+
+
+@dataclass(frozen=True)
+class PublishedFile(Content):
+    """A file as it is downloaded."""
+
+    urls: tuple[str, ...] = ()
+    """Mirrors, in the order in which to try them."""
+    members: tuple[Content, ...] = ()
+    """What to take out of the file, a zip that is then thrown away. Empty: the file itself is wanted."""
+
+    @property
+    def contents(self) -> tuple[Content, ...]:
+        return self.members or (self,)
+
+
+@dataclass(frozen=True)
+class PublishedSet:
+    """What `python -m qaexp.data fetch <name>` fetches."""
+
+    name: str
+    folder: str
+    """Below the data folder."""
+    title: str
+    source: str
+    """Repository @ commit, or a host and path."""
+    page: str
+    """For people."""
+    terms: str
+    files: tuple[PublishedFile, ...]
+    note: str = ""
+
+    @property
+    def contents(self) -> tuple[Content, ...]:
+        return tuple(content for file in self.files for content in file.contents)
+
+    @property
+    def size(self) -> tuple[int, bool]:
+        """Bytes to download as far as they are known, and whether that is all."""
+        return sum(file.size or 0 for file in self.files), all(file.size is not None for file in self.files)
+
+
+@dataclass(frozen=True)
+class _Commit:
+    """One commit of a public repository."""
+
+    repository: str
+    commit: str
+
+    def file(self, blob: str, published_path: str, path: str | None = None, size: int | None = None) -> PublishedFile:
+        where = quote(published_path)
+        urls = (
+            f"https://raw.githubusercontent.com/{self.repository}/{self.commit}/{where}",
+            f"https://cdn.jsdelivr.net/gh/{self.repository}@{self.commit}/{where}",
+        )
+        return PublishedFile(path=path or published_path, checksum=f"git:{blob}", size=size, urls=urls)
+
+    @property
+    def page(self) -> str:
+        return f"https://github.com/{self.repository}/tree/{self.commit}"
+
+    def __str__(self) -> str:
+        return f"{self.repository} @ {self.commit}"
+
+
+def _glove(name: str, archive: str, dims: tuple[int, ...], size: int) -> PublishedSet:
+    hosts = ("https://nlp.stanford.edu/data", "https://downloads.cs.stanford.edu/nlp/data")
+    members = tuple(Content(f"{name}.{dim}d.txt") for dim in dims)
+    return PublishedSet(
+        name=name,
+        folder="embeddings",
+        title=f"GloVe word vectors, {name.removeprefix('glove.')} tokens of training text, {', '.join(map(str, dims))}d",
+        source=f"nlp.stanford.edu/data/{archive}",
+        page="https://nlp.stanford.edu/projects/glove/",
+        terms="Public Domain Dedication and License (PDDL) 1.0",
+        files=(PublishedFile(path=archive, size=size, urls=tuple(f"{host}/{archive}" for host in hosts), members=members),),
+    )
+
+
+_INSURANCEQA = _Commit("shuzi/insuranceQA", "5c380dd086067adacc2fec3bfa920a78e57bdcf6")
+_ASKUBUNTU = _Commit("taolei87/askubuntu", "4d0a9169ef0bfa4c93ff1aa9f25bc426a7fa559e")
+_YAHOOQA = _Commit("vanzytay/YahooQA_Splits", "3b80378680b84129208f5100ecf4d3d72ab3a555")
+_TRECQA = _Commit("aseveryn/deep-qa", "249a1ec14ef980a5630b1a2dccf5f587245e16e1")
+_SEMEVAL = _Commit("bnsriram/NLPCommunityQuestionAnswering", "8e89aea3ad9f3157088acdbfc4955413d30ebb9d")
+_QCN = _Commit("pku-wuwei/QCN", "d5644e8f5b7c4799937743abe125c786f1c363ed")
+_WIKIQA = _Commit("wailoktam/my-wikiqa", "86b6a72aff4101af4e4b6d853bf9c418b497aa06")
+
+_JACANA = "jacana-qa-naacl2013-data-results"
+_2016_TRAIN1 = "SemEval2016-Task3-CQA-QL-train-part1-subtaskA.xml"
+_2016_TRAIN2 = "SemEval2016-Task3-CQA-QL-train-part2-subtaskA.xml"
+_2016_DEV = "SemEval2016-Task3-CQA-QL-dev-subtaskA.xml"
+_2015_DEV = "SemEval2015-Task3-CQA-QL-dev-reformatted-excluding-2016-questions-cleansed.xml"
+_2015_TEST = "SemEval2015-Task3-CQA-QL-train-reformatted-excluding-2016-questions-cleansed.xml"  # its name notwithstanding
+
+PUBLISHED: tuple[PublishedSet, ...] = (
+    PublishedSet(
+        name="insuranceqa",
+        folder="insuranceqa",
+        title="InsuranceQA V1 (Feng et al. 2015)",
+        source=str(_INSURANCEQA),
+        page=_INSURANCEQA.page,
+        terms="provided as is and for research purpose only; cite Feng et al., ASRU 2015",
+        files=(
+            _INSURANCEQA.file("5f40b616ab4b33b66dea1ac71fab0ebb8e0a6750", "V1/answers.label.token_idx"),
+            _INSURANCEQA.file("01284b03ab9628beda33ebf103794e87a0b9cb72", "V1/question.train.token_idx.label", size=967_467),
+            _INSURANCEQA.file("80550909241f7feea26299f58b111e51c0cff2c0", "V1/question.dev.label.token_idx.pool", size=2_853_492),
+            _INSURANCEQA.file("8a6a97ff9d8a8c10d7cdbc2a78f901c47b616b10", "V1/question.test1.label.token_idx.pool"),
+            _INSURANCEQA.file("460679a4cdcbfb9ad7ba9e4ca13171540ebbc87b", "V1/question.test2.label.token_idx.pool"),
+            _INSURANCEQA.file("e1d932ecb11439c9ef692863de94e0d34f74ac5a", "V1/vocabulary", size=408_722),
+        ),
+    ),
+    PublishedSet(
+        name="askubuntu",
+        folder="askubuntu",
+        title="AskUbuntu similar questions (Lei et al. 2016)",
+        source=str(_ASKUBUNTU),
+        page=_ASKUBUNTU.page,
+        terms="the repository states none; question text is from Stack Exchange, CC BY-SA",
+        files=(
+            _ASKUBUNTU.file("64b7ce412dfe509ca1f2a52c950182246fccdc47", "text_tokenized.txt.gz"),
+            _ASKUBUNTU.file("0c051c71ee8cae9722303015c7b810018ecc1def", "train_random.txt"),
+            _ASKUBUNTU.file("499852e09fdf194b85eb6d8741904b7960aa93de", "dev.txt", size=74_744),
+            _ASKUBUNTU.file("7196065ad0f968de386e7583bca8ec1f0133d2b9", "test.txt", size=74_251),
+            _ASKUBUNTU.file("f771cd8ce4facd28ac631d3782ab0b5b8c95d2f4", "heldout.txt", size=13_451),
+            _ASKUBUNTU.file("6baaba97ed8033fdeac6163a958f26b6e0df9744", "vector/vectors_pruned.200.txt.gz"),
+        ),
+    ),
+    PublishedSet(
+        name="yahooqa",
+        folder="yahooqa",
+        title="YahooQA, the splits of Tay et al. 2017",
+        source=str(_YAHOOQA),
+        page=_YAHOOQA.page,
+        terms="the repository states none; the Yahoo! Answers corpus it derives from is for research only",
+        files=(_YAHOOQA.file("d0c26beb12441349f697186257137ccd5ba3bfa1", "data/env.pkl.zip", path="env.pkl.zip"),),
+        note="env.pkl.zip holds a Python pickle, which can run any code when it is loaded: it was not opened here; never pickle.load it",
+    ),
+    PublishedSet(
+        name="trecqa",
+        folder="trecqa",
+        title="TREC QA (Wang et al. 2007), the release of Yao et al. 2013",
+        source=str(_TRECQA),
+        page=_TRECQA.page,
+        terms="the repository states none; distributed for research, from TREC QA tracks 8-13",
+        files=(
+            _TRECQA.file("612b2b73fd16dd56df89894a7cd9e8b7dab543a5", f"{_JACANA}/train.xml", "jacana-xml/train.xml", 2_463_979),
+            _TRECQA.file("71b01fd26c02b22740f9e39e1ff3f877e0e8eb7f", f"{_JACANA}/train-all.xml", "jacana-xml/train-all.xml"),
+            _TRECQA.file("da1231c571bb54b2ca606ada4dfc1294dedb8f0c", f"{_JACANA}/dev.xml", "jacana-xml/dev.xml", 610_306),
+            _TRECQA.file("3a98f6a71e4b0998f37bebd425cf52760e12c705", f"{_JACANA}/test.xml", "jacana-xml/test.xml", 837_966),
+        ),
+    ),
+    PublishedSet(
+        name="qatarliving",
+        folder="qatarliving",
+        title="QatarLiving, SemEval-2016 task 3 subtask A",
+        source=f"{_SEMEVAL} and {_QCN}",
+        page=_SEMEVAL.page,
+        terms="free for general research use; cite Nakov et al. 2016",
+        files=(
+            _SEMEVAL.file("d535d07e699054c1384247e50ce4a16365e4dff1", f"v3.2/train/{_2016_TRAIN1}", _2016_TRAIN1),
+            _SEMEVAL.file("552f7101f862ac58f851b9125ff7698eb15768f5", f"v3.2/train/{_2016_TRAIN2}", _2016_TRAIN2, 1_563_500),
+            _SEMEVAL.file("b48091137fe63cc8a8940914117800c8f868b4cf", f"v3.2/dev/{_2016_DEV}", _2016_DEV, 998_329),
+            _SEMEVAL.file(
+                "0f3125572dc22a69700d25ec7f38339796af45fd", f"v3.2/train-more-for-subtaskA-from-2015/{_2015_DEV}", _2015_DEV, 667_017
+            ),
+            _SEMEVAL.file(
+                "ad287b0264de6b2035acd1e6eb3ff726b147a562", f"v3.2/train-more-for-subtaskA-from-2015/{_2015_TEST}", _2015_TEST, 809_680
+            ),
+            _QCN.file("3205d7ac6c08bc13ed2f300edc5d4e6de8945205", "data/xml/16test.xml", "16test.xml", 1_342_659),
+        ),
+        note="the threads of the 2015 training part are not among these files",
+    ),
+    PublishedSet(
+        name="wikiqa",
+        folder="wikiqa",
+        title="WikiQA (Yang et al. 2015)",
+        source=str(_WIKIQA),
+        page=_WIKIQA.page,
+        terms="Microsoft Research data licence",
+        files=(
+            _WIKIQA.file("4577922a36d55cac7d484d8796c998f6325ee24d", "WikiQA-train.tsv", size=4_358_942),
+            _WIKIQA.file("4fe56d9b95c22e124b1be80ac665fefaed8b3796", "WikiQA-dev.tsv", size=577_103),
+            _WIKIQA.file("296195da7def722b9f76070848180d2687a1fc68", "WikiQA-test.tsv", size=1_304_776),
+        ),
+    ),
+    PublishedSet(
+        name="snli",
+        folder="snli",
+        title="SNLI 1.0 (Bowman et al. 2015)",
+        source="nlp.stanford.edu/projects/snli/snli_1.0.zip",
+        page="https://nlp.stanford.edu/projects/snli/",
+        terms="CC BY-SA 4.0 (Stanford NLP Group)",
+        files=(
+            PublishedFile(
+                path="snli_1.0.zip",
+                urls=("https://nlp.stanford.edu/projects/snli/snli_1.0.zip",),
+                members=(
+                    Content("snli_1.0_train.jsonl", lines=550_152),
+                    Content("snli_1.0_dev.jsonl", lines=10_000),
+                    Content("snli_1.0_test.jsonl", lines=10_000),
+                ),
+            ),
+        ),
+    ),
+    _glove("glove.6B", "glove.6B.zip", dims=(50, 100, 200, 300), size=862_182_613),
+    _glove("glove.840B", "glove.840B.300d.zip", dims=(300,), size=2_176_768_927),
+)
+
+_DERIVED = (
+    "insuranceqa_subset is not published anywhere: this project's maintainers derived it from the part of InsuranceQA's text that is "
+    "public; use the whole set instead with dataset=insuranceqa, which `python -m qaexp.data fetch insuranceqa` fetches."
+)
+_WEBTEXT = (
+    "The webtext vectors are not published anywhere: this project's maintainers trained them on public text; use instead "
+    "dataset/vectors=word2vec (trained on the data set's own text), or GloVe, which `python -m qaexp.data fetch glove.6B` fetches."
+)
+UNPUBLISHED = {"insuranceqa_subset": _DERIVED, "insuranceqa/v1_subset": _DERIVED, "webtext": _WEBTEXT}
+"""What no fetch can bring, and what to use in its place."""
+
+
+def find(name: str) -> PublishedSet | None:
+    """The set of that name, in any case.
+
+    >>> find("GloVe.6b").name
+    'glove.6B'
+    """
+    return next((published for published in PUBLISHED if published.name.lower() == name.lower()), None)
+
+
+def fetch_hint(dataset: str) -> str:
+    """One sentence for whoever lacks files of `dataset`: where it is published and which command fetches it, or what to use instead.
+
+    A variant's name finds its set (`trecqa_clean`: `trecqa`), and a file of word vectors its archive.
+
+    >>> fetch_hint("wikiqa")
+    'wikiqa is published in wailoktam/my-wikiqa @ 86b6a72aff4101af4e4b6d853bf9c418b497aa06; `python -m qaexp.data fetch wikiqa` fetches it.'
+    >>> fetch_hint("embeddings/glove.840B.300d.txt").split(";")[0]
+    'glove.840B is published in nlp.stanford.edu/data/glove.840B.300d.zip'
+    """
+    name = dataset.lower().removeprefix("embeddings/")
+    for unpublished, hint in UNPUBLISHED.items():
+        if name.startswith(unpublished):
+            return hint
+    found = [published for published in PUBLISHED if name.startswith(published.name.lower())]
+    found = found or [published for published in PUBLISHED if name and published.name.lower().startswith(name)]
+    if not found:
+        known = ", ".join(published.name for published in PUBLISHED)
+        return f"{dataset} is not among the published sets that `python -m qaexp.data fetch` knows ({known})."
+    published = found[0]
+    return f"{published.name} is published in {published.source}; `python -m qaexp.data fetch {published.name}` fetches it."

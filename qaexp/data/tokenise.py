@@ -1,0 +1,23 @@
+"""From a string to tokens. A data set's YAML names its tokeniser; a change of behaviour is a new name (`_v2`)."""
+
+import re
+
+_WORD = re.compile(r"[^\W_]\.(?:[^\W_]\.)+|[^\W_]+(?:['’.,][^\W_]+)*")
+
+
+def words_v1(text: str) -> list[str]:
+    """Lower-cased words and numbers; punctuation is dropped, hyphenated words are split, apostrophes and "u.s." stay whole.
+
+    >>> words_v1("The U.S. dollar isn't worth 1,000 yen (long-term).")
+    ['the', 'u.s.', 'dollar', "isn't", 'worth', '1,000', 'yen', 'long', 'term']
+    """
+    return _WORD.findall(text.lower().replace("’", "'"))
+
+
+def published_tokens_v1(text: str) -> list[str]:
+    """The tokens as the corpus publishes them, separated by white space, case kept.
+
+    >>> published_tokens_v1("do Walmart offer Health Insurance")
+    ['do', 'Walmart', 'offer', 'Health', 'Insurance']
+    """
+    return text.split()

@@ -1,0 +1,39 @@
+"""Words and their ids. Id 0 is padding, id 1 stands for every unknown word."""
+
+from collections.abc import Iterable, Sequence
+from typing import Self
+
+UNKNOWN = 1
+SPECIAL_WORDS = ("<pad>", "<unk>")
+
+
+class Vocabulary:
+    """A fixed list of words, numbered from 2.
+
+    >>> vocabulary = Vocabulary.of_words(["is", "soup", "hot"])
+    >>> vocabulary.ids(["soup", "is", "cold"])
+    [3, 2, 1]
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        if tuple(words[: len(SPECIAL_WORDS)]) != SPECIAL_WORDS:
+            raise ValueError(f"a vocabulary begins with {SPECIAL_WORDS}, not {tuple(words[:2])}")
+        self.words = list(words)
+        self._id_of = {word: number for number, word in enumerate(words)}
+        if len(self._id_of) != len(self.words):
+            raise ValueError("a vocabulary lists each word once")
+
+    @classmethod
+    def of_words(cls, words: Iterable[str]) -> Self:
+        """The vocabulary of `words` in their order of first appearance."""
+        return cls([*SPECIAL_WORDS, *dict.fromkeys(words)])
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self._id_of
+
+    def ids(self, words: Iterable[str]) -> list[int]:
+        """The id of each word; unknown words get `UNKNOWN`."""
+        return [self._id_of.get(word, UNKNOWN) for word in words]

@@ -1,0 +1,37 @@
+"""What can go wrong outside our code: each exception says in one sentence what, where, and how to mend it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+
+class QaexpError(Exception):
+    """An error that the user can mend. The command line prints its message and exits 2; no traceback."""
+
+
+class MissingDataError(QaexpError):
+    """Files of a data set are not where the configuration says."""
+
+
+class BadDataError(QaexpError):
+    """A file of a data set does not hold what its format promises. Lists every fault of the file at once."""
+
+    def __init__(self, path: Path | str, faults: Sequence[str], remedy: str, shown: int = 20) -> None:
+        more = [f"... and {len(faults) - shown} more"] if len(faults) > shown else []
+        lines = "\n".join(f"  {fault}" for fault in [*faults[:shown], *more])
+        super().__init__(f"{path}: {len(faults)} fault{'s' if len(faults) != 1 else ''}\n{lines}\n{remedy}")
+
+
+class ConfigError(QaexpError):
+    """The composed configuration cannot be built: an unknown name, or two stages that do not fit."""
+
+
+class NonFiniteLossError(QaexpError):
+    """Training produced a NaN or infinite loss."""
+
+
+class CheckpointError(QaexpError):
+    """A checkpoint cannot be read, or belongs to another vocabulary or model."""
+
+
+class OutputError(QaexpError):
+    """The output folder cannot be written to."""

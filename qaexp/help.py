@@ -1,0 +1,46 @@
+"""What `python -m qaexp --help` prints: the groups with their choices, read from the comments in conf/."""
+
+from qaexp.config import CONF, choices
+
+USAGE = """\
+Train and rank: python -m qaexp [GROUP=CHOICE ...] [OPTION=VALUE ...]
+
+  python -m qaexp                                          GGSA on the embedded toy data
+  python -m qaexp model=ggsa dataset=insuranceqa           the main job
+  python -m qaexp model=qa_lstm dataset=wikiqa seed=2 optimizer.lr=5e-4
+  python -m qaexp -m model=ggsa,iggsa seed=1,2,3           a run for each combination
+  python -m qaexp resume=results/runs/DAY/RUN              go on with an interrupted run
+  python -m qaexp.data fetch DATASET                       download a data set (`--help` there lists them)
+"""
+
+OPTIONS = """\
+Options worth knowing (`--cfg job` shows all of them, as composed):
+  seed=1                      word vectors, weights, order of batches, negatives, dropout
+  data_dir=DIR                where published files lie (environment: QAEXP_DATA; default: data)
+  cache_dir=DIR               prepared files (environment: QAEXP_CACHE; default: ~/.cache/qaexp)
+  output_dir=DIR              where runs leave their folders (default: results/runs)
+  logger=none                 no W&B; by default it is online with a key and offline without
+  trainer.max_epochs=30       at most so many epochs
+  patience=8                  stop after so many epochs without a better dev metric
+  -m, --multirun              comma-separated values make a sweep
+"""
+
+
+def help_text() -> str:
+    """The whole text. Reads the YAML files as plain text, so it needs neither Hydra nor torch."""
+    groups = [str(folder.relative_to(CONF)) for folder in sorted(CONF.rglob("*")) if folder.is_dir()]
+    listing = "\n".join(_group(group) for group in sorted(groups, key=lambda group: (group.count("/"), group)))
+    return f"{USAGE}\nGroups, and what each can be:\n{listing}\n\n{OPTIONS}"
+
+
+def _group(group: str) -> str:
+    described = [(choice, _comment(group, choice)) for choice in choices(group)]
+    if not any(comment for _, comment in described):
+        return f"  {group:<20}  {', '.join(choice for choice, _ in described)}"
+    lines = [f"      {choice:<18}  {comment}".rstrip() for choice, comment in described]
+    return "\n".join([f"  {group}", *lines])
+
+
+def _comment(group: str, choice: str) -> str:
+    first = (CONF / group / f"{choice}.yaml").read_text(encoding="utf-8").splitlines()[0]
+    return first.removeprefix("#").strip() if first.startswith("#") else ""

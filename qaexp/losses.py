@@ -1,0 +1,56 @@
+"""What training minimises, from raw scores of a batch's pairs."""
+
+from typing import Protocol
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn import functional as F
+
+
+class Loss(Protocol):
+    """Scores, labels (1 for right) and groups (numbered from 0, in order) to one number."""
+
+    def __call__(self, scores: Float[Tensor, " pair"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]) -> Float[Tensor, ""]: ...
+
+
+class PairwiseHinge:
+    """J = max(0, m − s⁺ + s⁻), with s⁻ the highest-scoring negative of the group; the mean over groups.
+
+    Xu et al. 2019, §3.3 (one negative a group); dos Santos et al. 2016, §4 (50 drawn, "the one with the highest score").
+
+    Departs: the papers print the sum over the training set; the mean over a batch leaves the learning rate independent
+    of its size.
+
+    >>> PairwiseHinge(margin=0.5)(torch.tensor([0.4, 0.1, 0.3]), torch.tensor([1, 0, 0]), torch.tensor([0, 0, 0])).item()
+    0.4000000059604645
+    """
+
+    def __init__(self, margin: float) -> None:
+        self.margin = margin
+
+    def __call__(self, scores: Float[Tensor, " pair"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]) -> Float[Tensor, ""]:
+        right = labels == 1
+        highest = by_group(scores, groups, keep=~right).amax(dim=1)  # (group)
+        return (self.margin - scores[right] + highest).clamp(min=0).mean()
+
+
+class PointwiseCrossEntropy:
+    """J = −[y log σ(s) + (1 − y) log(1 − σ(s))], the mean over pairs (Xu et al. 2019, §3.3).
+
+    Reading: the paper's 2-way softmax over logits (z0, z1) is the logistic function of s = z1 − z0, the score.
+
+    >>> PointwiseCrossEntropy()(torch.tensor([0.0]), torch.tensor([1]), torch.tensor([0])).item()
+    0.6931471824645996
+    """
+
+    def __call__(self, scores: Float[Tensor, " pair"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]) -> Float[Tensor, ""]:
+        return F.binary_cross_entropy_with_logits(scores, labels.to(scores.dtype))
+
+
+def by_group(scores: Float[Tensor, " pair"], groups: Int[Tensor, " pair"], keep: Tensor) -> Float[Tensor, "group width"]:
+    """A row for each group, with its pairs that `keep` names; the rest of a row is the lowest number of the type."""
+    sizes = torch.bincount(groups)
+    place = torch.arange(len(groups), device=groups.device) - (sizes.cumsum(0) - sizes)[groups]
+    rows = scores.new_full((len(sizes), int(sizes.max())), torch.finfo(scores.dtype).min)
+    return rows.index_put((groups[keep], place[keep]), scores[keep])

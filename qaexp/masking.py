@@ -1,0 +1,49 @@
+"""Padding's only home: maximum, mean and softmax over real tokens.
+
+Masks are True on real tokens. Every function gives finite values and finite gradients for a text that is all padding
+(zeros for the poolings), so that the padding rows and groups a layout needs never turn into NaN.
+"""
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from qaexp.types import PADDING
+
+
+def token_mask(tokens: Int[Tensor, "text length"]) -> Bool[Tensor, "text length"]:
+    """True on real tokens.
+
+    >>> token_mask(torch.tensor([[5, 6, 0]])).tolist()
+    [[True, True, False]]
+    """
+    return tokens != PADDING
+
+
+def masked_max(states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text dim"]:
+    """Maximum over real tokens, per dimension.
+
+    >>> masked_max(torch.tensor([[[-2.0], [-1.0], [9.0]]]), torch.tensor([[True, True, False]])).item()
+    -1.0
+    """
+    lowest = states.masked_fill(~mask.unsqueeze(-1), torch.finfo(states.dtype).min).amax(dim=1)
+    return lowest.masked_fill(~mask.any(dim=1, keepdim=True), 0.0)
+
+
+def masked_mean(states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text dim"]:
+    """Mean over real tokens, per dimension.
+
+    >>> masked_mean(torch.tensor([[[2.0], [4.0], [9.0]]]), torch.tensor([[True, True, False]])).item()
+    3.0
+    """
+    total = states.masked_fill(~mask.unsqueeze(-1), 0.0).sum(dim=1)
+    return total / mask.sum(dim=1, keepdim=True).clamp(min=1)
+
+
+def masked_softmax(scores: Float[Tensor, "*rows length"], mask: Bool[Tensor, "*#rows length"]) -> Float[Tensor, "*rows length"]:
+    """Softmax over real tokens; padding gets 0 unless the whole row is padding, which is spread evenly and read by nobody.
+
+    >>> masked_softmax(torch.tensor([1.0, 1.0, 7.0]), torch.tensor([True, True, False])).tolist()
+    [0.5, 0.5, 0.0]
+    """
+    return scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(dim=-1)

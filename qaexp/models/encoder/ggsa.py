@@ -1,0 +1,81 @@
+"""Gated group self-attention (Xu et al. 2019, §3.1): words attend within groups; a gate brings in the whole text."""
+
+from typing import ClassVar
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from qaexp.errors import ConfigError
+from qaexp.masking import masked_mean
+from qaexp.models.encoder.self_attention import SelfAttention, attention
+
+
+class GatedGroupSelfAttention(SelfAttention):
+    """One GGSA block.
+
+        x̄ = Σ_i x_i / L                                                         eq. 1, over real tokens
+        g_i = σ(W·(x_i ⊙ x̄) + b)
+        C = GroupMultiHeadAttention(X ⊙ G)
+        Y = LayerNorm(X + C)                                                    eq. 2, the joint
+        R = FeedForwardLayer(Y),  H = Y + R                                     eq. 3–4, no norm at the end
+
+    `gate: false` leaves X ungated and `offset: 0` puts every head's borders in the same places, which together make the
+    "group self-attention" of Table 4.
+
+    Reading: the first half of the heads cuts the text at 0, l, 2l, ...; the other half at o, o + l, ..., so its first
+    group is `offset` words long (§3.1.2 and Figure 5). An offset shifts borders; it never joins the end of a text to its
+    beginning. With an odd number of heads the extra one has offset 0.
+
+    Raises:
+        ConfigError: the offset is not smaller than the group, or the heads do not divide the width.
+    """
+
+    final_norm: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        input_dim: int,
+        num_heads: int,
+        feed_forward_factor: int,
+        scale_by: str,
+        input_scale: float,
+        group_size: int,
+        offset: int,
+        gate: bool,
+    ) -> None:
+        super().__init__(input_dim, num_heads, feed_forward_factor, scale_by, input_scale)
+        if not 0 <= offset < group_size:
+            raise ConfigError(f"model.encoder.offset={offset} must be at least 0 and smaller than model.encoder.group_size={group_size}")
+        self.group_size, self.offset = group_size, offset
+        self.gate = nn.Linear(input_dim, input_dim) if gate else None
+
+    def context(self, X: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text length dim"]:
+        if self.gate is not None:
+            mean = masked_mean(X, mask)  # x̄: (text, dim)
+            X = X * self.gate(X * mean.unsqueeze(1)).sigmoid()
+        return super().context(X, mask)
+
+    def attend(
+        self, QKV: Float[Tensor, "text length 3 head head_dim"], mask: Bool[Tensor, "text length"]
+    ) -> Float[Tensor, "text length head head_dim"]:
+        """Attention of each head within its groups."""
+        if self.offset == 0:
+            return self._in_groups(QKV, mask, offset=0)
+        aligned = (self.num_heads + 1) // 2
+        straight = self._in_groups(QKV[:, :, :, :aligned], mask, offset=0)
+        shifted = self._in_groups(QKV[:, :, :, aligned:], mask, offset=self.offset)
+        return torch.cat([straight, shifted], dim=2)
+
+    def _in_groups(
+        self, QKV: Float[Tensor, "text length 3 head head_dim"], mask: Bool[Tensor, "text length"], offset: int
+    ) -> Float[Tensor, "text length head head_dim"]:
+        """Attention within groups whose borders are shifted by `offset`: padding in front moves them, and fills the last group."""
+        num_texts, length = mask.shape
+        front = -offset % self.group_size
+        back = -(front + length) % self.group_size
+        QKV = F.pad(QKV, (0, 0, 0, 0, 0, 0, front, back)).unflatten(1, (-1, self.group_size)).flatten(0, 1)  # (text · group, l, 3, head, d)
+        grouped = F.pad(mask, (front, back)).unflatten(1, (-1, self.group_size)).flatten(0, 1)  # (text · group, l)
+        S = attention(QKV, grouped, self.scale)
+        return S.reshape(num_texts, front + length + back, *S.shape[2:])[:, front : front + length]

@@ -1,0 +1,92 @@
+"""Global self-attention (Vaswani et al. 2017, as Xu et al. 2019, §2, put it): every word attends to every word."""
+
+from typing import ClassVar
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from qaexp.errors import ConfigError
+from qaexp.models.encoder.positions import sinusoids
+from qaexp.models.stage import Encoder
+from qaexp.types import Text
+
+
+class FeedForward(nn.Sequential):
+    """FeedForwardLayer(x) = W2·ReLU(W1·x + b1) + b2, `factor` times as wide inside (4 in Vaswani et al. 2017)."""
+
+    def __init__(self, dim: int, factor: int) -> None:
+        super().__init__(nn.Linear(dim, factor * dim), nn.ReLU(), nn.Linear(factor * dim, dim))
+
+
+class SelfAttention(Encoder):
+    """One block of global self-attention.
+
+        X = α · embeddings + positions
+        C = W^o · Concat_i Attention(Q_i, K_i, V_i),  Attention = V · Softmax(QᵀK / √scale)
+        Y = LayerNorm(X + C)                                                    the joint
+        R = FeedForwardLayer(Y),  H = LayerNorm(Y + R)
+
+    Xu et al. 2019, §2.1. X is (text, length, D) here, the transpose of the paper's D × L.
+
+    Reading: scores are printed with √D although a head is D/n wide. `scale_by: head` divides by √(D/n), as Vaswani et
+    al. 2017 do; `scale_by: model` divides by the printed √D.
+
+    Reading: the paper says nothing of α, `input_scale`; Vaswani et al. 2017, §3.4, multiply embeddings by √D. Positions are
+    √(D/2) long (12 for D = 300): word vectors that are much shorter would drown in them.
+
+    Raises:
+        ConfigError: the heads do not divide the width.
+    """
+
+    has_joint: ClassVar[bool] = True
+    final_norm: ClassVar[bool] = True
+
+    def __init__(self, input_dim: int, num_heads: int, feed_forward_factor: int, scale_by: str, input_scale: float) -> None:
+        super().__init__()
+        if input_dim % num_heads:
+            raise ConfigError(f"model.encoder.num_heads={num_heads} does not divide the width {input_dim} that the embedding gives")
+        if scale_by not in ("head", "model"):
+            raise ConfigError(f"model.encoder.scale_by={scale_by}: choose head or model")
+        self.num_heads, self.input_scale = num_heads, input_scale
+        self.scale = (input_dim // num_heads if scale_by == "head" else input_dim) ** -0.5
+        self.query_key_value = nn.Linear(input_dim, 3 * input_dim, bias=False)
+        self.output = nn.Linear(input_dim, input_dim, bias=False)
+        self.attention_norm = nn.LayerNorm(input_dim)
+        self.feed_forward = FeedForward(input_dim, feed_forward_factor)
+        self.feed_forward_norm = nn.LayerNorm(input_dim) if self.final_norm else nn.Identity()
+        self.output_dim = input_dim
+
+    def begin(self, text: Text) -> Text:
+        """Up to Y, the layer-normalised sum of words and attention (eq. 2)."""
+        states = text["states"]
+        X = self.input_scale * states + sinusoids(states.shape[1], states.shape[2], like=states)
+        Y = self.attention_norm(X + self.context(X, text["mask"]))
+        return {"mask": text["mask"], "states": Y}
+
+    def finish(self, text: Text) -> Text:
+        """From Y to H (eq. 3–4)."""
+        Y = text["states"]
+        return {"mask": text["mask"], "states": self.feed_forward_norm(Y + self.feed_forward(Y))}
+
+    def context(self, X: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text length dim"]:
+        """C, what the words gather from one another."""
+        S = self.attend(self.query_key_value(X).unflatten(-1, (3, self.num_heads, -1)), mask)
+        return self.output(S.flatten(2))
+
+    def attend(
+        self, QKV: Float[Tensor, "text length 3 head head_dim"], mask: Bool[Tensor, "text length"]
+    ) -> Float[Tensor, "text length head head_dim"]:
+        """Attention of each head over all real tokens."""
+        return attention(QKV, mask, self.scale)
+
+
+def attention(
+    QKV: Float[Tensor, "row length 3 head head_dim"], mask: Bool[Tensor, "row length"], scale: float
+) -> Float[Tensor, "row length head head_dim"]:
+    """Softmax(scale · Q·Kᵀ)·V over the real tokens of each row. A row that is all padding gives finite numbers, read by nobody."""
+    Q, K, V = QKV.permute(2, 0, 3, 1, 4)  # each (row, head, length, head_dim)
+    bias = torch.zeros_like(mask, dtype=Q.dtype).masked_fill(~mask, torch.finfo(Q.dtype).min)
+    return F.scaled_dot_product_attention(Q, K, V, attn_mask=bias[:, None, None, :], scale=scale).transpose(1, 2)
+

@@ -1,0 +1,39 @@
+"""iGGSA's interaction (Xu et al. 2019, §3.2): the question adds a residual to the answer's words."""
+
+from typing import ClassVar
+
+from torch import nn
+
+from qaexp.masking import masked_mean
+from qaexp.models.encoder.self_attention import FeedForward
+from qaexp.models.scorer import Interaction
+from qaexp.types import Text
+
+
+class QuestionResidual(Interaction):
+    """Steps in between the answer encoder's eq. 2 and eq. 3.
+
+        c^q = Σ_i h_i^q / L                                                     eq. 5, over real tokens
+        R̃ = FeedForwardLayer(Y^a ⊙ c^q)
+        Ỹ^a = LayerNorm(Y^a + R̃)
+
+    The answer's encoder then goes on from Ỹ^a with its own feed-forward layer (eq. 6–7), as Figure 7(d) draws it.
+
+    Reading: the interaction's FeedForwardLayer is another one than the encoder's; Figure 7(e) has it inside the
+    interaction.
+    """
+
+    pairwise: ClassVar[bool] = True
+    inside_encoder: ClassVar[bool] = True
+
+    def __init__(self, input_dim: int, feed_forward_factor: int) -> None:
+        super().__init__()
+        self.feed_forward = FeedForward(input_dim, feed_forward_factor)
+        self.norm = nn.LayerNorm(input_dim)
+        self.output_dim = input_dim
+
+    def forward(self, question: Text, candidate: Text) -> tuple[Text, Text]:
+        c = masked_mean(question["states"], question["mask"])  # (pair, dim)
+        Y = candidate["states"]  # (pair, length, dim)
+        residual = self.feed_forward(Y * c.unsqueeze(1))
+        return question, {"mask": candidate["mask"], "states": self.norm(Y + residual)}

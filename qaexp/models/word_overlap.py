@@ -1,0 +1,30 @@
+"""Word overlap, the baseline that needs no training."""
+
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from qaexp.masking import token_mask
+from qaexp.models.scorer import AnswerScorer
+from qaexp.types import Text
+
+
+class WordOverlap(AnswerScorer):
+    """s = |W(q) ∩ W(a)|: the distinct words of the question that occur in the candidate (Yang et al. 2015, "Word Count").
+
+    Every word counts, stop words too; ties are broken by the data set's convention.
+    """
+
+    def __init__(self, vectors: Float[Tensor, "word dim"]) -> None:
+        super().__init__()
+
+    def encode_question(self, tokens: Int[Tensor, "text length"]) -> Text:
+        ordered = tokens.sort(dim=1).values
+        repeated = ordered.diff(dim=1, prepend=ordered.new_full((len(ordered), 1), -1)) == 0
+        return {"tokens": ordered, "mask": token_mask(ordered) & ~repeated}
+
+    def encode_candidate(self, tokens: Int[Tensor, "text length"]) -> Text:
+        return {"tokens": tokens, "mask": token_mask(tokens)}
+
+    def score(self, question: Text, candidate: Text) -> Float[Tensor, " pair"]:
+        same = question["tokens"][:, :, None] == candidate["tokens"][:, None, :]  # (pair, question_length, candidate_length)
+        return (same.any(dim=2) & question["mask"]).sum(dim=1).float()

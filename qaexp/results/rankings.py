@@ -1,0 +1,40 @@
+"""What a run leaves of its rankings: metrics for the record, per-question metrics, and files that trec_eval reads."""
+
+from pathlib import Path
+
+import pandas as pd
+import torch
+
+from qaexp.data.module import RankingDataModule
+from qaexp.metrics import METRICS
+from qaexp.results.record import write_whole
+from qaexp.results.trec_files import write_qrels, write_run
+from qaexp.training.ranking import RankingModule
+
+
+def write_rankings(folder: Path, module: RankingModule, data: RankingDataModule, tag: str) -> dict[str, dict[str, float]]:
+    """Write `<split>.run`, `<split>.qrels` and `<split>.questions.csv`; returns the metrics of each split.
+
+    Raises:
+        OutputError: the folder is full or read-only.
+    """
+    return {split: _write_split(folder, module, data, split, tag) for split in data.ranked_splits}
+
+
+def _write_split(folder: Path, module: RankingModule, data: RankingDataModule, split: str, tag: str) -> dict[str, float]:
+    table, metrics, scores = data.splits[split], module.metrics[split], module.scores[split]
+    names = [name.decode() for name in table.question_ids]
+    questions = [names[q] for q in table.pair_question]
+    candidates = [name.decode() for name in table.candidate_ids]
+    write_run(folder / f"{split}.run", tag, questions, candidates, scores, torch.from_numpy(data.tie_orders[split]))
+    write_qrels(folder / f"{split}.qrels", questions, candidates, torch.from_numpy(table.labels))
+    measured = {name: values.tolist() for name, values in metrics.per_question().items()}
+    measured["question"] = [names[q] for q in measured["question"]]
+    columns = ["question", "candidates", "answers", *METRICS]
+    write_whole(folder / f"{split}.questions.csv", pd.DataFrame(measured)[columns].to_csv(index=False))
+    return {
+        **{name: value.item() for name, value in metrics.compute().items()},
+        "questions": len(measured["question"]),
+        "pairs": table.num_pairs,
+        "tied at first answer": metrics.share_tied_at_first_answer().item(),
+    }

@@ -1,0 +1,148 @@
+"""The record of one run: everything needed to trust its numbers and to repeat them, in one JSON file."""
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Self
+
+from qaexp.errors import OutputError, QaexpError
+
+SCHEMA = 1
+LIBRARIES = ("qaexp", "torch", "pytorch-lightning", "hydra-core", "omegaconf", "torchmetrics", "numpy", "pandas", "wandb", "gensim")
+NOT_IDENTITY = ("data_dir", "cache_dir", "output_dir", "logger", "choices", "run_name")
+"""Top-level keys of a configuration that do not change what a run measures."""
+
+
+@dataclass
+class RunRecord:
+    """One run. `status` is running, finished, failed or interrupted; metrics are in [0, 1], times in seconds."""
+
+    key: str
+    config: dict[str, Any]
+    seed: int
+    command: str
+    status: str = "running"
+    error: str | None = None
+    started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    commit: str = ""
+    versions: dict[str, str] = field(default_factory=dict)
+    hardware: dict[str, Any] = field(default_factory=dict)
+    data: dict[str, Any] = field(default_factory=dict)
+    parameters: dict[str, int] = field(default_factory=dict)
+    convention: str = ""
+    history: list[dict[str, float]] = field(default_factory=list)
+    """Loss and dev metrics of each epoch."""
+    best_epoch: int | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+    metrics: dict[str, dict[str, float]] = field(default_factory=dict)
+    """Split to metric to value, with the number of questions and pairs and the share of questions tied at the first answer."""
+    schema: int = SCHEMA
+
+    @classmethod
+    def begin(cls, config: dict[str, Any], command: str) -> Self:
+        return cls(
+            key=config_key(config),
+            config=config,
+            seed=config["seed"],
+            command=command,
+            commit=git_commit(),
+            versions={"python": platform.python_version(), **{library: version(library) for library in LIBRARIES}},
+            hardware=hardware(),
+        )
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        return cls(**json.loads((folder / "record.json").read_text(encoding="utf-8")))
+
+    @contextmanager
+    def kept_in(self, folder: Path) -> Iterator[None]:
+        """Keep the record on disk from now on; however the block ends, the record says so and nothing measured is lost."""
+        self.status, self.error = "running", None
+        self.save(folder)
+        try:
+            yield
+            self.status = "finished"
+        except BaseException as error:
+            self.status = "failed" if isinstance(error, Exception) else "interrupted"
+            self.error = str(error) if isinstance(error, QaexpError) else repr(error)
+            raise
+        finally:
+            self.save(folder)
+
+    @contextmanager
+    def timing(self, stage: str) -> Iterator[None]:
+        """Add the seconds that the block takes to a stage's."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[stage] = round(self.seconds.get(stage, 0.0) + time.perf_counter() - start, 3)
+
+    def add_epoch(self, epoch: int, values: dict[str, float], chosen: str) -> None:
+        """Note an epoch (from 1); one that is repeated after an interruption takes its old place."""
+        self.history = [*(entry for entry in self.history if entry["epoch"] < epoch), {"epoch": epoch, **values}]
+        self.best_epoch = max(self.history, key=lambda entry: entry[chosen])["epoch"]
+
+    def save(self, folder: Path) -> None:
+        """Write `record.json` whole or not at all.
+
+        Raises:
+            OutputError: the folder is full or read-only.
+        """
+        write_whole(folder / "record.json", json.dumps(self.__dict__, indent=1) + "\n")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a text file so that a reader, or a crash, never meets half of it.
+
+    Raises:
+        OutputError: the folder is full or read-only.
+    """
+    staging = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        staging.write_text(text, encoding="utf-8")
+        os.replace(staging, path)
+    except OSError as error:
+        staging.unlink(missing_ok=True)
+        raise OutputError(f"cannot write {path}: {error.strerror}. Free some space there, or name another place with output_dir=FOLDER") from error
+
+
+def config_key(config: dict[str, Any]) -> str:
+    """A name for what a configuration measures: equal keys mean the same run, whatever its folders and loggers."""
+    identity = {name: value for name, value in config.items() if name not in NOT_IDENTITY}
+    return hashlib.sha256(json.dumps(identity, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def git_commit() -> str:
+    """The commit of the code, with `+changes` when tracked files differ from it; empty outside a git checkout."""
+    here = Path(__file__).parent
+
+    def git(*command: str) -> str:
+        return subprocess.run(["git", *command], cwd=here, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        return git("rev-parse", "HEAD") + ("+changes" if git("status", "--porcelain", "--untracked-files=no") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def hardware() -> dict[str, Any]:
+    """Processor, cores used by torch, and GPU if there is one."""
+    import torch
+
+    model = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        names = [line.partition(":")[2].strip() for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]
+        model = names[0] if names else model
+    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
+    return {"processor": model, "cores": os.cpu_count(), "threads": torch.get_num_threads(), "gpu": gpu}

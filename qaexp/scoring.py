@@ -1,0 +1,70 @@
+"""Scoring a whole split through the cut: questions are encoded once and kept, candidates block by block and let go.
+
+So memory holds one block of candidates, whatever the number of pairs, and time holds one encoding a distinct text.
+"""
+
+from collections.abc import Iterable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional as F
+
+from qaexp.models.scorer import AnswerScorer
+from qaexp.types import ScoringBlock, Text, gather_texts
+
+
+class SplitScores:
+    """Takes a split's blocks in order and ends with a score for each of its pairs.
+
+    `pair_tokens` bounds the tokens (padding included) that are gathered at once for stages after the cut.
+    """
+
+    def __init__(self, scorer: AnswerScorer, num_pairs: int, pair_tokens: int = 2**15) -> None:
+        self._scorer, self._pair_tokens = scorer, pair_tokens
+        self._question_blocks: list[Text] = []
+        self._questions: Text | None = None
+        self.scores = torch.full((num_pairs,), torch.nan)
+
+    @torch.no_grad()
+    def add(self, block: ScoringBlock) -> None:
+        """Encode the block's texts; for candidates, score every pair they take part in."""
+        if block.side == "question":
+            self._question_blocks.append(self._scorer.encode_question(block.tokens))
+            return
+        if self._questions is None:
+            self._questions = concatenated(self._question_blocks)
+            self._question_blocks.clear()
+        candidates = self._scorer.encode_candidate(block.tokens)
+        size = max(1, self._pair_tokens // _longest(candidates))
+        chunks = zip(block.pairs.split(size), block.pair_question.split(size), block.pair_candidate.split(size), strict=True)
+        for pairs, question, candidate in chunks:
+            scores = self._scorer.score(gather_texts(self._questions, question), gather_texts(candidates, candidate))
+            self.scores[pairs.cpu()] = scores.float().cpu()
+
+
+def score_blocks(scorer: AnswerScorer, blocks: Iterable[ScoringBlock], num_pairs: int) -> Float[Tensor, " pair"]:
+    """The score of each pair of a split, on the device that the scorer is on."""
+    device = next((p.device for p in scorer.parameters()), torch.device("cpu"))
+    split = SplitScores(scorer, num_pairs)
+    for block in blocks:
+        split.add(block.to(device))
+    return split.scores
+
+
+def concatenated(blocks: list[Text]) -> Text:
+    """Blocks of texts end to end; those with an axis over tokens are padded to the longest block's length."""
+    longest = max(_longest(block) for block in blocks)
+    return {
+        name: torch.cat([_padded(block[name], longest - block["mask"].shape[1]) if "mask" in block else block[name] for block in blocks])
+        for name in blocks[0]
+    }
+
+
+def _longest(text: Text) -> int:
+    return text["mask"].shape[1] if "mask" in text else 1
+
+
+def _padded(tensor: Tensor, by: int) -> Tensor:
+    """Zeros (False in a mask) after the last token. Axis 1 counts tokens in every tensor that stands beside a mask."""
+    return F.pad(tensor, [0, 0] * (tensor.ndim - 2) + [0, by])

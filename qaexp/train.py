@@ -1,0 +1,50 @@
+"""One run, top to bottom: configuration → data → model → training → ranking → record."""
+
+from pathlib import Path
+from typing import Any
+
+import pytorch_lightning as pl
+from hydra.utils import instantiate
+from omegaconf import DictConfig, OmegaConf
+from pytorch_lightning.loggers import Logger
+
+from qaexp.checkpoint import BEST, LAST, last_checkpoint, rebuild_plan
+from qaexp.models.scorer import num_parameters
+from qaexp.results.record import RunRecord
+from qaexp.results.rankings import write_rankings
+from qaexp.training.callbacks import callbacks
+from qaexp.training.logger import open_logger
+from qaexp.training.ranking import RankingModule
+
+
+def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False) -> RunRecord:
+    """Train, rank every split with the best checkpoint, and leave everything measured in `folder`.
+
+    With `resume`, training goes on from the folder's last whole epoch, to the same scores as if it had never stopped.
+    """
+    config: dict[str, Any] = OmegaConf.to_container(cfg, resolve=True)  # type: ignore[assignment]
+    record = RunRecord.load(folder) if resume else RunRecord.begin(config, command)
+    with record.kept_in(folder), record.timing("total"):
+        pl.seed_everything(cfg.seed, workers=True, verbose=False)
+        with record.timing("data"):
+            data = instantiate(cfg.dataset)
+            vectors = data.word_vectors
+            record.data, record.convention = data.describe(), data.convention
+        scorer = instantiate(cfg.model, vectors=vectors)
+        record.parameters = num_parameters(scorer)
+        module = RankingModule(
+            scorer, instantiate(cfg.loss), instantiate(cfg.optimizer), instantiate(cfg.schedule), data, rebuild_plan(config, data)
+        )
+        with open_logger(config, folder) as logger:
+            trainer = instantiate(cfg.trainer)(logger=logger, **callbacks(folder, record, data, cfg.patience))
+            if record.parameters["trainable"]:
+                with record.timing("fit"):
+                    trainer.fit(module, datamodule=data, ckpt_path=last_checkpoint(folder) if resume else None, weights_only=True)
+            with record.timing("test"):
+                best = folder / BEST if record.parameters["trainable"] else None
+                trainer.test(module, datamodule=data, ckpt_path=best, weights_only=True, verbose=False)
+            record.metrics = write_rankings(folder, module, data, record.key)
+            if isinstance(logger, Logger):
+                logger.log_metrics({f"{split}/{name}": value for split, table in record.metrics.items() for name, value in table.items()})
+        (folder / LAST).unlink(missing_ok=True)
+    return record

@@ -1,0 +1,54 @@
+"""What happens between epochs: checkpoints, early stopping, the record, and what the screen shows."""
+
+import logging
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytorch_lightning as pl
+from pytorch_lightning.callbacks import Callback, EarlyStopping, ModelCheckpoint, RichProgressBar
+
+from qaexp.checkpoint import BEST, LAST
+from qaexp.data.module import RankingDataModule
+from qaexp.results.record import RunRecord
+
+log = logging.getLogger(__name__)
+
+
+def callbacks(folder: Path, record: RunRecord, data: RankingDataModule, patience: int) -> dict[str, Any]:
+    """The trainer's arguments that keep the best weights by the data set's dev metric and the last whole epoch to take up again."""
+    chosen = data.selection_metric
+    terminal = sys.stderr.isatty()
+    kept: list[Callback] = [
+        ModelCheckpoint(
+            dirpath=folder, filename=Path(BEST).stem, monitor=chosen, mode="max", save_weights_only=True, enable_version_counter=False
+        ),
+        EarlyStopping(monitor=chosen, mode="max", patience=patience),
+        KeepHistory(folder, record, chosen),
+        ModelCheckpoint(dirpath=folder, filename=Path(LAST).stem, save_on_train_epoch_end=True, enable_version_counter=False),
+        RichProgressBar(leave=True) if terminal else EpochLines(record),
+    ]
+    return {"callbacks": kept, "enable_progress_bar": terminal}
+
+
+class KeepHistory(Callback):
+    """Adds each epoch to the record, on disk too."""
+
+    def __init__(self, folder: Path, record: RunRecord, chosen: str) -> None:
+        self._folder, self._record, self._chosen = folder, record, chosen
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        values = {name: value.item() for name, value in trainer.callback_metrics.items()}
+        self._record.add_epoch(trainer.current_epoch + 1, values, self._chosen)
+        self._record.save(self._folder)
+
+
+class EpochLines(Callback):
+    """A line an epoch, where no terminal can show a progress bar."""
+
+    def __init__(self, record: RunRecord) -> None:
+        self._record = record
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        values = "  ".join(f"{name} {value:.4f}" for name, value in self._record.history[-1].items() if name != "epoch")
+        log.info("epoch %d/%s  %s", trainer.current_epoch + 1, trainer.max_epochs, values)
