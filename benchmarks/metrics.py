@@ -1,17 +1,38 @@
-"""RankingMetrics and torchmetrics' own four retrieval metrics, side by side: `python -m benchmarks.metrics`."""
+"""RankingMetrics against torchmetrics' own four retrieval metrics, on the CPU, where runs end up."""
 
-import statistics
-import time
-from collections.abc import Callable
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor
 from torchmetrics.retrieval import RetrievalMAP, RetrievalMRR, RetrievalPrecision
 
+from benchmarks.timing import CPU, Row, paired
 from qaexp.metrics import METRICS, RankingMetrics
 
 NUM_QUESTIONS, NUM_CANDIDATES = 100_000, 10
-REPEATS, OURS_PER_REPEAT, AFFORDABLE_SECONDS = 3, 5, 40.0  # ours is short enough for one interruption to spoil a single reading
+OURS_PER_PAIR = 5  # ours is short enough for one interruption to spoil a single reading
+NUM_PAIRS = 3
+
+
+def rows() -> Iterator[Row]:
+    pairs = _pairs()
+    values: dict[str, dict[str, float]] = {"ours": _ours(*pairs)}
+
+    def ours() -> None:
+        for _ in range(OURS_PER_PAIR):
+            values["ours"] = _ours(*pairs)
+
+    def other() -> None:
+        values["other"] = _theirs(*pairs)
+
+    measured = paired(ours, other, NUM_PAIRS, CPU, warm_up=False)
+    for name in METRICS:
+        apart = abs(values["ours"][name] - values["other"][name])
+        if not apart < 1e-5:  # float32 means
+            raise AssertionError(f"{name}: {values['ours'][name]} here, {values['other'][name]} in torchmetrics")
+    measured.ours[:] = [seconds / OURS_PER_PAIR for seconds in measured.ours]
+    what = f"P@1, MRR, MAP, P@5 of {len(pairs[0]):,} pairs in {NUM_QUESTIONS:,} questions: RankingMetrics, torchmetrics (same values)"
+    yield measured.at_least(what, 20)
 
 
 def _pairs() -> tuple[Tensor, Tensor, Tensor]:
@@ -35,51 +56,3 @@ def _theirs(scores: Tensor, labels: Tensor, questions: Tensor) -> dict[str, floa
     for measure in measures.values():
         measure.update(scores, labels, questions)
     return {name: measure.compute().item() for name, measure in measures.items()}
-
-
-def _timed(
-    measure: Callable[[Tensor, Tensor, Tensor], dict[str, float]], pairs: tuple[Tensor, Tensor, Tensor]
-) -> tuple[float, dict[str, float]]:
-    start = time.perf_counter()
-    values = measure(*pairs)
-    return time.perf_counter() - start, values
-
-
-def _line(name: str, seconds: list[float]) -> str:
-    return f"{name:28}{statistics.median(seconds):8.3f} s ({min(seconds):.3f} to {max(seconds):.3f}, {len(seconds)} times)"
-
-
-def run() -> list[str]:
-    """Alternates the two until torchmetrics has used its seconds, checks that they agree, and reports medians.
-
-    One thread each: torchmetrics' small tensors use no more, and ours would measure how busy the other cores are.
-    """
-    torch.set_num_threads(1)
-    pairs = _pairs()
-    ours = _ours(*pairs)  # warm-up
-    seconds: dict[str, list[float]] = {"ours": [], "theirs": []}
-    for _ in range(REPEATS):
-        for _ in range(OURS_PER_REPEAT):
-            spent, ours = _timed(_ours, pairs)
-            seconds["ours"].append(spent)
-        spent, theirs = _timed(_theirs, pairs)
-        seconds["theirs"].append(spent)
-        for name in METRICS:
-            assert abs(ours[name] - theirs[name]) < 1e-5, f"{name}: {ours[name]} here, {theirs[name]} in torchmetrics"  # float32 means
-        if sum(seconds["theirs"]) + spent > AFFORDABLE_SECONDS:
-            break
-    ratio = statistics.median(seconds["theirs"]) / statistics.median(seconds["ours"])
-    return [
-        f"{len(pairs[0]):,} pairs in {NUM_QUESTIONS:,} questions, {torch.get_num_threads()} thread, alternating; median (range)",
-        _line("RankingMetrics", seconds["ours"]),
-        _line("torchmetrics, four metrics", seconds["theirs"]),
-        f"{'ratio':28}{ratio:8.1f}",
-    ]
-
-
-def main() -> None:
-    print("\n".join(run()))
-
-
-if __name__ == "__main__":
-    main()

@@ -94,7 +94,9 @@ def require_meaningful(cfg: Any, usual: Any, overrides: Sequence[str]) -> None:
     for key, value in pairs:
         default, given = OmegaConf.select(usual, key), OmegaConf.select(cfg, key)
         if isinstance(default, (int, float)) and not isinstance(given, (int, float, type(None))):
-            raise ConfigError(f"{key}={value}: {'true or false' if isinstance(default, bool) else 'a number'} is expected, as in {key}={default}")
+            raise ConfigError(
+                f"{key}={value}: {'true or false' if isinstance(default, bool) else 'a number'} is expected, as in {key}={default}"
+            )
 
 
 def _resume(folder: Path, arguments: Sequence[str]) -> None:
@@ -199,7 +201,7 @@ def _mistakes(arguments: Sequence[str]) -> Iterator[str]:
 
 
 def _nearest(word: str, known: Sequence[str]) -> str:
-    """", did you mean ...", or nothing where nothing is near."""
+    """ ", did you mean ...", or nothing where nothing is near."""
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
     return f", did you mean {close[0]}" if close else ""
 

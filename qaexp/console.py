@@ -35,7 +35,9 @@ def show_results(record: RunRecord, folder: Path) -> None:
     for split, metrics in record.metrics.items():
         if metrics["tied at first answer"] > 0.01:
             share = metrics["tied at first answer"]
-            console.print(f"{split}: {share:.1%} of the questions have a tie at their first right candidate; broken as `{record.convention}` says")
+            console.print(
+                f"{split}: {share:.1%} of the questions have a tie at their first right candidate; broken as `{record.convention}` says"
+            )
     epoch = f"best epoch {record.best_epoch} of {len(record.history)}, " if record.best_epoch else ""
     console.print(f"convention {record.convention}; {epoch}{record.seconds.get('total', 0):.0f} s", highlight=False)
     console.print(f"everything is in {folder}", highlight=False, soft_wrap=True)

@@ -1,6 +1,6 @@
 """What training minimises, from raw scores of a batch's pairs."""
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 
+@runtime_checkable
 class Loss(Protocol):
     """Scores, labels (1 for right) and groups (numbered from 0, in order) to one number."""
 

@@ -10,8 +10,8 @@ from pytorch_lightning.loggers import Logger
 
 from qaexp.checkpoint import BEST, LAST, last_checkpoint, rebuild_plan
 from qaexp.models.scorer import num_parameters
-from qaexp.results.record import RunRecord
 from qaexp.results.rankings import write_rankings
+from qaexp.results.record import RunRecord
 from qaexp.training.callbacks import callbacks
 from qaexp.training.logger import open_logger
 from qaexp.training.ranking import RankingModule

@@ -10,7 +10,7 @@ Axis words used in every annotation:
 """
 
 from dataclasses import dataclass, fields, replace
-from typing import Self
+from typing import Any
 
 import torch
 from jaxtyping import Int
@@ -19,7 +19,7 @@ from torch import Tensor
 Text = dict[str, Tensor]
 """One side's texts part-way through a model. The first axis of every tensor is `text`; padding is False in `mask`.
 
-Keys: `tokens` (text, length) ids; `mask` (text, length); `states` (text, length, dim); `vector` (text, dim) after pooling.
+Where there is a `mask`, axis 1 of every tensor beside it counts tokens. Keys: `tokens` (text, length) ids; `mask` (text, length); `states` (text, length, dim); `vector` (text, dim) after pooling.
 """
 
 PADDING = 0
@@ -34,12 +34,13 @@ def gather_texts(texts: Text, rows: Int[Tensor, " pair"]) -> Text:
     return {name: tensor[rows] for name, tensor in texts.items()}
 
 
+@dataclass(frozen=True)
 class _Batch:
-    """Moves a dataclass of tensors between devices; Lightning looks for `to`."""
+    """Moves its tensors between devices; Lightning looks for `to`."""
 
-    def to(self, device: torch.device | str, **_: object) -> Self:
-        moved = {f.name: v.to(device) for f in fields(self) if isinstance(v := getattr(self, f.name), Tensor)}  # type: ignore[arg-type]
-        return replace(self, **moved)  # type: ignore[type-var]
+    def to(self, device: torch.device | str, **_: object) -> Any:
+        tensors = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(self, **{name: value.to(device) for name, value in tensors.items() if isinstance(value, Tensor)})
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,13 @@ class TrainingBatches:
     """One epoch of training, in an order that depends on the seed alone."""
 
     def __init__(
-        self, texts: TokenTable, groups: Groups, batch_size: int, max_question_length: int, max_candidate_length: int, rng: np.random.Generator
+        self,
+        texts: TokenTable,
+        groups: Groups,
+        batch_size: int,
+        max_question_length: int,
+        max_candidate_length: int,
+        rng: np.random.Generator,
     ) -> None:
         self._texts, self._groups = texts, groups
         self._max_question_length, self._max_candidate_length = max_question_length, max_candidate_length

@@ -8,10 +8,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from jaxtyping import Int, UInt8
+from jaxtyping import Int, Int8
 
 from qaexp.data.vocabulary import UNKNOWN, Vocabulary
 from qaexp.types import PADDING
@@ -55,7 +55,7 @@ class RankingSplit:
     offsets: Int[np.ndarray, " question_and_end"]
     candidates: Int[np.ndarray, " pair"]
     """Text of each candidate."""
-    labels: UInt8[np.ndarray, " pair"]
+    labels: Int8[np.ndarray, " pair"]
     question_ids: np.ndarray
     """Published names of the questions, as bytes."""
     candidate_ids: np.ndarray
@@ -78,7 +78,7 @@ class RankingSplit:
     def answers_per_question(self) -> Int[np.ndarray, " question"]:
         return np.bincount(self.pair_question, weights=self.labels, minlength=self.num_questions).astype(np.int64)
 
-    def keep(self, questions: Int[np.ndarray, " kept"]) -> Self:
+    def keep(self, questions: Int[np.ndarray, " kept"]) -> "RankingSplit":
         """The split restricted to some of its questions."""
         pairs = np.concatenate([np.arange(self.offsets[q], self.offsets[q + 1]) for q in questions] or [np.empty(0, np.int64)])
         sizes = np.diff(self.offsets)[questions]
@@ -92,7 +92,7 @@ class RankingSplit:
             candidate_ids=self.candidate_ids[pairs],
         )
 
-    def shuffled(self, seed: int) -> Self:
+    def shuffled(self, seed: int) -> "RankingSplit":
         """Each pool in a random order, so that no scorer can profit from the order of a file."""
         order = np.lexsort((np.random.default_rng(seed).random(self.num_pairs), self.pair_question))
         return replace(self, candidates=self.candidates[order], labels=self.labels[order], candidate_ids=self.candidate_ids[order])
@@ -121,7 +121,7 @@ class RankingCorpus:
         (folder / "facts.json").write_text(json.dumps(facts, indent=1), encoding="utf-8")
 
     @classmethod
-    def load(cls, folder: Path) -> Self:
+    def load(cls, folder: Path) -> "RankingCorpus":
         """Open a saved corpus, memory-mapped."""
         facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
         names = RankingSplit.__dataclass_fields__
@@ -214,7 +214,7 @@ def _split_of(questions: list[tuple[int, str, list[tuple[str, int, int]]]]) -> R
         questions=np.array([text for text, _, _ in questions], dtype=np.int64),
         offsets=np.concatenate([[0], np.cumsum([len(pool) for _, _, pool in questions], dtype=np.int64)]).astype(np.int64),
         candidates=np.array([text for _, text, _ in pairs], dtype=np.int64),
-        labels=np.array([label for _, _, label in pairs], dtype=np.uint8),
+        labels=np.array([label for _, _, label in pairs], dtype=np.int8),
         question_ids=np.array([name.encode() for _, name, _ in questions], dtype=np.bytes_),
         candidate_ids=np.array([name.encode() for name, _, _ in pairs], dtype=np.bytes_),
     )

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -30,6 +30,7 @@ class WordVectors:
     """The rows that come from the source; the others were drawn."""
 
 
+@runtime_checkable
 class VectorSource(Protocol):
     """Chooses in YAML where word vectors come from (`dataset/vectors=...`)."""
 

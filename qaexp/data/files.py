@@ -32,7 +32,7 @@ def lines(path: Path, remedy: str) -> Iterator[tuple[int, str]]:
     number = 0
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            for number, line in enumerate(file, start=1):  # noqa: B007
+            for number, line in enumerate(file, start=1):
                 yield number, line.decode("utf-8").rstrip("\r\n")
     except UnicodeDecodeError as error:
         raise BadDataError(path, [f"line {number}: byte {error.start + 1} is not UTF-8 ({error.reason})"], remedy) from None

@@ -1,10 +1,10 @@
 """Which pairs one epoch of training shows: a group for each training example, drawn anew each epoch from a seed."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Int, UInt8
+from jaxtyping import Int, Int8
 
 from qaexp.data.corpus import RankingSplit
 from qaexp.errors import ConfigError
@@ -19,12 +19,13 @@ class Groups:
     offsets: Int[np.ndarray, " group_and_end"]
     candidates: Int[np.ndarray, " pair"]
     """Text of each candidate."""
-    labels: UInt8[np.ndarray, " pair"]
+    labels: Int8[np.ndarray, " pair"]
 
     def __len__(self) -> int:
         return len(self.questions)
 
 
+@runtime_checkable
 class NegativeSampling(Protocol):
     """Chooses in YAML what a training example is (`dataset/negatives=...`)."""
 
@@ -54,7 +55,7 @@ class RandomNegatives:
         while (clash := np.isin(question[:, None] * texts + drawn, is_right)).any():
             drawn[clash] = answer_set[rng.integers(len(answer_set), size=int(clash.sum()))]
         candidates = np.concatenate([split.candidates[right][:, None], drawn], axis=1)  # (group, 1 + num)
-        labels = np.zeros(candidates.shape, dtype=np.uint8)
+        labels = np.zeros(candidates.shape, dtype=np.int8)
         labels[:, 0] = 1
         offsets = np.arange(len(right) + 1) * (1 + self.num)
         return Groups(split.questions[question], offsets, candidates.reshape(-1), labels.reshape(-1))

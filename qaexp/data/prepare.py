@@ -9,7 +9,7 @@ import tempfile
 from dataclasses import asdict, is_dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.files import digest
@@ -17,10 +17,11 @@ from qaexp.errors import OutputError
 
 log = logging.getLogger(__name__)
 
-LAYOUT = 1
+LAYOUT = 2
 """Raise it when the prepared files change their format; older ones are then left alone and never read."""
 
 
+@runtime_checkable
 class Reader(Protocol):
     """A dataclass whose fields are its settings; one per corpus, in `qaexp/data/datasets/`."""
 

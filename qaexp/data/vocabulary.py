@@ -1,7 +1,6 @@
 """Words and their ids. Id 0 is padding, id 1 stands for every unknown word."""
 
 from collections.abc import Iterable, Sequence
-from typing import Self
 
 UNKNOWN = 1
 SPECIAL_WORDS = ("<pad>", "<unk>")
@@ -24,7 +23,7 @@ class Vocabulary:
             raise ValueError("a vocabulary lists each word once")
 
     @classmethod
-    def of_words(cls, words: Iterable[str]) -> Self:
+    def of_words(cls, words: Iterable[str]) -> "Vocabulary":
         """The vocabulary of `words` in their order of first appearance."""
         return cls([*SPECIAL_WORDS, *dict.fromkeys(words)])
 

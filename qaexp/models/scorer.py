@@ -119,4 +119,3 @@ def num_parameters(scorer: nn.Module) -> dict[str, int]:
     trainable = {name: p.numel() for name, p in scorer.named_parameters() if p.requires_grad}
     words = sum(count for name, count in trainable.items() if name.startswith("embedding.words"))
     return {"trainable": sum(trainable.values()), "trainable without word embeddings": sum(trainable.values()) - words}
-

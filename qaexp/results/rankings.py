@@ -12,7 +12,7 @@ from qaexp.results.trec_files import write_qrels, write_run
 from qaexp.training.ranking import RankingModule
 
 
-def write_rankings(folder: Path, module: RankingModule, data: RankingDataModule, tag: str) -> dict[str, dict[str, float]]:
+def write_rankings(folder: Path, module: RankingModule, data: RankingDataModule, tag: str) -> dict[str, dict[str, int | float]]:
     """Write `<split>.run`, `<split>.qrels` and `<split>.questions.csv`; returns the metrics of each split.
 
     Raises:
@@ -21,7 +21,7 @@ def write_rankings(folder: Path, module: RankingModule, data: RankingDataModule,
     return {split: _write_split(folder, module, data, split, tag) for split in data.ranked_splits}
 
 
-def _write_split(folder: Path, module: RankingModule, data: RankingDataModule, split: str, tag: str) -> dict[str, float]:
+def _write_split(folder: Path, module: RankingModule, data: RankingDataModule, split: str, tag: str) -> dict[str, int | float]:
     table, metrics, scores = data.splits[split], module.metrics[split], module.scores[split]
     names = [name.decode() for name in table.question_ids]
     questions = [names[q] for q in table.pair_question]

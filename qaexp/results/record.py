@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from qaexp.errors import OutputError, QaexpError
 
@@ -39,16 +39,16 @@ class RunRecord:
     data: dict[str, Any] = field(default_factory=dict)
     parameters: dict[str, int] = field(default_factory=dict)
     convention: str = ""
-    history: list[dict[str, float]] = field(default_factory=list)
+    history: list[dict[str, int | float]] = field(default_factory=list)
     """Loss and dev metrics of each epoch."""
     best_epoch: int | None = None
     seconds: dict[str, float] = field(default_factory=dict)
-    metrics: dict[str, dict[str, float]] = field(default_factory=dict)
+    metrics: dict[str, dict[str, int | float]] = field(default_factory=dict)
     """Split to metric to value, with the number of questions and pairs and the share of questions tied at the first answer."""
     schema: int = SCHEMA
 
     @classmethod
-    def begin(cls, config: dict[str, Any], command: str) -> Self:
+    def begin(cls, config: dict[str, Any], command: str) -> "RunRecord":
         return cls(
             key=config_key(config),
             config=config,
@@ -60,7 +60,7 @@ class RunRecord:
         )
 
     @classmethod
-    def load(cls, folder: Path) -> Self:
+    def load(cls, folder: Path) -> "RunRecord":
         return cls(**json.loads((folder / "record.json").read_text(encoding="utf-8")))
 
     @contextmanager
@@ -90,7 +90,7 @@ class RunRecord:
     def add_epoch(self, epoch: int, values: dict[str, float], chosen: str) -> None:
         """Note an epoch (from 1); one that is repeated after an interruption takes its old place."""
         self.history = [*(entry for entry in self.history if entry["epoch"] < epoch), {"epoch": epoch, **values}]
-        self.best_epoch = max(self.history, key=lambda entry: entry[chosen])["epoch"]
+        self.best_epoch = int(max(self.history, key=lambda entry: entry[chosen])["epoch"])
 
     def save(self, folder: Path) -> None:
         """Write `record.json` whole or not at all.
@@ -113,7 +113,9 @@ def write_whole(path: Path, text: str) -> None:
         os.replace(staging, path)
     except OSError as error:
         staging.unlink(missing_ok=True)
-        raise OutputError(f"cannot write {path}: {error.strerror}. Free some space there, or name another place with output_dir=FOLDER") from error
+        raise OutputError(
+            f"cannot write {path}: {error.strerror}. Free some space there, or name another place with output_dir=FOLDER"
+        ) from error
 
 
 def config_key(config: dict[str, Any]) -> str:

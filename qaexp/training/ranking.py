@@ -49,7 +49,10 @@ class RankingModule(pl.LightningModule):
     def training_step(self, batch: RankingBatch, index: int) -> Float[Tensor, ""]:
         loss = self.loss(self.scorer(batch), batch.labels, batch.groups)
         if not torch.isfinite(loss):
-            raise NonFiniteLossError(f"the loss became {loss.item()} in epoch {self.current_epoch + 1}, batch {index + 1}")
+            raise NonFiniteLossError(
+                f"the loss became {loss.item()} in epoch {self.current_epoch + 1}, batch {index + 1}; the best checkpoint of the epochs "
+                "before it is kept. Lower optimizer.lr, or bound the gradient with trainer.gradient_clip_val=1"
+            )
         self.log("train/loss", loss.detach(), prog_bar=True, on_step=False, on_epoch=True, batch_size=batch.num_groups)
         return loss
 

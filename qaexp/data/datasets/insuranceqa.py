@@ -76,9 +76,7 @@ class InsuranceQAReader:
         faults.raise_if_any()
         return answer_text
 
-    def _questions(
-        self, split: str, path: Path, builder: CorpusBuilder, words: Mapping[str, str], answer_text: Mapping[str, int]
-    ) -> None:
+    def _questions(self, split: str, path: Path, builder: CorpusBuilder, words: Mapping[str, str], answer_text: Mapping[str, int]) -> None:
         faults = Faults(path, self._remedy())
         is_train = split == "train"
         for line, fields in records(path, 2 if is_train else 3, self._remedy()):

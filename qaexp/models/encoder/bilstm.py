@@ -24,4 +24,3 @@ class BiLSTM(Encoder):
         packed = pack_padded_sequence(text["states"], lengths, batch_first=True, enforce_sorted=False)
         states, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=mask.shape[1])
         return {"mask": mask, "states": states}
-

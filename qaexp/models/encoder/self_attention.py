@@ -89,4 +89,3 @@ def attention(
     Q, K, V = QKV.permute(2, 0, 3, 1, 4)  # each (row, head, length, head_dim)
     bias = torch.zeros_like(mask, dtype=Q.dtype).masked_fill(~mask, torch.finfo(Q.dtype).min)
     return F.scaled_dot_product_attention(Q, K, V, attn_mask=bias[:, None, None, :], scale=scale).transpose(1, 2)
-

@@ -1,0 +1,110 @@
+"""Records of many runs to one table: a row for each configuration, mean ± deviation over its seeds.
+
+python -m qaexp.results.table results/runs --split test --csv results/table.csv
+"""
+
+import argparse
+import json
+import logging
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from qaexp.errors import QaexpError
+from qaexp.metrics import METRICS
+from qaexp.results.record import RunRecord, write_whole
+
+VOLATILE = ("output_dir", "logger", "seed", "cache_dir", "data_dir")
+"""Overrides that do not make another row."""
+
+
+def read_records(folder: Path) -> list[RunRecord]:
+    """The finished runs anywhere below a folder, oldest first.
+
+    Raises:
+        QaexpError: there is none.
+    """
+    records = [RunRecord.load(path.parent) for path in folder.rglob("record.json")]
+    done = sorted((record for record in records if record.status == "finished"), key=lambda record: record.started)
+    if not done:
+        raise QaexpError(f"{folder} holds no finished run; `python -m qaexp` makes one")
+    return done
+
+
+def row_name(record: RunRecord) -> str:
+    """The command that makes the row, without seed and places."""
+    return " ".join(option for option in record.command.split() if option.partition("=")[0].partition("/")[0] not in VOLATILE)
+
+
+def run_table(records: Iterable[RunRecord], split: str) -> pd.DataFrame:
+    """One line a run that has the split: its options, seed, metrics in [0, 1], epochs and seconds."""
+    lines = [
+        {
+            "dataset": record.data["name"] + (" (partial data)" if record.data["partial"] else ""),
+            "model": record.config["choices"]["model"],
+            "options": row_name(record),
+            "seed": record.seed,
+            **{metric: record.metrics[split][metric] for metric in METRICS},
+            "questions": record.metrics[split]["questions"],
+            "best epoch": record.best_epoch,
+            "epochs": len(record.history),
+            "seconds": record.seconds["total"],
+            "convention": record.convention,
+            "vectors": record.data["vectors"]["source"],
+            "commit": record.commit,
+            "key": record.key,
+        }
+        for record in records
+        if split in record.metrics
+    ]
+    return pd.DataFrame(lines).drop_duplicates("key", keep="last")
+
+
+def by_row(runs: pd.DataFrame) -> pd.DataFrame:
+    """Mean and deviation over the seeds of each row, metrics in percent."""
+    groups = runs.groupby(["dataset", "model", "options"], sort=False)
+    table = groups.agg(seeds=("seed", "nunique"), questions=("questions", "first"), seconds=("seconds", "mean")).astype({"seconds": int})
+    for metric in METRICS:
+        mean, deviation = 100 * groups[metric].mean(), 100 * groups[metric].std(ddof=1)
+        spread = deviation.map(lambda value: "" if pd.isna(value) else f" ± {value:.2f}")
+        table[metric.upper()] = mean.map("{:.2f}".format) + spread
+    return table.reset_index()
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """A frame as a Markdown table.
+
+    >>> print(markdown(pd.DataFrame({"model": ["ggsa"], "MAP": ["66.12"]})))
+    | model | MAP |
+    |---|---|
+    | ggsa | 66.12 |
+    """
+    lines = [table.columns, *table.itertuples(index=False)]
+    rows = ["| " + " | ".join(str(cell) for cell in line) + " |" for line in lines]
+    return "\n".join([rows[0], "|" + "---|" * len(table.columns), *rows[1:]])
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The exit status: 0, or 2 when there is nothing to tabulate."""
+    parser = argparse.ArgumentParser(
+        prog="python -m qaexp.results.table", description="Tabulate finished runs; mean ± deviation over seeds."
+    )
+    parser.add_argument("folder", type=Path, help="where to look for runs, at any depth")
+    parser.add_argument("--split", default="test", help="dev, test, test1 ... (default: %(default)s)")
+    parser.add_argument("--csv", type=Path, help="write one line a run here as well")
+    options = parser.parse_args(arguments)
+    try:
+        runs = run_table(read_records(options.folder), options.split)
+        if options.csv:
+            write_whole(options.csv, runs.to_csv(index=False))
+    except (QaexpError, json.JSONDecodeError) as error:
+        logging.getLogger(__name__).error("%s", error)
+        return 2
+    sys.stdout.write(markdown(by_row(runs)) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

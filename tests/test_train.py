@@ -1,0 +1,178 @@
+"""One run from configuration to record, in process: what it leaves, and what survives when it fails."""
+
+import contextlib
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import pytrec_eval
+import torch
+
+import qaexp
+from qaexp.config import compose
+from qaexp.errors import CheckpointError, NonFiniteLossError, OutputError
+from qaexp.results.record import RunRecord, config_key
+from qaexp.train import train
+from qaexp.training.ranking import RankingModule
+from qaexp.types import RankingBatch
+
+MEASURES = {"p@1": "P_1", "mrr": "recip_rank", "map": "map", "p@5": "P_5"}
+
+
+@pytest.fixture(scope="session")
+def overrides(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    return [
+        "logger=none",
+        f"cache_dir={tmp_path_factory.mktemp('cache')}",
+        "dataset.reader.num_train=80",
+        "dataset.reader.num_dev=20",
+        "dataset.reader.num_test=30",
+        "dataset.vectors.dim=12",
+        "trainer.max_epochs=3",
+        "optimizer.lr=1e-3",
+    ]
+
+
+@pytest.fixture(scope="session")
+def run(overrides: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a finished run."""
+    folder = tmp_path_factory.mktemp("run")
+    train(compose(overrides), folder, " ".join(overrides))
+    return folder
+
+
+def test_trec_eval_signs_the_record(run: Path) -> None:
+    record = RunRecord.load(run)
+    assert record.convention == "trec"
+    for split, metrics in record.metrics.items():
+        with (run / f"{split}.qrels").open() as qrels, (run / f"{split}.run").open() as ranking:
+            evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(qrels), set(MEASURES.values()))
+            per_question = evaluator.evaluate(pytrec_eval.parse_run(ranking))
+        ours = pd.read_csv(run / f"{split}.questions.csv", index_col="question")
+        assert len(per_question) == len(ours) == metrics["questions"]
+        for name, theirs in MEASURES.items():
+            expected = pd.Series({question: values[theirs] for question, values in per_question.items()})
+            pd.testing.assert_series_equal(ours[name].sort_index(), expected.sort_index(), check_names=False, rtol=0, atol=1e-9)
+            assert metrics[name] == pytest.approx(expected.mean(), abs=1e-9)
+
+
+def test_the_record_says_what_repeats_the_run(run: Path, overrides: list[str]) -> None:
+    record = RunRecord.load(run)
+    assert record.status == "finished"
+    assert record.seed == 1
+    assert record.key == config_key(record.config)
+    assert record.command == " ".join(overrides)
+    assert record.versions["torch"] == torch.__version__
+    assert record.hardware["threads"] >= 1
+    assert set(record.seconds) == {"data", "fit", "test", "total"}
+    assert len(record.data["fingerprint"]) == 64
+    assert record.data["splits"]["test"]["questions"] == 30
+    assert record.metrics["test"]["pairs"] == 300
+    assert [entry["epoch"] for entry in record.history] == [1, 2, 3]
+    assert record.best_epoch == max(record.history, key=lambda entry: entry["dev/map"])["epoch"]
+    assert record.metrics["dev"]["map"] == pytest.approx(max(entry["dev/map"] for entry in record.history), abs=1e-6)
+    assert record.parameters["trainable"] - record.parameters["trainable without word embeddings"] == record.data["words"] * 12
+
+
+def test_the_key_of_a_run_depends_on_what_it_measures_alone(overrides: list[str]) -> None:
+    def key(*more: str) -> str:
+        from omegaconf import OmegaConf
+
+        return config_key(OmegaConf.to_container(compose([*overrides, *more]), resolve=True))
+
+    assert key() == key("output_dir=elsewhere") == key("logger=wandb")
+    assert key() != key("seed=2")
+    assert key() != key("loss.margin=0.2")
+
+
+def test_one_seed_gives_the_same_scores_to_the_last_bit(run: Path, overrides: list[str], tmp_path: Path) -> None:
+    train(compose(overrides), tmp_path)
+    assert (tmp_path / "test.run").read_bytes() == (run / "test.run").read_bytes()
+    other = tmp_path / "other"
+    other.mkdir()
+    train(compose([*overrides, "seed=2"]), other)
+    assert (other / "test.run").read_bytes() != (run / "test.run").read_bytes()
+
+
+def test_a_loaded_checkpoint_ranks_as_the_run_did(run: Path, overrides: list[str]) -> None:
+    from hydra.utils import instantiate
+
+    data = instantiate(compose(overrides).dataset)
+    split, texts, words = data.splits["test"], data.corpus.texts, data.corpus.vocabulary.words
+
+    def text(number: int) -> str:
+        return " ".join(words[i] for i in texts.ids[texts.offsets[number] : texts.offsets[number + 1]])
+
+    pool = slice(*split.offsets[:2])
+    ranker = qaexp.load(run)
+    ranked = ranker.rank(text(split.questions[0]), [text(c) for c in split.candidates[pool]])
+    assert [answer.score for answer in ranked] == sorted((answer.score for answer in ranked), reverse=True)
+    lines = [line.split() for line in (run / "test.run").read_text().splitlines()[:10]]
+    names = [name.decode() for name in split.candidate_ids[pool]]
+    assert [names[answer.position] for answer in ranked] == [line[2] for line in lines]
+    assert [answer.score for answer in ranked] == pytest.approx([float(line[4]) for line in lines], abs=1e-5)
+    with pytest.raises(ValueError, match="at least one answer"):
+        ranker.rank("why?", [])
+    assert len(ranker.rank("", ["zzz unheard-of words", ""])) == 2
+
+
+def test_unreadable_checkpoints_are_refused_by_name(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="does not exist"):
+        qaexp.load(tmp_path / "none.ckpt")
+    (tmp_path / "half.ckpt").write_bytes((run / "best.ckpt").read_bytes()[:1000])
+    with pytest.raises(CheckpointError, match=r"half\.ckpt is not a whole checkpoint"):
+        qaexp.load(tmp_path / "half.ckpt")
+    torch.save({"state_dict": {}}, tmp_path / "other.ckpt")
+    with pytest.raises(CheckpointError, match="not a whole checkpoint of qaexp"):
+        qaexp.load(tmp_path / "other.ckpt")
+
+
+def test_a_checkpoint_of_another_vocabulary_is_refused(overrides: list[str], tmp_path: Path) -> None:
+    train_until(overrides, tmp_path, epoch=1)
+    changed = compose([*overrides, "dataset.reader.generator_seed=8"])
+    with pytest.raises(CheckpointError, match="trained with another vocabulary"):
+        train(changed, tmp_path, resume=True)
+
+
+def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_last_good_checkpoint(overrides: list[str], tmp_path: Path) -> None:
+    with pytest.raises(NonFiniteLossError, match=r"loss became nan in epoch 2.*optimizer\.lr"):
+        train_until(overrides, tmp_path, epoch=1, loss=float("nan"))
+    record = RunRecord.load(tmp_path)
+    assert record.status == "failed"
+    assert "nan in epoch 2" in str(record.error)
+    assert len(record.history) == 1
+    assert qaexp.load(tmp_path).rank("How hot is the soup?", ["It is cold.", "Very."])
+
+
+def test_a_full_disk_loses_nothing_measured_so_far(overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OutputError("cannot write test.run: No space left on device")
+
+    monkeypatch.setattr("qaexp.results.rankings.write_run", full)
+    with pytest.raises(OutputError, match="No space left"):
+        train(compose(overrides), tmp_path)
+    record = json.loads((tmp_path / "record.json").read_text())
+    assert (record["status"], len(record["history"])) == ("failed", 3)
+    monkeypatch.undo()
+    assert train(compose(overrides), tmp_path, resume=True).status == "finished"
+
+
+class PowerCutError(Exception):
+    """Stops a run at once."""
+
+
+def train_until(overrides: list[str], folder: Path, epoch: int, loss: float | None = None) -> None:
+    """Train for so many whole epochs; then stop as if the power had gone, or with the loss that is given."""
+    original = RankingModule.training_step
+
+    def step(self: RankingModule, batch: RankingBatch, index: int) -> torch.Tensor:
+        if self.current_epoch >= epoch and loss is None:
+            raise PowerCutError
+        if self.current_epoch >= epoch:
+            self.loss = lambda scores, labels, groups: scores.sum() * loss
+        return original(self, batch, index)
+
+    with pytest.MonkeyPatch.context() as patch, contextlib.suppress(PowerCutError):
+        patch.setattr(RankingModule, "training_step", step)
+        train(compose(overrides), folder)
