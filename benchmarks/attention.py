@@ -6,7 +6,8 @@ import torch
 from hydra.utils import instantiate
 
 from benchmarks.made_up import MAX_LENGTH, VOCABULARY, scorer
-from benchmarks.timing import CPU, DEVICE, Row, paired
+from benchmarks.row import Row
+from benchmarks.timing import CPU, DEVICE, paired
 from qaexp.config import compose
 from qaexp.types import RankingBatch
 

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from benchmarks.made_up import BLOCK_TOKENS, MAX_LENGTH, blocks, ranking, scorer
-from benchmarks.timing import CPU, DEVICE, Row, paired
+from benchmarks.row import Row
+from benchmarks.timing import CPU, DEVICE, paired
 from qaexp.data.corpus import RankingSplit, TokenTable
 from qaexp.models.scorer import AnswerScorer
 from qaexp.scoring import score_blocks

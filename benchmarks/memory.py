@@ -12,7 +12,8 @@ import numpy as np
 import torch
 
 from benchmarks.made_up import MAX_LENGTH, blocks, ranking, scorer
-from benchmarks.timing import DEVICE, Row
+from benchmarks.row import Row
+from benchmarks.timing import DEVICE
 from qaexp.scoring import score_blocks
 
 SIZES = {"ggsa": (24_981, 1_800, 500), "iggsa": (500, 1_800, 1)}  # answers, questions, candidates of each

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 from torchmetrics.retrieval import RetrievalMAP, RetrievalMRR, RetrievalPrecision
 
-from benchmarks.timing import CPU, Row, paired
+from benchmarks.row import Row
+from benchmarks.timing import CPU, paired
 from qaexp.metrics import METRICS, RankingMetrics
 
 NUM_QUESTIONS, NUM_CANDIDATES = 100_000, 10

@@ -1,4 +1,4 @@
-"""Paired timing that survives a busy machine, and the row in which each benchmark states what it measured.
+"""Paired timing that survives a busy machine.
 
 On a CPU a run gets one thread and is charged the processor time of this process, so that other processes do not enter;
 on a GPU the clock is the wall's and waits for the device. Two contestants alternate, and a ratio is formed within each
@@ -14,24 +14,10 @@ from dataclasses import dataclass
 
 import torch
 
+from benchmarks.row import Row
+
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 CPU = torch.device("cpu")
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the table. A row without `ratios` was skipped or compares with nothing; `held` is None where nothing was tested."""
-
-    what: str
-    ours: str
-    other: str = ""
-    ratios: Sequence[float] = ()
-    target: str = ""
-    held: bool | None = None
-
-    @property
-    def ratio(self) -> float:
-        return statistics.median(self.ratios)
 
 
 @dataclass(frozen=True)

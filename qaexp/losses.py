@@ -3,9 +3,11 @@
 from typing import Protocol, runtime_checkable
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional as F
+
+from qaexp.errors import ConfigError
 
 
 @runtime_checkable
@@ -23,6 +25,11 @@ class PairwiseHinge:
     Departs: the papers print the sum over the training set; the mean over a batch leaves the learning rate independent
     of its size.
 
+    A group without a negative costs 0. A group with several right candidates is an example for each of them.
+
+    Raises:
+        ConfigError: no group of the batch has both a right and a wrong candidate, so there is nothing to learn.
+
     >>> PairwiseHinge(margin=0.5)(torch.tensor([0.4, 0.1, 0.3]), torch.tensor([1, 0, 0]), torch.tensor([0, 0, 0])).item()
     0.4000000059604645
     """
@@ -32,7 +39,12 @@ class PairwiseHinge:
 
     def __call__(self, scores: Float[Tensor, " pair"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]) -> Float[Tensor, ""]:
         right = labels == 1
-        highest = by_group(scores, groups, keep=~right).amax(dim=1)  # (group)
+        highest = by_group(scores, groups, keep=~right).amax(dim=1)[groups[right]]  # (right pair)
+        if not (highest != torch.finfo(scores.dtype).min).any():
+            raise ConfigError(
+                "loss=pairwise_hinge compares a right candidate with wrong ones of its group, and no group of this batch has both; "
+                "choose dataset/negatives=pool or random, or loss=pointwise_cross_entropy"
+            )
         return (self.margin - scores[right] + highest).clamp(min=0).mean()
 
 
@@ -49,7 +61,7 @@ class PointwiseCrossEntropy:
         return F.binary_cross_entropy_with_logits(scores, labels.to(scores.dtype))
 
 
-def by_group(scores: Float[Tensor, " pair"], groups: Int[Tensor, " pair"], keep: Tensor) -> Float[Tensor, "group width"]:
+def by_group(scores: Float[Tensor, " pair"], groups: Int[Tensor, " pair"], keep: Bool[Tensor, " pair"]) -> Float[Tensor, "group width"]:
     """A row for each group, with its pairs that `keep` names; the rest of a row is the lowest number of the type."""
     sizes = torch.bincount(groups)
     place = torch.arange(len(groups), device=groups.device) - (sizes.cumsum(0) - sizes)[groups]

@@ -17,7 +17,7 @@ from qaexp.types import ScoringBlock, Text, gather_texts
 class SplitScores:
     """Takes a split's blocks in order and ends with a score for each of its pairs.
 
-    `pair_tokens` bounds the tokens (padding included) that are gathered at once for stages after the cut.
+    `pair_tokens` bounds the tokens (padding included) of either side that are gathered at once for stages after the cut.
     """
 
     def __init__(self, scorer: AnswerScorer, num_pairs: int, pair_tokens: int = 2**15) -> None:
@@ -36,7 +36,7 @@ class SplitScores:
             self._questions = concatenated(self._question_blocks)
             self._question_blocks.clear()
         candidates = self._scorer.encode_candidate(block.tokens)
-        size = max(1, self._pair_tokens // _longest(candidates))
+        size = max(1, self._pair_tokens // max(_longest(self._questions), _longest(candidates)))
         chunks = zip(block.pairs.split(size), block.pair_question.split(size), block.pair_candidate.split(size), strict=True)
         for pairs, question, candidate in chunks:
             scores = self._scorer.score(gather_texts(self._questions, question), gather_texts(candidates, candidate))

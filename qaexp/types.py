@@ -19,7 +19,8 @@ from torch import Tensor
 Text = dict[str, Tensor]
 """One side's texts part-way through a model. The first axis of every tensor is `text`; padding is False in `mask`.
 
-Where there is a `mask`, axis 1 of every tensor beside it counts tokens. Keys: `tokens` (text, length) ids; `mask` (text, length); `states` (text, length, dim); `vector` (text, dim) after pooling.
+Keys: `tokens` (text, length) ids; `mask` (text, length); `states` (text, length, dim); `vector` (text, dim) after pooling.
+Where there is a `mask`, axis 1 of every tensor beside it counts tokens.
 """
 
 PADDING = 0

@@ -9,6 +9,7 @@ import logging
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from statistics import mean, stdev
 
 import pandas as pd
 
@@ -64,13 +65,21 @@ def run_table(records: Iterable[RunRecord], split: str) -> pd.DataFrame:
 
 def by_row(runs: pd.DataFrame) -> pd.DataFrame:
     """Mean and deviation over the seeds of each row, metrics in percent."""
-    groups = runs.groupby(["dataset", "model", "options"], sort=False)
-    table = groups.agg(seeds=("seed", "nunique"), questions=("questions", "first"), seconds=("seconds", "mean")).astype({"seconds": int})
-    for metric in METRICS:
-        mean, deviation = 100 * groups[metric].mean(), 100 * groups[metric].std(ddof=1)
-        spread = deviation.map(lambda value: "" if pd.isna(value) else f" ± {value:.2f}")
-        table[metric.upper()] = mean.map("{:.2f}".format) + spread
-    return table.reset_index()
+    rows = []
+    for _, group in runs.groupby(["dataset", "model", "options"], sort=False):
+        row = {**group.iloc[0][["dataset", "model", "options"]].to_dict(), "seeds": group["seed"].nunique()}
+        row |= {metric.upper(): _percent(group[metric].tolist()) for metric in METRICS}
+        rows.append({**row, "questions": group["questions"].iloc[0], "seconds": round(group["seconds"].mean())})
+    return pd.DataFrame(rows)
+
+
+def _percent(values: Sequence[float]) -> str:
+    """
+    >>> _percent([0.5]), _percent([0.5, 0.6])
+    ('50.00', '55.00 ± 7.07')
+    """
+    spread = f" ± {100 * stdev(values):.2f}" if len(values) > 1 else ""
+    return f"{100 * mean(values):.2f}{spread}"
 
 
 def markdown(table: pd.DataFrame) -> str:

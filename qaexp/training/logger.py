@@ -20,7 +20,8 @@ MODES = ("auto", "online", "offline", "none")
 
 @contextmanager
 def open_logger(config: dict[str, Any], folder: Path) -> Iterator[Logger | bool]:
-    """The logger that `logger.mode` asks for, False for none. A W&B run is closed at the end, with a failure's exit code after an exception.
+    """The logger that `logger.mode` asks for, False for none. A W&B run is closed at the end,
+    with a failure's exit code after an exception.
 
     Raises:
         ConfigError: an unknown mode.

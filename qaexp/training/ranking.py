@@ -74,9 +74,9 @@ class RankingModule(pl.LightningModule):
     def on_test_epoch_end(self) -> None:
         self._rank()
 
-    def configure_optimizers(self) -> dict[str, Any]:
+    def configure_optimizers(self) -> tuple[list[Optimizer], list[LRScheduler]]:  # Lightning steps the schedule once an epoch
         optimizer = self._optimizer(params=[p for p in self.parameters() if p.requires_grad])
-        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": self._schedule(optimizer=optimizer), "interval": "epoch"}}
+        return [optimizer], [self._schedule(optimizer=optimizer)]
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["qaexp"] = dict(self._rebuild)

@@ -26,7 +26,7 @@ class GatedGroupSelfAttention(SelfAttention):
 
     Reading: the first half of the heads cuts the text at 0, l, 2l, ...; the other half at o, o + l, ..., so its first
     group is `offset` words long (§3.1.2 and Figure 5). An offset shifts borders; it never joins the end of a text to its
-    beginning. With an odd number of heads the extra one has offset 0.
+    beginning. With an odd number of heads the extra one has offset 0, and so has a single head.
 
     Raises:
         ConfigError: the offset is not smaller than the group, or the heads do not divide the width.
@@ -61,9 +61,9 @@ class GatedGroupSelfAttention(SelfAttention):
         self, QKV: Float[Tensor, "text length 3 head head_dim"], mask: Bool[Tensor, "text length"]
     ) -> Float[Tensor, "text length head head_dim"]:
         """Attention of each head within its groups."""
-        if self.offset == 0:
-            return self._in_groups(QKV, mask, offset=0)
         aligned = (self.num_heads + 1) // 2
+        if self.offset == 0 or aligned == self.num_heads:
+            return self._in_groups(QKV, mask, offset=0)
         straight = self._in_groups(QKV[:, :, :, :aligned], mask, offset=0)
         shifted = self._in_groups(QKV[:, :, :, aligned:], mask, offset=self.offset)
         return torch.cat([straight, shifted], dim=2)

@@ -45,7 +45,7 @@ class SelfAttention(Encoder):
 
     def __init__(self, input_dim: int, num_heads: int, feed_forward_factor: int, scale_by: str, input_scale: float) -> None:
         super().__init__()
-        if input_dim % num_heads:
+        if num_heads < 1 or input_dim % num_heads:
             raise ConfigError(f"model.encoder.num_heads={num_heads} does not divide the width {input_dim} that the embedding gives")
         if scale_by not in ("head", "model"):
             raise ConfigError(f"model.encoder.scale_by={scale_by}: choose head or model")
@@ -87,5 +87,6 @@ def attention(
 ) -> Float[Tensor, "row length head head_dim"]:
     """Softmax(scale · Q·Kᵀ)·V over the real tokens of each row. A row that is all padding gives finite numbers, read by nobody."""
     Q, K, V = QKV.permute(2, 0, 3, 1, 4)  # each (row, head, length, head_dim)
-    bias = torch.zeros_like(mask, dtype=Q.dtype).masked_fill(~mask, torch.finfo(Q.dtype).min)
+    far = torch.finfo(Q.dtype).min / 2  # half, so that a kernel may add a score or change the base without leaving the type's range
+    bias = torch.zeros_like(mask, dtype=Q.dtype).masked_fill(~mask, far)
     return F.scaled_dot_product_attention(Q, K, V, attn_mask=bias[:, None, None, :], scale=scale).transpose(1, 2)

@@ -1,0 +1,96 @@
+"""`python -m benchmarks [NAME ...]`: measures, and prints one table."""
+
+import argparse
+import importlib
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from benchmarks.row import Row
+
+NAMES = {
+    "attention": "a training step of GGSA against global attention, short and long texts; linear in length",
+    "cut": "scoring through the cut against pair by pair",
+    "metrics": "ranking metrics against torchmetrics' own",
+    "memory": "peak memory of scoring at InsuranceQA's full size",
+    "start": "start of a process to its first training batch (needs QAEXP_DATA)",
+}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The exit status: 0, or 1 where a target was missed."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description="Measures qaexp against the alternatives on this machine and prints one table. Exits 1 where a target is missed.",
+        epilog="benchmarks:\n" + "\n".join(f"  {name:10} {says}" for name, says in NAMES.items()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which to run, of {', '.join(NAMES)}; all when none is named")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
+    chosen = parser.parse_args(arguments)
+    if unknown := [name for name in chosen.names if name not in NAMES]:
+        parser.error(f"no benchmark is called {', '.join(unknown)}; choose from {', '.join(NAMES)}")
+    if chosen.json and not chosen.json.resolve().parent.is_dir():
+        parser.error(f"--json {chosen.json}: there is no folder {chosen.json.parent}")
+
+    rows: list[Row] = []
+    for name in chosen.names or NAMES:
+        sys.stderr.write(f"{name} ... ")
+        sys.stderr.flush()
+        start = time.perf_counter()
+        rows += importlib.import_module(f"benchmarks.{name}").rows()
+        sys.stderr.write(f"{time.perf_counter() - start:.0f} s\n")
+    machine = describe_machine()
+    show(rows, machine)
+    if chosen.json:
+        figures = {"machine": machine, "rows": [asdict(row) | {"ratio": row.ratio} for row in rows]}
+        chosen.json.write_text(json.dumps(figures, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return int(any(row.held is False for row in rows))
+
+
+def describe_machine() -> dict[str, str]:
+    """Hardware and versions, and how busy others kept the machine."""
+    import torch
+
+    models = [line.split(":")[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
+    return {
+        "processor": f"{models[0] if models else platform.processor() or platform.machine()}, {os.cpu_count()} cores",
+        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else "none",
+        "torch": torch.__version__,
+        "threads": str(torch.get_num_threads()),
+        "load": f"{os.getloadavg()[0]:.1f}",
+    }
+
+
+def show(rows: Sequence[Row], machine: dict[str, str]) -> None:
+    """The table, with the machine on top."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console() if sys.stdout.isatty() else Console(width=140)
+    console.print(" · ".join(f"{name} {value}" for name, value in machine.items()), highlight=False)
+    clock = "seconds of one CPU thread" if machine["gpu"] == "none" else "seconds of the wall (metrics: of one CPU thread)"
+    console.print(
+        f"Alternating runs; {clock}, medians; ratios are the median (range) over neighbouring runs. memory and start: all threads.\n"
+    )
+    table = Table("what: ours, the other", box=None, pad_edge=False, header_style="bold")
+    for column in ("ours", "the other", "ratio", "target", "held"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for row in rows:
+        ratio = f"{row.ratio:.2f} ({min(row.ratios):.2f}–{max(row.ratios):.2f})" if row.ratio is not None else ""
+        held = {True: "[green]yes[/]", False: "[red bold]no[/]", None: "–"}[row.held]
+        table.add_row(row.what, row.ours, row.other, ratio, row.target, held)
+    console.print(table)
+
+
+def _lines(path: str) -> list[str]:
+    return Path(path).read_text().splitlines() if Path(path).is_file() else []
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

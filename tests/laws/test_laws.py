@@ -1,0 +1,261 @@
+"""What every model obeys: each named one in conf/model/, and each choice of a slot within the first named model that takes it.
+
+A new YAML is tested here without a word in this file.
+"""
+
+import io
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hydra.utils import instantiate
+from omegaconf import DictConfig
+from torch import Tensor
+from torch.nn import functional as F
+
+from qaexp.config import CONF, choices, compose
+from qaexp.data.batching import ScoringBlocks
+from qaexp.data.corpus import RankingSplit, TokenTable
+from qaexp.models.scorer import AnswerScorer
+from qaexp.scoring import score_blocks
+from qaexp.types import RankingBatch, Text
+
+Build = Callable[..., AnswerScorer]
+
+NAMED = [f"model={name}" for name in choices("model")]
+SLOTS = sorted(folder.name for folder in (CONF / "model").iterdir() if folder.is_dir())
+CHOICES = [f"model/{slot}={name}" for slot in SLOTS for name in choices(f"model/{slot}")]
+
+
+@cache
+def composed(override: str) -> DictConfig:
+    """The configuration of a named model, or of the first named model that takes the slot's choice and can be built with it."""
+    if override in NAMED:
+        return compose([override])
+    refusals = []
+    for name in NAMED:
+        try:
+            cfg = compose([name, override])
+            instantiate(cfg.model, vectors=torch.zeros(2, 24))
+        except Exception as error:  # a model without this slot, or whose other slots do not fit: the next one may
+            refusals.append(f"{name}: {error}")
+        else:
+            return cfg
+    raise AssertionError(f"no named model takes {override}:\n" + "\n".join(refusals))
+
+
+@pytest.fixture(params=[*NAMED, *CHOICES])
+def cfg(request: pytest.FixtureRequest) -> DictConfig:
+    return composed(request.param)
+
+
+@pytest.fixture
+def build(cfg: DictConfig, vectors: Tensor) -> Build:
+    """Builds the model from a seed, ready to score."""
+
+    def built(seed: int = 1, vectors: Tensor = vectors) -> AnswerScorer:
+        torch.manual_seed(seed)
+        return instantiate(cfg.model, vectors=vectors).eval()
+
+    return built
+
+
+@torch.no_grad()
+def pair_by_pair(scorer: AnswerScorer, batch: RankingBatch) -> Tensor:
+    """Each pair by itself and without padding: no batch, no cut."""
+
+    def alone(tokens: Tensor) -> Tensor:
+        return tokens[tokens != 0][None]
+
+    pairs = zip(batch.questions[batch.pair_question], batch.candidates[batch.pair_candidate], strict=True)
+    return torch.cat([scorer.score(scorer.encode_question(alone(q)), scorer.encode_candidate(alone(c))) for q, c in pairs])
+
+
+@torch.no_grad()
+def scores_of(scorer: AnswerScorer, batch: RankingBatch) -> Tensor:
+    return scorer(batch)
+
+
+def close(actual: Tensor, expected: Tensor, tolerance: float = 1e-5) -> None:
+    torch.testing.assert_close(actual, expected, rtol=tolerance, atol=tolerance)
+
+
+def test_a_batch_scores_as_its_pairs_do_one_by_one(build: Build, batch: RankingBatch) -> None:
+    scorer = build()
+    scores = scores_of(scorer, batch)
+    assert scores.shape == (15,)
+    assert scores.dtype == torch.float32
+    assert len(scores.unique()) > 2, "the scores must depend on the texts"
+    close(scores, pair_by_pair(scorer, batch))
+
+
+@pytest.mark.parametrize("extra", [1, 7, 30])
+def test_more_padding_changes_no_score(build: Build, batch: RankingBatch, extra: int) -> None:
+    scorer = build()
+    padded = replace(batch, questions=F.pad(batch.questions, (0, extra)), candidates=F.pad(batch.candidates, (0, 2 * extra)))
+    close(scores_of(scorer, padded), scores_of(scorer, batch))
+
+
+def test_a_permutation_of_pairs_and_candidates_permutes_scores(build: Build, batch: RankingBatch) -> None:
+    scorer = build()
+    random = torch.Generator().manual_seed(3)
+    pairs, rows = torch.randperm(15, generator=random), torch.randperm(8, generator=random)
+    permuted = replace(
+        batch,
+        candidates=batch.candidates[rows],
+        pair_question=batch.pair_question[pairs],
+        pair_candidate=rows.argsort()[batch.pair_candidate[pairs]],
+    )
+    close(scores_of(scorer, permuted), scores_of(scorer, batch)[pairs])
+
+
+def test_a_text_of_padding_alone_disturbs_nothing(build: Build, batch: RankingBatch) -> None:
+    """Its own score is finite; the gradients and the scores of the others are as they were."""
+    scorer = build()
+    row_of_padding = torch.zeros(1, batch.candidates.shape[1], dtype=torch.int64)
+    scores = scorer(
+        replace(
+            batch,
+            candidates=torch.cat([batch.candidates, row_of_padding]),
+            pair_candidate=torch.cat([batch.pair_candidate[:14], torch.tensor([8])]),
+        )
+    )
+    assert torch.isfinite(scores).all()
+    close(scores[:14].detach(), scores_of(scorer, batch)[:14])
+    if scores.requires_grad:
+        scores.sum().backward()
+        assert all(torch.isfinite(p.grad).all() for p in scorer.parameters() if p.grad is not None)
+
+
+def test_every_parameter_learns_from_the_loss(build: Build, cfg: DictConfig, batch: RankingBatch) -> None:
+    scorer = build()
+    trainable = {name: p for name, p in scorer.named_parameters() if p.requires_grad}
+    assert trainable or not list(scorer.parameters()), "a model with parameters must train some"
+    scores = scorer(batch)
+    assert scores.requires_grad == bool(trainable)
+    if not trainable:
+        return
+    instantiate(cfg.loss)(scores, batch.labels, batch.groups).backward()
+    without = [name for name, p in trainable.items() if p.grad is None or not p.grad.any()]
+    assert without == []
+    assert all(torch.isfinite(p.grad).all() for p in trainable.values() if p.grad is not None)
+
+
+def test_every_word_of_a_tuned_table_learns_and_no_other(build: Build, batch: RankingBatch) -> None:
+    scorer = build()
+    tables = [p for name, p in scorer.named_parameters() if name.endswith("words.weight") and p.requires_grad]
+    if not tables:
+        return
+    (scorer(batch) * torch.linspace(0.5, 1.5, 15)).sum().backward()
+    used = torch.cat([batch.questions.flatten(), batch.candidates.flatten()]).unique()
+    for table in tables:
+        assert table.grad is not None
+        assert table.grad.abs().sum(dim=1).nonzero().flatten().tolist() == used[used != 0].tolist()
+
+
+def test_one_seed_gives_one_result_to_the_last_bit(build: Build, batch: RankingBatch) -> None:
+    def trained() -> tuple[Tensor, dict[str, Tensor]]:
+        scorer = build().train()
+        torch.manual_seed(9)
+        scores = scorer(batch)
+        if scores.requires_grad:
+            scores.square().sum().backward()
+        return scores.detach(), {name: p.grad for name, p in scorer.named_parameters() if p.grad is not None}
+
+    (scores, gradients), (again, gradients_again) = trained(), trained()
+    assert torch.equal(scores, again)
+    assert gradients.keys() == gradients_again.keys()
+    assert all(torch.equal(gradients[name], gradients_again[name]) for name in gradients)
+
+
+def test_saving_and_loading_change_nothing(build: Build, batch: RankingBatch, vectors: Tensor) -> None:
+    saved, file = build(), io.BytesIO()
+    torch.save(saved.state_dict(), file)
+    file.seek(0)
+    loaded = build(seed=2, vectors=torch.zeros_like(vectors))
+    if list(saved.parameters()):
+        assert not torch.equal(scores_of(loaded, batch), scores_of(saved, batch))
+    loaded.load_state_dict(torch.load(file, weights_only=True))
+    assert torch.equal(scores_of(loaded, batch), scores_of(saved, batch))
+
+
+def test_the_cut_changes_no_score_and_encodes_each_text_once(
+    build: Build, batch: RankingBatch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fifteen pairs of five questions and eight candidates, in blocks of at most 32 tokens."""
+    scorer = build()
+    seen: dict[str, list[tuple[int, ...]]] = {"question": [], "candidate": []}
+
+    def counted(side: str, encode: Callable[[Tensor], Text]) -> Callable[[Tensor], Text]:
+        def wrapped(tokens: Tensor) -> Text:
+            seen[side] += [tuple(row[row != 0].tolist()) for row in tokens]
+            return encode(tokens)
+
+        return wrapped
+
+    expected = pair_by_pair(scorer, batch)
+    for side in seen:
+        monkeypatch.setattr(scorer, f"encode_{side}", counted(side, getattr(scorer, f"encode_{side}")))
+    blocks = ScoringBlocks("dev", *_as_split(batch), max_question_length=40, max_candidate_length=40, block_tokens=32)
+    assert len(blocks) > 6
+    close(score_blocks(scorer, blocks, num_pairs=15), expected)
+    for side, tokens in (("question", batch.questions), ("candidate", batch.candidates)):
+        assert sorted(seen[side]) == sorted(tuple(row[row != 0].tolist()) for row in tokens)
+
+
+def _as_split(batch: RankingBatch) -> tuple[TokenTable, RankingSplit]:
+    rows = [row[row != 0].numpy() for row in (*batch.questions, *batch.candidates)]
+    texts = TokenTable(np.concatenate(rows), np.cumsum([0, *map(len, rows)]))
+    names = np.array([b"%d" % i for i in range(15)])
+    split = RankingSplit(
+        questions=np.arange(5),
+        offsets=np.arange(0, 16, 3),
+        candidates=batch.pair_candidate.numpy() + 5,
+        labels=batch.labels.numpy().astype(np.int8),
+        question_ids=names[:5],
+        candidate_ids=names,
+    )
+    return texts, split
+
+
+def test_bfloat16_scores_and_learns_nearly_as_float32(build: Build, batch: RankingBatch) -> None:
+    """As `trainer.precision=bf16-mixed` runs it: 8 bits of mantissa, about three of which a few layers use up."""
+    scorer = build()
+    exact = scores_of(scorer, batch)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        scores = scorer(batch)
+    close(scores.detach().float(), exact, tolerance=0.03)
+    if scores.requires_grad:
+        scores.sum().backward()
+        assert all(torch.isfinite(p.grad).all() for p in scorer.parameters() if p.grad is not None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("override", NAMED)
+def test_eight_questions_are_learnt_by_heart(override: str, tmp_path: Path) -> None:
+    """MRR 1 on the questions that it was trained on, scored as a split is, within a hundred steps."""
+    sizes = [f"dataset.reader.num_{split}={number}" for split, number in (("train", 8), ("dev", 1), ("test", 1))]
+    cfg = compose([override, *sizes, "dataset.negatives.num=9", "dataset.batch_size=16", f"cache_dir={tmp_path}"])
+    data = instantiate(cfg.dataset)
+    torch.manual_seed(1)
+    scorer = instantiate(cfg.model, vectors=data.word_vectors)
+    if not list(scorer.parameters()):
+        pytest.skip("has nothing to learn")
+    loss, optimizer = instantiate(cfg.loss), torch.optim.Adam(scorer.parameters(), lr=1e-3)
+    split = data.splits["train"]
+    right = torch.from_numpy(split.labels.reshape(8, 10) == 1)
+    for step in range(100):
+        scores = score_blocks(scorer.eval(), data.scoring_blocks("train"), split.num_pairs).reshape(8, 10)
+        worst_right = scores.masked_fill(~right, torch.inf).amin(dim=1)
+        if bool((worst_right > scores.masked_fill(right, -torch.inf).amax(dim=1)).all()):
+            return
+        scorer.train()
+        for batch in data.training_batches(epoch=step):
+            optimizer.zero_grad()
+            loss(scorer(batch), batch.labels, batch.groups).backward()
+            optimizer.step()
+    raise AssertionError(f"after 100 steps the right candidates score {worst_right.tolist()}, of {scores.tolist()}")
