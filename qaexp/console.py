@@ -38,9 +38,21 @@ def show_results(record: RunRecord, folder: Path) -> None:
             console.print(
                 f"{split}: {share:.1%} of the questions have a tie at their first right candidate; broken as `{record.convention}` says"
             )
+    for note, count in _irregularities(record).items():
+        console.print(f"{note}: {count:,}", highlight=False)
     epoch = f"best epoch {record.best_epoch} of {len(record.history)}, " if record.best_epoch else ""
     console.print(f"convention {record.convention}; {epoch}{record.seconds.get('total', 0):.0f} s", highlight=False)
     console.print(f"everything is in {folder}", highlight=False, soft_wrap=True)
+
+
+def _irregularities(record: RunRecord) -> dict[str, int]:
+    """What the reader counted, and the texts that were longer than the limits."""
+    cut = {
+        f"{split}: {what} at the limit of tokens": counts[what]
+        for split, counts in record.data["splits"].items()
+        for what in ("cut questions", "cut candidates")
+    }
+    return {note: count for note, count in {**record.data["notes"], **cut}.items() if count}
 
 
 def finished(folder: Path) -> RunRecord | None:

@@ -1,0 +1,148 @@
+"""Every YAML of conf/ composes and builds, and every named model trains, ranks and leaves a whole run."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import yaml
+from hydra.utils import instantiate
+from omegaconf import DictConfig, OmegaConf, open_dict
+from pytorch_lightning import Trainer
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
+
+import qaexp
+from qaexp.config import CONF, choices, compose
+from qaexp.data.embeddings import VectorSource
+from qaexp.data.module import RankingDataModule
+from qaexp.data.negatives import NegativeSampling
+from qaexp.losses import Loss
+from qaexp.models.scorer import AnswerScorer
+from qaexp.results.record import RunRecord
+from qaexp.train import train
+
+MODELS = choices("model")
+GROUPS = sorted(str(folder.relative_to(CONF)) for folder in CONF.rglob("*") if folder.is_dir())
+OVERRIDES = [f"{group}={name}" for group in GROUPS for name in choices(group)]
+TINY = ["logger=none", "dataset.reader.num_train=80", "dataset.reader.num_dev=10", "dataset.reader.num_test=10", "dataset.vectors.dim=24"]
+
+
+def composed(override: str) -> DictConfig:
+    """A slot's choice composes within the first named model that has the slot."""
+    if not override.startswith("model/"):
+        return compose([override])
+    refusals = []
+    for name in MODELS:
+        try:
+            return compose([f"model={name}", override])
+        except Exception as error:
+            refusals.append(f"{name}: {error}")
+    raise AssertionError(f"no named model has the slot of {override}:\n" + "\n".join(refusals))
+
+
+@pytest.mark.parametrize("override", OVERRIDES)
+def test_every_choice_composes_to_whole_values(override: str) -> None:
+    cfg = composed(override)
+    container = OmegaConf.to_container(cfg, resolve=True, throw_on_missing=True)
+    assert isinstance(container, dict)
+    assert "hydra" not in container
+    group, _, name = override.partition("=")
+    node = OmegaConf.select(cfg, group.replace("/", "."))
+    written = OmegaConf.load(CONF / group / f"{name}.yaml")
+    assert set(written) - {"defaults"} <= set(node)
+
+
+BUILT: dict[str, tuple[dict[str, Any], type]] = {
+    "model": ({"vectors": torch.zeros(3, 24)}, AnswerScorer),
+    "dataset": ({}, RankingDataModule),
+    "dataset/vectors": ({}, VectorSource),
+    "dataset/negatives": ({}, NegativeSampling),
+    "loss": ({}, Loss),
+    "optimizer": ({"params": [torch.nn.Parameter(torch.zeros(1))]}, Optimizer),
+    "schedule": ({"optimizer": torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)}, LRScheduler),
+    "trainer": ({"logger": False, "enable_checkpointing": False}, Trainer),
+}
+"""What a group's choice becomes, and what it is called with. Choices of a model's slot are built by tests/laws."""
+
+
+@pytest.mark.parametrize("override", [override for override in OVERRIDES if not override.startswith(("model/", "logger="))])
+def test_every_choice_builds_what_its_group_promises(override: str) -> None:
+    group = override.partition("=")[0]
+    arguments, promised = BUILT[group]
+    node = OmegaConf.select(compose([override]), group.replace("/", "."))
+    built = instantiate(node, **arguments) if group == "model" else instantiate(node)
+    if node.get("_partial_"):
+        built = built(**arguments)
+    assert isinstance(built, promised)
+
+
+@pytest.mark.parametrize("overrides", [[], ["model=iggsa", "dataset=wikiqa", "seed=3", "model.encoder.offset=0"]])
+def test_composing_gives_what_the_command_line_gives(overrides: list[str]) -> None:
+    command = [sys.executable, "-m", "qaexp", "--cfg", "job", "--resolve", *overrides]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True, cwd=CONF.parent).stdout
+    ours = OmegaConf.to_yaml(compose(overrides), resolve=True)
+    assert yaml.safe_load(ours) == yaml.safe_load(printed)
+
+
+def test_a_run_is_named_by_its_choices() -> None:
+    assert compose(["model=iggsa", "dataset=wikiqa", "seed=3"]).run_name == "iggsa_wikiqa_seed3"
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Batches this small are slower on several."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.mark.usefixtures("one_thread")
+@pytest.mark.parametrize("name", MODELS)
+def test_every_named_model_trains_ranks_and_leaves_a_whole_run(name: str, cache: Path, tmp_path: Path) -> None:
+    cfg = compose([f"model={name}", *TINY, f"cache_dir={cache}", "trainer.max_epochs=1"])
+    with open_dict(cfg):
+        cfg.trainer.limit_train_batches = 2
+    record = train(cfg, tmp_path)
+    assert record.status == RunRecord.load(tmp_path).status == "finished"
+    assert record.metrics.keys() == {"dev", "test"}
+    for metrics in record.metrics.values():
+        assert (metrics["questions"], metrics["pairs"]) == (10, 100)
+        assert all(0 <= metrics[measure] <= 1 for measure in ("p@1", "p@5", "mrr", "map"))
+        assert metrics["p@1"] <= metrics["mrr"]
+    left = {path.name for path in tmp_path.iterdir()}
+    trained = record.parameters["trainable"] > 0
+    assert [entry["epoch"] for entry in record.history] == ([1] if trained else [])
+    assert {"record.json", "test.run", "test.qrels", "test.questions.csv"} <= left
+    assert ("best.ckpt" in left) == trained
+    assert "last.ckpt" not in left
+    if trained:
+        _a_loaded_checkpoint_scores_as_the_run_did(cfg, tmp_path)
+
+
+def _a_loaded_checkpoint_scores_as_the_run_did(cfg: DictConfig, folder: Path) -> None:
+    data = instantiate(cfg.dataset)
+    split, texts, words = data.splits["test"], data.corpus.texts, data.corpus.vocabulary.words
+
+    def text(number: int) -> str:
+        return " ".join(words[i] for i in texts.ids[slice(*texts.offsets[[number, number + 1]])])
+
+    lines = [line.split() for line in (folder / "test.run").read_text(encoding="utf-8").splitlines()]
+    written = {(question, candidate): float(score) for question, _, candidate, _, score, _ in lines}
+    ranker = qaexp.load(folder)
+    for q in range(split.num_questions):
+        pool = range(split.offsets[q], split.offsets[q + 1])
+        question, names = split.question_ids[q].decode(), [split.candidate_ids[pair].decode() for pair in pool]
+        ranked = ranker.rank(text(split.questions[q]), [text(split.candidates[pair]) for pair in pool])
+        assert {names[answer.position]: answer.score for answer in ranked} == {
+            candidate: pytest.approx(written[question, candidate], abs=1e-5) for candidate in names
+        }

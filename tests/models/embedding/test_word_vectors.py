@@ -1,0 +1,66 @@
+"""The word table: what it starts from, what of it learns, and its padding row."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from qaexp.models.embedding.word_vectors import WordEmbedding
+from qaexp.types import Text
+
+TOKENS = torch.tensor([[2, 3, 0], [3, 3, 1]])
+
+
+@pytest.fixture
+def vectors() -> Tensor:
+    drawn = torch.randn(5, 4, generator=torch.Generator().manual_seed(0))
+    drawn[0] = 0
+    return drawn
+
+
+def text() -> Text:
+    return {"tokens": TOKENS, "mask": TOKENS != 0}
+
+
+def step(embedding: WordEmbedding) -> None:
+    """One step of an optimiser that also decays weights."""
+    optimizer = torch.optim.SGD(embedding.parameters(), lr=0.5, weight_decay=0.1, momentum=0.9)
+    (embedding(text())["states"] - 1).square().sum().backward()
+    optimizer.step()
+
+
+@pytest.mark.parametrize("tuned", [True, False])
+def test_each_word_is_its_given_vector(vectors: Tensor, tuned: bool) -> None:
+    embedding = WordEmbedding(vectors, tuned=tuned, project_dim=None, dropout_rate=0.0)
+    assert torch.equal(embedding(text())["states"], vectors[TOKENS])
+    assert embedding.output_dim == 4
+
+
+def test_a_tuned_table_learns_all_but_padding_and_leaves_the_given_vectors_alone(vectors: Tensor) -> None:
+    before, embedding = vectors.clone(), WordEmbedding(vectors, tuned=True, project_dim=None, dropout_rate=0.0)
+    step(embedding)
+    gradient = embedding.words.weight.grad
+    assert gradient is not None
+    assert gradient.any(dim=1).tolist() == [False, True, True, True, False]
+    assert not embedding.words.weight[0].any()
+    assert torch.equal(vectors, before)
+
+
+def test_a_frozen_table_gets_no_gradient_and_its_projection_does(vectors: Tensor) -> None:
+    embedding = WordEmbedding(vectors, tuned=False, project_dim=7, dropout_rate=0.0)
+    expected = [[embedding.projection.weight @ vectors[word] + embedding.projection.bias for word in row] for row in TOKENS]  # type: ignore[operator]
+    states = embedding(text())["states"]
+    torch.testing.assert_close(states, torch.stack([torch.stack(row) for row in expected]), rtol=1e-5, atol=1e-5)
+    assert embedding.output_dim == states.shape[2] == 7
+    step(embedding)
+    assert embedding.words.weight.grad is None
+    assert torch.equal(embedding.words.weight, vectors)
+    assert all(p.grad is not None and p.grad.any() for p in embedding.projection.parameters())
+
+
+def test_dropout_acts_in_training_alone(vectors: Tensor) -> None:
+    embedding = WordEmbedding(vectors + 1, tuned=True, project_dim=None, dropout_rate=0.5)
+    states = embedding(text())["states"]
+    kept = states != 0
+    assert 0 < kept.sum() < states.numel()
+    torch.testing.assert_close(states[kept], (vectors + 1)[TOKENS][kept] * 2)
+    assert torch.equal(embedding.eval()(text())["states"], (vectors + 1)[TOKENS])

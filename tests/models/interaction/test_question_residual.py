@@ -1,0 +1,69 @@
+"""iGGSA's interaction against loops over words, written from Xu et al. 2019, eq. 5–7."""
+
+import torch
+from hydra.utils import instantiate
+from torch import Tensor, nn
+
+from qaexp.config import compose
+from qaexp.models.encoder.ggsa import GatedGroupSelfAttention
+from qaexp.models.encoder.self_attention import FeedForward
+from qaexp.models.interaction.question_residual import QuestionResidual
+from qaexp.models.scorer import Scorer
+
+QUESTIONS, CANDIDATES = [5, 2], [13, 1, 11]
+
+
+def texts(lengths: list[int]) -> Tensor:
+    return torch.randint(1, 40, (len(lengths), max(lengths))) * (torch.arange(max(lengths)) < torch.tensor(lengths)[:, None])
+
+
+def iggsa() -> Scorer:
+    torch.manual_seed(1)
+    return instantiate(compose(["model=iggsa"]).model, vectors=torch.randn(40, 12)).eval()
+
+
+def feed_forward(layer: FeedForward, x: Tensor) -> Tensor:
+    first, second = layer[0], layer[2]
+    assert isinstance(first, nn.Linear)
+    assert isinstance(second, nn.Linear)
+    return second.weight @ torch.clamp(first.weight @ x + first.bias, min=0) + second.bias
+
+
+def layer_norm(x: Tensor, norm: nn.LayerNorm) -> Tensor:
+    return (x - x.mean()) / (x.var(correction=0) + 1e-5).sqrt() * norm.weight + norm.bias
+
+
+@torch.no_grad()
+def test_a_score_of_iggsa_is_eq_5_to_7_word_by_word() -> None:
+    scorer = iggsa()
+    interaction, encoder = scorer.interaction, scorer.candidate_encoder
+    assert isinstance(interaction, QuestionResidual)
+    assert isinstance(encoder, GatedGroupSelfAttention)
+    nn.init.normal_(interaction.norm.weight)
+    questions, candidates = texts(QUESTIONS), texts(CANDIDATES)
+    for q, q_length in enumerate(QUESTIONS):
+        for a, a_length in enumerate(CANDIDATES):
+            H_q = scorer.question_encoder(scorer._embed(questions[q : q + 1, :q_length]))["states"][0]
+            Y_a = encoder.begin(scorer._embed(candidates[a : a + 1, :a_length]))["states"][0]
+            c = sum(H_q, start=torch.zeros(12)) / q_length  # eq. 5
+            H_a = []
+            for y in Y_a:
+                residual = feed_forward(interaction.feed_forward, y * c)
+                y_tilde = layer_norm(y + residual, interaction.norm)
+                H_a.append(y_tilde + feed_forward(encoder.feed_forward, y_tilde))  # eq. 6–7
+            v_q, v_a = H_q.max(dim=0).values, torch.stack(H_a).max(dim=0).values
+            expected = v_q @ v_a / (v_q.norm() * v_a.norm())
+            actual = scorer.score(
+                {name: tensor[[q]] for name, tensor in scorer.encode_question(questions).items()},
+                {name: tensor[[a]] for name, tensor in scorer.encode_candidate(candidates).items()},
+            )
+            torch.testing.assert_close(actual[0], expected, rtol=1e-5, atol=1e-5)
+
+
+@torch.no_grad()
+def test_the_answer_depends_on_the_question_before_the_cosine() -> None:
+    scorer = iggsa()
+    question, candidate = scorer.encode_question(texts([5, 4])), scorer.encode_candidate(texts([7, 7])[:1].expand(2, -1))
+    _, seen = scorer.interaction(question, candidate)
+    torch.testing.assert_close(candidate["states"][0], candidate["states"][1])
+    assert (seen["states"][0] - seen["states"][1]).abs().max() > 0.01

@@ -1,0 +1,80 @@
+"""The chain of slots: what fits together, what is refused, what is shared, and how many parameters there are."""
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+from hydra.errors import InstantiationException
+from hydra.utils import instantiate
+
+from qaexp.config import compose
+from qaexp.errors import ConfigError
+from qaexp.models.scorer import Scorer, num_parameters
+
+DIM = 24
+
+
+def build(*overrides: str) -> Scorer:
+    torch.manual_seed(1)
+    return instantiate(compose(overrides).model, vectors=torch.randn(30, DIM))
+
+
+def chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+@pytest.mark.parametrize(
+    ("overrides", "named"),
+    [
+        (["model.encoder.num_heads=7"], ["num_heads=7", "24", "embedding"]),
+        (["model=self_attention", "model.encoder.num_heads=5"], ["num_heads=5", "24", "embedding"]),
+        (["model.encoder.offset=10"], ["offset=10", "group_size=10"]),
+        (["model.encoder.scale_by=root"], ["scale_by=root", "head or model"]),
+        (["model=iggsa", "model/encoder=bilstm"], ["QuestionResidual", "BiLSTM", "interaction=none"]),
+        (["model=qa_lstm", "model/interaction=question_residual"], ["QuestionResidual", "BiLSTM", "interaction=none"]),
+    ],
+)
+def test_stages_that_do_not_fit_are_named(overrides: list[str], named: list[str]) -> None:
+    with pytest.raises(InstantiationException) as refused:
+        build(*overrides)
+    ours = [str(error) for error in chain(refused.value) if isinstance(error, ConfigError)]
+    assert len(ours) == 1
+    assert all(word in ours[0] for word in named), ours[0]
+
+
+def test_one_encoder_is_shared_unless_two_are_asked_for() -> None:
+    one, two = build("model=ggsa"), build("model=ggsa", "model.shared=false")
+    assert one.question_encoder is one.candidate_encoder
+    assert two.question_encoder is not two.candidate_encoder
+    encoder = num_parameters(one.question_encoder)["trainable"]
+    assert num_parameters(two)["trainable"] - num_parameters(one)["trainable"] == encoder
+    tokens = torch.randint(1, 30, (3, 8))
+    for scorer, same in ((one, True), (two, False)):
+        scorer.eval()
+        assert torch.equal(scorer.encode_question(tokens)["vector"], scorer.encode_candidate(tokens)["vector"]) == same
+
+
+def test_parameters_are_counted_without_the_words() -> None:
+    """GGSA: gate D² + D, heads 4D², norm 2D, feed-forward 8D² + 5D. A frozen table counts nowhere, its projection does."""
+    ggsa = 13 * DIM**2 + 8 * DIM
+    assert num_parameters(build("model=ggsa")) == {"trainable": ggsa + 30 * DIM, "trainable without word embeddings": ggsa}
+    assert num_parameters(build("model=ggsa", "model/embedding=frozen")) == {"trainable": ggsa, "trainable without word embeddings": ggsa}
+    iggsa = ggsa + 8 * DIM**2 + 5 * DIM + 2 * DIM
+    assert num_parameters(build("model=iggsa"))["trainable without word embeddings"] == iggsa
+    projection, width = DIM * 48 + 48, 48
+    counted = num_parameters(build("model=ggsa", "model/embedding=projected", "model.embedding.project_dim=48"))
+    assert counted["trainable without word embeddings"] == 13 * width**2 + 8 * width + projection
+    lstm = 2 * (4 * (DIM * 5 + 5 * 5) + 2 * 4 * 5)
+    assert num_parameters(build("model=qa_lstm", "model.encoder.hidden_dim=5"))["trainable without word embeddings"] == lstm
+    assert num_parameters(instantiate(compose(["model=word_overlap"]).model, vectors=torch.zeros(2, 3)))["trainable"] == 0
+
+
+@pytest.mark.parametrize(
+    ("model", "question", "candidate"), [("ggsa", {"vector"}, {"vector"}), ("iggsa", {"states", "mask"}, {"states", "mask"})]
+)
+def test_the_cut_falls_before_the_first_pairwise_stage(model: str, question: set[str], candidate: set[str]) -> None:
+    scorer, tokens = build(f"model={model}"), torch.randint(1, 30, (3, 8))
+    assert scorer.encode_question(tokens).keys() == question
+    assert scorer.encode_candidate(tokens).keys() == candidate
