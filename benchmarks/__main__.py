@@ -75,9 +75,8 @@ def show(rows: Sequence[Row], machine: dict[str, str]) -> None:
     console = Console() if sys.stdout.isatty() else Console(width=140)
     console.print(" · ".join(f"{name} {value}" for name, value in machine.items()), highlight=False)
     clock = "seconds of one CPU thread" if machine["gpu"] == "none" else "seconds of the wall (metrics: of one CPU thread)"
-    console.print(
-        f"Alternating runs; {clock}, medians; ratios are the median (range) over neighbouring runs. memory and start: all threads.\n"
-    )
+    console.print(f"Alternating runs; {clock}, medians; ratios are the median (range) over neighbouring runs.")
+    console.print("memory and start are processes of their own, with all threads and the seconds of the wall.\n")
     table = Table("what: ours, the other", box=None, pad_edge=False, header_style="bold")
     for column in ("ours", "the other", "ratio", "target", "held"):
         table.add_column(column, justify="right", no_wrap=True)

@@ -45,7 +45,8 @@ def paired(ours: Callable[[], object], other: Callable[[], object], num_pairs: i
     pairs = Pairs([], [])
     with one_thread(device):
         if warm_up:
-            ours(), other()
+            ours()
+            other()
         for number in range(num_pairs):
             turns = [(ours, pairs.ours), (other, pairs.other)]
             for run, seconds in turns if number % 2 == 0 else reversed(turns):

@@ -103,8 +103,19 @@ def load(path: str | Path) -> Ranker:
         plan = checkpoint["qaexp"]
     except Exception as error:
         raise CheckpointError(f"{file} is not a whole checkpoint of qaexp ({type(error).__name__}); train again, or take a copy") from error
+    _require_our_classes(plan, file)
     vocabulary = Vocabulary(plan["vocabulary"])
     scorer = instantiate(plan["model"], vectors=torch.zeros(len(vocabulary), plan["vector_dim"]))
     weights = {name.removeprefix("scorer."): value for name, value in checkpoint["state_dict"].items()}
     scorer.load_state_dict(weights)
     return Ranker(scorer, vocabulary, instantiate(plan["tokenise"]), (plan["max_question_length"], plan["max_candidate_length"]))
+
+
+def _require_our_classes(plan: object, file: Path) -> None:
+    """A checkpoint from elsewhere may name any function to call; only classes of qaexp are built."""
+    if isinstance(plan, Mapping):
+        target = plan.get("_target_", "qaexp.")
+        if not str(target).startswith("qaexp."):
+            raise CheckpointError(f"{file} wants to build {target}, which is no part of qaexp; do not load it")
+        for value in plan.values():
+            _require_our_classes(value, file)

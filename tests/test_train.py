@@ -126,6 +126,12 @@ def test_unreadable_checkpoints_are_refused_by_name(run: Path, tmp_path: Path) -
     torch.save({"state_dict": {}}, tmp_path / "other.ckpt")
     with pytest.raises(CheckpointError, match="not a whole checkpoint of qaexp"):
         qaexp.load(tmp_path / "other.ckpt")
+    hostile = torch.load(run / "best.ckpt", weights_only=True)
+    hostile["qaexp"]["model"]["encoder"] = {"_target_": "os.system", "command": f"touch {tmp_path / 'run'}"}
+    torch.save(hostile, tmp_path / "hostile.ckpt")
+    with pytest.raises(CheckpointError, match=r"wants to build os\.system"):
+        qaexp.load(tmp_path / "hostile.ckpt")
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_checkpoint_of_another_vocabulary_is_refused(overrides: list[str], tmp_path: Path) -> None:

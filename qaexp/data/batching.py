@@ -7,12 +7,12 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from qaexp.data.corpus import RankingSplit, TokenTable
+from qaexp.data.corpus import RankingSplit, TokenTable, ranges
 from qaexp.data.negatives import Groups
 from qaexp.types import RankingBatch, ScoringBlock
 
 WINDOW = 32
-"""Batches are formed by length within stretches of so many batches, so that an epoch's order stays random."""
+"""Batches are formed by length within stretches of about so many batches, so that an epoch's order stays random."""
 
 
 class TrainingBatches:
@@ -39,9 +39,9 @@ class TrainingBatches:
         return map(self._collate, self._batches)
 
     def _collate(self, chosen: Int[np.ndarray, " group"]) -> RankingBatch:
-        start, end = self._groups.offsets[chosen], self._groups.offsets[chosen + 1]
-        group = np.repeat(np.arange(len(chosen)), end - start)  # (pair)
-        pairs = np.concatenate([np.arange(s, e) for s, e in zip(start, end, strict=True)])
+        start, sizes = self._groups.offsets[chosen], np.diff(self._groups.offsets)[chosen]
+        group = np.repeat(np.arange(len(chosen)), sizes)  # (pair)
+        pairs = ranges(start, sizes)
         questions, pair_question = np.unique(self._groups.questions[chosen][group], return_inverse=True)
         candidates, pair_candidate = np.unique(self._groups.candidates[pairs], return_inverse=True)
         return RankingBatch(
@@ -57,9 +57,11 @@ class TrainingBatches:
 def batches_by_length(lengths: Int[np.ndarray, " item"], batch_size: int, rng: np.random.Generator) -> list[Int[np.ndarray, " batch_item"]]:
     """All items in random order, in batches whose items are of similar length."""
     order = rng.permutation(len(lengths))
+    num_batches = -(-len(order) // batch_size)
+    num_windows = max(1, round(num_batches / WINDOW))
+    ends = batch_size * (np.arange(1, num_windows) * num_batches // num_windows)  # whole batches, so that only the last can be short
     batches: list[np.ndarray] = []
-    for start in range(0, len(order), WINDOW * batch_size):
-        window = order[start : start + WINDOW * batch_size]
+    for window in np.split(order, ends):
         window = window[np.argsort(lengths[window], kind="stable")]
         batches += [window[i : i + batch_size] for i in range(0, len(window), batch_size)]
     return [batches[i] for i in rng.permutation(len(batches))]

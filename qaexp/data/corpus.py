@@ -13,10 +13,18 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int, Int8
 
-from qaexp.data.vocabulary import UNKNOWN, Vocabulary
+from qaexp.data.vocabulary import SPECIAL_WORDS, UNKNOWN, Vocabulary
 from qaexp.types import PADDING
 
-IntArray = np.ndarray
+
+def ranges(starts: Int[np.ndarray, " range"], sizes: Int[np.ndarray, " range"]) -> Int[np.ndarray, " position"]:
+    """The positions of several ranges, end to end.
+
+    >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    before = np.cumsum(sizes) - sizes
+    return np.repeat(starts - before, sizes) + np.arange(sizes.sum())
 
 
 @dataclass(frozen=True)
@@ -80,8 +88,8 @@ class RankingSplit:
 
     def keep(self, questions: Int[np.ndarray, " kept"]) -> "RankingSplit":
         """The split restricted to some of its questions."""
-        pairs = np.concatenate([np.arange(self.offsets[q], self.offsets[q + 1]) for q in questions] or [np.empty(0, np.int64)])
         sizes = np.diff(self.offsets)[questions]
+        pairs = ranges(self.offsets[:-1][questions], sizes)
         return replace(
             self,
             questions=self.questions[questions],
@@ -94,7 +102,8 @@ class RankingSplit:
 
     def shuffled(self, seed: int) -> "RankingSplit":
         """Each pool in a random order, so that no scorer can profit from the order of a file."""
-        order = np.lexsort((np.random.default_rng(seed).random(self.num_pairs), self.pair_question))
+        places = np.random.default_rng(seed).random(self.num_pairs) * (1 - 2**-20)  # so that no sum below rounds up to the next question
+        order = np.argsort(self.pair_question + places, kind="stable")
         return replace(self, candidates=self.candidates[order], labels=self.labels[order], candidate_ids=self.candidate_ids[order])
 
 
@@ -113,8 +122,9 @@ class RankingCorpus:
     """SHA-256 of words, tokens and splits: the same data give the same fingerprint however they are compressed."""
 
     def save(self, folder: Path) -> None:
-        """Write everything into an existing, empty folder."""
-        (folder / "vocabulary.txt").write_text("\n".join(self.vocabulary.words), encoding="utf-8")
+        """Write everything into a new folder."""
+        folder.mkdir()
+        (folder / "vocabulary.txt").write_bytes("\n".join(self.vocabulary.words).encode())
         for name, array in self._arrays().items():
             np.save(folder / f"{name}.npy", array)
         facts = {"splits": list(self.splits), "notes": dict(self.notes), "fingerprint": self.compute_fingerprint()}
@@ -130,7 +140,7 @@ class RankingCorpus:
             return np.load(folder / f"{name}.npy", mmap_mode="r")
 
         return cls(
-            vocabulary=Vocabulary((folder / "vocabulary.txt").read_text(encoding="utf-8").split("\n")),
+            vocabulary=Vocabulary((folder / "vocabulary.txt").read_bytes().decode().split("\n")),
             texts=TokenTable(array("tokens"), array("text_offsets")),
             splits={split: RankingSplit(**{name: array(f"{split}.{name}") for name in names}) for split in facts["splits"]},
             answer_set=array("answer_set"),
@@ -157,7 +167,7 @@ class CorpusBuilder:
 
     def __init__(self, vocabulary: Vocabulary | None = None) -> None:
         self._vocabulary = vocabulary
-        self._word_ids: dict[str, int] = {}
+        self._word_ids: dict[str, int] = dict.fromkeys(SPECIAL_WORDS, UNKNOWN)
         self._text_ids: dict[tuple[int, ...], int] = {}
         self._splits: dict[str, list[tuple[int, str, list[tuple[str, int, int]]]]] = {}
         self._answer_set: dict[int, None] = {}
@@ -174,7 +184,7 @@ class CorpusBuilder:
         if self._vocabulary is not None:
             ids = tuple(self._vocabulary.ids(words)) or (UNKNOWN,)
         else:
-            ids = tuple(self._word_ids.setdefault(word, len(self._word_ids) + 2) for word in words) or (UNKNOWN,)
+            ids = tuple(self._word_ids.setdefault(word, len(self._word_ids)) for word in words) or (UNKNOWN,)
         return self._text_ids.setdefault(ids, len(self._text_ids))
 
     def answer(self, text: int) -> None:
@@ -186,7 +196,7 @@ class CorpusBuilder:
         self._splits.setdefault(name, [])
 
     def question(self, split: str, question_id: str, text: int, candidates: Iterable[tuple[str, int, int]]) -> None:
-        """Add a question and its pool of (candidate id, text, label)."""
+        """Add a question and its pool of (candidate id, text, label). Of a candidate given twice the first one counts."""
         pool: dict[str, tuple[str, int, int]] = {}
         for candidate in candidates:
             if candidate[0] in pool:
@@ -194,6 +204,8 @@ class CorpusBuilder:
             pool.setdefault(candidate[0], candidate)
         if not any(label for _, _, label in pool.values()):
             self.note(f"{split}: questions without a right candidate")
+        if not pool:
+            self.note(f"{split}: questions without any candidate (left out)")
         self._splits.setdefault(split, []).append((text, question_id, list(pool.values())))
 
     def build(self) -> RankingCorpus:

@@ -1,10 +1,11 @@
 """Word vectors: published ones, ones trained on the data set's own text, or random ones."""
 
-import gzip
 import hashlib
 import logging
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -13,10 +14,10 @@ from jaxtyping import Float, Int
 
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.fetch import fetch_hint
-from qaexp.data.files import digest, locate
-from qaexp.data.prepare import installing
+from qaexp.data.files import Faults, digest, locate, raw_lines
+from qaexp.data.prepare import kept
 from qaexp.data.vocabulary import Vocabulary
-from qaexp.errors import BadDataError
+from qaexp.errors import ConfigError
 
 log = logging.getLogger(__name__)
 
@@ -62,7 +63,7 @@ class PublishedVectors:
 
     def build(self, corpus: RankingCorpus, cache: Path, seed: int) -> WordVectors:
         words, published = self._open(cache)
-        row_of = {word: row for row, word in enumerate(words)}
+        row_of = dict(zip(reversed(words), range(len(words) - 1, -1, -1), strict=True))  # of a word listed twice, the first
         rows = [row_of.get(word, row_of.get(word.lower(), -1)) for word in corpus.vocabulary.words[2:]]
         found = np.array(rows, dtype=np.int64)
         known = np.flatnonzero(found >= 0) + 2
@@ -74,13 +75,12 @@ class PublishedVectors:
         """The whole file, parsed once and memory-mapped after."""
         [path] = locate([Path(self.path)], fetch_hint(self.name))
         folder = cache / "vectors" / digest(path)[:16]
-        if not folder.is_dir():
+
+        def read() -> tuple[list[str], np.ndarray]:
             log.info("reading %s (once; kept in %s)", path, folder)
-            words, matrix = read_glove(path)
-            with installing(folder) as staging:
-                (staging / "words.txt").write_text("\n".join(words), encoding="utf-8")
-                np.save(staging / "matrix.npy", matrix)
-        return (folder / "words.txt").read_text(encoding="utf-8").split("\n"), np.load(folder / "matrix.npy", mmap_mode="r")
+            return read_glove(path)
+
+        return kept(folder, _load_published, read, _save_published)
 
 
 @dataclass(frozen=True)
@@ -103,19 +103,25 @@ class OwnTextVectors:
     def build(self, corpus: RankingCorpus, cache: Path, seed: int) -> WordVectors:
         settings = f"{self!r} {seed} {corpus.fingerprint}"
         folder = cache / "vectors" / f"own-{hashlib.sha256(settings.encode()).hexdigest()[:16]}"
-        if not folder.is_dir():
+
+        def train() -> WordVectors:
             log.info("training word2vec on the data set's own text (once; kept in %s)", folder)
-            vectors = self._train(corpus, seed)
-            with installing(folder) as staging:
-                np.save(staging / "matrix.npy", vectors.matrix)
-                np.save(staging / "known.npy", vectors.known)
-        return WordVectors(np.load(folder / "matrix.npy"), np.load(folder / "known.npy"))
+            return self._train(corpus, seed)
+
+        return kept(folder, _load_own, train, _save_own)
 
     def _train(self, corpus: RankingCorpus, seed: int) -> WordVectors:
         from gensim.models import Word2Vec  # half a second to import, needed once a data set
 
+        texts = list(_own_text(corpus))
+        uses = np.bincount(np.concatenate(texts), minlength=len(corpus.vocabulary))
+        if not (uses[2:] >= self.min_count).any():
+            raise ConfigError(
+                f"no word of the training text occurs {self.min_count} times, so none gets a vector. "
+                "Set dataset.vectors.min_count=1, or use dataset/vectors=random"
+            )
         model = Word2Vec(
-            sentences=[[str(i) for i in ids] for ids in _own_text(corpus)],
+            sentences=[[str(i) for i in ids] for ids in texts],
             vector_size=self.dim,
             window=self.window,
             negative=self.negative,
@@ -126,7 +132,7 @@ class OwnTextVectors:
             seed=seed,
             hashfxn=int,  # Python's own hash of a string differs from process to process
         )
-        known = np.sort(np.array([int(word) for word in model.wv.index_to_key], dtype=np.int64))
+        known = np.sort(np.array([int(str(word)) for word in model.wv.index_to_key], dtype=np.int64))
         known = known[known > 1]
         trained = np.stack([model.wv[str(i)] for i in known])
         scale = np.float32(self.mean_length / np.linalg.norm(trained, axis=1).mean())
@@ -143,38 +149,98 @@ def coverage(vectors: WordVectors, corpus: RankingCorpus) -> dict[str, float]:
     return {"types": len(known) / max(1, len(used)), "running words": float(uses[known].sum() / max(1, uses.sum()))}
 
 
+LINES_AT_A_TIME = 20_000
+
+
 def read_glove(path: Path) -> tuple[list[str], Float[np.ndarray, "word dim"]]:
-    """A whole file in GloVe's text format.
+    """A whole file in GloVe's text format. A word may hold spaces, as some of GloVe 840B's do; a word2vec header is passed over.
 
     Raises:
-        BadDataError: a line has another number of fields than the first, or a field is no number.
+        BadDataError: lines have another number of numbers than the first, or something that is no finite number.
     """
     words: list[str] = []
-    rows: list[np.ndarray] = []
-    faults: list[str] = []
-    for number, line in enumerate(_binary_lines(path), start=1):
-        word, _, numbers = line.rstrip().partition(b" ")
-        try:
-            row = np.fromstring(numbers, dtype=np.float32, sep=" ")
-        except (ValueError, DeprecationWarning):
-            faults.append(f"line {number}: a field is no number")
-            continue
-        if rows and len(row) != len(rows[0]):
-            faults.append(f"line {number}: {len(row)} numbers, {len(rows[0])} expected")
-            continue
-        words.append(word.decode("utf-8", errors="replace"))
-        rows.append(row)
-    if faults or not rows:
-        raise BadDataError(path, faults or ["the file is empty"], "Word vectors are lines of `word v1 ... vN`; fetch the file again.")
-    return words, np.stack(rows)
+    blocks: list[np.ndarray] = []
+    with Faults(path, "Word vectors are lines of `word v1 ... vN`; fetch the file again.") as faults:
+        source, number = raw_lines(faults), 1
+        lines = list(islice(source, LINES_AT_A_TIME))
+        if lines and _is_header(lines[0]):
+            lines, number = lines[1:], 2
+        dim = len(lines[0].split()) - 1 if lines else 0
+        while lines:
+            block_words, block = _glove_block(lines, dim) or _glove_lines(lines, dim, number, faults)
+            words += [word.decode("utf-8", errors="replace") for word in block_words]
+            blocks.append(block)
+            number += len(lines)
+            lines = list(islice(source, LINES_AT_A_TIME))
+        if not words and not faults:
+            faults.add_whole("the file is empty")
+    return words, np.concatenate(blocks)
 
 
-def _binary_lines(path: Path) -> Iterator[bytes]:
+def _is_header(line: bytes) -> bool:
+    """Whether a first line is word2vec's: number of words, dimension."""
+    fields = line.split()
+    return len(fields) == 2 and fields[0].isdigit() and fields[1].isdigit()
+
+
+def _glove_block(lines: Sequence[bytes], dim: int) -> tuple[list[bytes], np.ndarray] | None:
+    """Words and vectors of many lines at once; None unless every line is in order and no word holds a space."""
+    fields = [line.rstrip().partition(b" ") for line in lines]
+    if not all(numbers for _, _, numbers in fields):
+        return None
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            yield from file
-    except (EOFError, gzip.BadGzipFile) as error:
-        raise BadDataError(path, [f"the compressed file is cut off or corrupt ({error})"], "Fetch the file again.") from None
+        block = np.loadtxt([numbers for _, _, numbers in fields], dtype=np.float32, comments=None, ndmin=2)
+    except ValueError:
+        return None
+    if block.shape != (len(lines), dim) or not np.isfinite(block).all():
+        return None
+    return [word for word, _, _ in fields], block
+
+
+def _glove_lines(lines: Sequence[bytes], dim: int, first: int, faults: Faults) -> tuple[list[bytes], np.ndarray]:
+    """The same line by line: words with spaces are read, what cannot be read is a fault."""
+    words: list[bytes] = []
+    rows: list[np.ndarray] = []
+    for number, line in enumerate(lines, start=first):
+        fields = line.split()
+        if len(fields) > dim + 1 and not _is_number(fields[-dim - 1]):
+            fields = [b" ".join(fields[:-dim]), *fields[-dim:]]
+        if len(fields) != dim + 1 or dim == 0:
+            faults.add(number, f"{max(0, len(fields) - 1)} numbers, {dim or 'at least one'} expected")
+        elif wrong := next((field for field in fields[1:] if not _is_number(field)), None):
+            faults.add(number, f"{wrong.decode(errors='replace')} is not a finite number")
+        else:
+            words.append(fields[0])
+            rows.append(np.array(fields[1:], dtype=np.float32))
+    return words, np.stack(rows) if rows else np.empty((0, dim), dtype=np.float32)
+
+
+def _is_number(field: bytes) -> bool:
+    try:
+        return math.isfinite(float(field))
+    except ValueError:
+        return False
+
+
+def _save_published(vectors: tuple[list[str], np.ndarray], folder: Path) -> None:
+    words, matrix = vectors
+    folder.mkdir()
+    (folder / "words.txt").write_bytes("\n".join(words).encode())
+    np.save(folder / "matrix.npy", matrix)
+
+
+def _load_published(folder: Path) -> tuple[list[str], np.ndarray]:
+    return (folder / "words.txt").read_bytes().decode().split("\n"), np.load(folder / "matrix.npy", mmap_mode="r")
+
+
+def _save_own(vectors: WordVectors, folder: Path) -> None:
+    folder.mkdir()
+    np.save(folder / "matrix.npy", vectors.matrix)
+    np.save(folder / "known.npy", vectors.known)
+
+
+def _load_own(folder: Path) -> WordVectors:
+    return WordVectors(np.load(folder / "matrix.npy"), np.load(folder / "known.npy"))
 
 
 def _drawn(num_words: int, dim: int, deviation: float, seed: int) -> Float[np.ndarray, "word dim"]:

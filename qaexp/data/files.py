@@ -8,6 +8,39 @@ from pathlib import Path
 
 from qaexp.errors import BadDataError, MissingDataError
 
+CUT_OFF = (EOFError, gzip.BadGzipFile, zlib.error)
+"""What reading a damaged gzip file raises."""
+
+
+class Faults:
+    """Collects what is wrong with one file, to report all of it at once: `with Faults(path, remedy) as faults: ...`.
+
+    Raises, at the end of the block:
+        BadDataError: listing what was added, in the order of the lines.
+    """
+
+    def __init__(self, path: Path, remedy: str) -> None:
+        self.path = path
+        self._remedy, self._found = remedy, list[tuple[int, str]]()
+
+    def add(self, line: int, fault: str) -> None:
+        self._found.append((line, f"line {line}: {fault}"))
+
+    def add_whole(self, fault: str) -> None:
+        """Add a fault of the file as a whole. It is listed first: others may only follow from it."""
+        self._found.append((0, fault))
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def __enter__(self) -> "Faults":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self and kind is None:
+            in_order = sorted(self._found, key=lambda found: found[0])
+            raise BadDataError(self.path, [fault for _, fault in in_order], self._remedy)
+
 
 def locate(paths: Sequence[Path], hint: str) -> list[Path]:
     """Each path as it lies on disk, itself or with `.gz` added.
@@ -23,55 +56,48 @@ def locate(paths: Sequence[Path], hint: str) -> list[Path]:
     return [path for path in found if path is not None]
 
 
-def lines(path: Path, remedy: str) -> Iterator[tuple[int, str]]:
-    """The lines of a UTF-8 file with their numbers, from 1.
+def lines(faults: Faults) -> Iterator[tuple[int, str]]:
+    """The lines of a UTF-8 file with their numbers, from 1. Lines in another encoding, a cut-off or an empty file are faults."""
+    number = 0
+    for number, line in enumerate(raw_lines(faults), start=1):
+        try:
+            yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            faults.add(number, f"byte {error.start + 1} is not UTF-8 ({error.reason})")
+    if number == 0 and not faults:
+        faults.add_whole("the file is empty")
 
-    Raises:
-        BadDataError: the gzip stream is cut off or corrupt, or a line is not UTF-8.
-    """
+
+def raw_lines(faults: Faults) -> Iterator[bytes]:
+    """The lines of a file as bytes, as far as it can be read."""
     number = 0
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                yield number, line.decode("utf-8").rstrip("\r\n")
-    except UnicodeDecodeError as error:
-        raise BadDataError(path, [f"line {number}: byte {error.start + 1} is not UTF-8 ({error.reason})"], remedy) from None
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise BadDataError(path, [f"after line {number}: the compressed file is cut off or corrupt ({error})"], remedy) from None
+        with gzip.open(faults.path) if faults.path.suffix == ".gz" else faults.path.open("rb") as file:
+            for line in file:
+                number += 1
+                yield line
+    except CUT_OFF as error:
+        faults.add_whole(f"after line {number}: the compressed file is cut off or corrupt ({error})")
 
 
-def records(path: Path, num_fields: int, remedy: str) -> Iterator[tuple[int, list[str]]]:
-    """The tab-separated fields of each line with their line numbers. Quotes are plain characters.
-
-    Raises:
-        BadDataError: after the last line, listing every line with another number of fields; or as `lines` does.
-    """
-    faults = []
-    for number, line in lines(path, remedy):
+def records(faults: Faults, num_fields: int) -> Iterator[tuple[int, list[str]]]:
+    """The tab-separated fields of each line with their line numbers; another number of fields is a fault. Quotes are plain characters."""
+    for number, line in lines(faults):
         fields = line.split("\t")
         if len(fields) == num_fields:
             yield number, fields
         else:
-            faults.append(f"line {number}: {len(fields)} field{'s' if len(fields) != 1 else ''}, {num_fields} expected")
-    if faults:
-        raise BadDataError(path, faults, remedy)
+            faults.add(number, f"{len(fields)} field{'s' if len(fields) != 1 else ''}, {num_fields} expected")
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of a file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    """SHA-256 of a file's bytes.
 
-
-class Faults:
-    """Collects what is wrong with one file, to report it all at once."""
-
-    def __init__(self, path: Path, remedy: str) -> None:
-        self._path, self._remedy, self._found = path, remedy, list[str]()
-
-    def add(self, line: int, fault: str) -> None:
-        self._found.append(f"line {line}: {fault}")
-
-    def raise_if_any(self) -> None:
-        if self._found:
-            raise BadDataError(self._path, self._found, self._remedy)
+    Raises:
+        BadDataError: the file may not be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise BadDataError(path, [f"it cannot be read: {error.strerror or error}"], "Check the file's permissions and its disk.") from error

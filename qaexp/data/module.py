@@ -63,15 +63,20 @@ class RankingDataModule(pl.LightningDataModule):
 
     @cached_property
     def splits(self) -> Mapping[str, RankingSplit]:
-        """The splits as they are used: pools shuffled, and questions without a right candidate left out where the field does so."""
+        """The splits as they are used: pools shuffled, and questions without a right candidate left out where the field does so.
+
+        Raises:
+            BadDataError: a split has no such question.
+        """
         splits = {}
         for number, (name, split) in enumerate(self.corpus.splits.items()):
-            keep = split.answers_per_question > 0
-            if self._keep_unanswered and name != "train":
-                keep[:] = True
+            unanswered_too = self._keep_unanswered and name != "train"
+            keep = np.diff(split.offsets) > 0 if unanswered_too else split.answers_per_question > 0
             used = split if keep.all() else split.keep(np.flatnonzero(keep))
             if not used.num_questions:
-                raise BadDataError(f"data set {self.name}", [f"split {name} has no question to use"], "Check its files.")
+                lacking = "candidates" if unanswered_too else "a right candidate"
+                fault = f"split {name}: none of its {split.num_questions} questions has {lacking}, so nothing can be learned or measured"
+                raise BadDataError(f"data set {self.name}", [fault], "Put the published files in place of these.")
             splits[name] = used if self._shuffle_seed is None else used.shuffled(self._shuffle_seed + number)
         return splits
 

@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Int, Int8
 
-from qaexp.data.corpus import RankingSplit
+from qaexp.data.corpus import RankingSplit, ranges
 from qaexp.errors import ConfigError
 
 
@@ -36,57 +36,77 @@ class NegativeSampling(Protocol):
 class RandomNegatives:
     """A group for each (question, right candidate), with `num` negatives drawn from the whole answer set.
 
-    The question's own right candidates are never drawn.
+    No right candidate of the question's text is ever drawn, under whatever id and from whichever of its occurrences.
     """
 
     num: int
 
     def draw(self, split: RankingSplit, answer_set: Int[np.ndarray, " answer"], rng: np.random.Generator) -> Groups:
         right = np.flatnonzero(split.labels)
-        question = split.pair_question[right]
-        if len(answer_set) <= split.answers_per_question.max(initial=0):
+        question, answer = split.questions[split.pair_question[right]], split.candidates[right]
+        keys = _Keys(split, answer_set)
+        is_right = np.unique(keys(question, answer))
+        if not len(answer_set) or keys.most_in(is_right, answer_set) >= len(np.unique(answer_set)):
             raise ConfigError(
-                f"the answer set has {len(answer_set)} texts and a question as many right ones: none is left to draw as a negative. "
+                f"all {len(answer_set)} texts of the answer set are right answers of one question: none is left to draw as a negative. "
                 "Use dataset/negatives=pool"
             )
-        texts = len(answer_set) and int(max(answer_set.max(), split.candidates.max(initial=0))) + 1
-        is_right = np.unique(question * texts + split.candidates[right])  # (question, text) as one number
         drawn = answer_set[rng.integers(len(answer_set), size=(len(right), self.num))]  # (group, num)
-        while (clash := np.isin(question[:, None] * texts + drawn, is_right)).any():
+        while (clash := np.isin(keys(question[:, None], drawn), is_right)).any():
             drawn[clash] = answer_set[rng.integers(len(answer_set), size=int(clash.sum()))]
-        candidates = np.concatenate([split.candidates[right][:, None], drawn], axis=1)  # (group, 1 + num)
+        candidates = np.concatenate([answer[:, None], drawn], axis=1)  # (group, 1 + num)
         labels = np.zeros(candidates.shape, dtype=np.int8)
         labels[:, 0] = 1
         offsets = np.arange(len(right) + 1) * (1 + self.num)
-        return Groups(split.questions[question], offsets, candidates.reshape(-1), labels.reshape(-1))
+        return Groups(question, offsets, candidates.reshape(-1), labels.reshape(-1))
 
 
 @dataclass(frozen=True)
 class PoolNegatives:
     """A group for each (question, right candidate), with up to `num` of the wrong candidates of the question's own pool.
 
-    Questions whose pool has no wrong candidate teach a pairwise loss nothing and are left out.
+    A candidate labelled wrong whose text is labelled right in the same pool is not a negative. Questions whose pool has no
+    negative teach a pairwise loss nothing and are left out.
     """
 
     num: int
 
     def draw(self, split: RankingSplit, answer_set: Int[np.ndarray, " answer"], rng: np.random.Generator) -> Groups:
-        questions, sizes, pairs = [], [], []
-        for q, (start, end) in enumerate(zip(split.offsets[:-1], split.offsets[1:], strict=True)):
-            labels = split.labels[start:end]
-            wrong = start + np.flatnonzero(labels == 0)
-            if len(wrong) == 0:
-                continue
-            for right in start + np.flatnonzero(labels):
-                chosen = rng.choice(wrong, size=min(self.num, len(wrong)), replace=False)
-                questions.append(q)
-                sizes.append(1 + len(chosen))
-                pairs += [right, *chosen]
-        if not pairs:
+        of_pair = split.pair_question
+        keys = _Keys(split, answer_set)(of_pair, split.candidates)
+        is_negative = (split.labels == 0) & ~np.isin(keys, keys[split.labels == 1])
+        negatives = np.flatnonzero(is_negative)
+        num_negatives = np.bincount(of_pair[negatives], minlength=split.num_questions)
+        right = np.flatnonzero((split.labels == 1) & (num_negatives[of_pair] > 0))
+        if not len(right):
             raise ConfigError("no training question has both a right and a wrong candidate in its pool. Use dataset/negatives=random")
-        order = np.array(pairs, dtype=np.int64)
-        offsets = np.concatenate([[0], np.cumsum(sizes)])
-        return Groups(split.questions[np.array(questions)], offsets, split.candidates[order], split.labels[order])
+        question = of_pair[right]  # (group)
+        choices = num_negatives[question]
+        offered = negatives[ranges((np.cumsum(num_negatives) - num_negatives)[question], choices)]  # (choice) of all groups, end to end
+        group = np.repeat(np.arange(len(right)), choices)
+        offered = offered[np.lexsort((rng.random(len(offered)), group))]  # each group's choices in random order
+        sizes = np.minimum(choices, self.num)
+        chosen = offered[ranges(np.cumsum(choices) - choices, sizes)]
+        offsets = np.concatenate([[0], np.cumsum(1 + sizes)])
+        pairs = np.empty(offsets[-1], dtype=np.int64)
+        pairs[offsets[:-1]] = right
+        pairs[ranges(offsets[:-1] + 1, sizes)] = chosen
+        return Groups(split.questions[question], offsets, split.candidates[pairs], split.labels[pairs])
+
+
+class _Keys:
+    """Makes one number of a question and a candidate's text."""
+
+    def __init__(self, split: RankingSplit, answer_set: Int[np.ndarray, " answer"]) -> None:
+        self._texts = 1 + max(int(answer_set.max(initial=0)), int(split.candidates.max(initial=0)))
+
+    def __call__(self, question: Int[np.ndarray, "*shape"], text: Int[np.ndarray, "*other"]) -> Int[np.ndarray, "*whole"]:
+        return question * self._texts + text
+
+    def most_in(self, keys: Int[np.ndarray, " key"], texts: Int[np.ndarray, " text"]) -> int:
+        """The largest number of one question's keys whose text is among `texts`."""
+        counts = np.unique(keys[np.isin(keys % self._texts, texts)] // self._texts, return_counts=True)[1]
+        return int(counts.max(initial=0))
 
 
 @dataclass(frozen=True)

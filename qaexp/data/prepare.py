@@ -1,15 +1,17 @@
-"""Reads a data set once: the token files are kept in the cache and memory-mapped ever after."""
+"""Makes things once: token files and word vectors are kept in the cache and memory-mapped ever after."""
 
+import contextlib
 import hashlib
 import json
 import logging
 import os
 import shutil
 import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, is_dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.files import digest
@@ -19,6 +21,10 @@ log = logging.getLogger(__name__)
 
 LAYOUT = 2
 """Raise it when the prepared files change their format; older ones are then left alone and never read."""
+
+MANIFEST = "manifest.json"
+
+Kept = TypeVar("Kept")
 
 
 @runtime_checkable
@@ -40,49 +46,78 @@ def prepared(reader: Reader, cache: Path) -> RankingCorpus:
         OutputError: the cache cannot be written.
     """
     folder = cache / "corpora" / f"{type(reader).__name__.removesuffix('Reader').lower()}-{_key(reader)}"
-    if not folder.is_dir():
+
+    def read() -> RankingCorpus:
         log.info("reading %s (once; kept in %s)", ", ".join(str(path) for path in reader.files()) or "the embedded data", folder)
-        corpus = reader.read()
-        with installing(folder) as staging:
-            corpus.save(staging)
-    return RankingCorpus.load(folder)
+        return reader.read()
+
+    return kept(folder, RankingCorpus.load, read, RankingCorpus.save)
 
 
-class installing:  # noqa: N801
-    """A context for filling a folder that appears whole or not at all, whoever else is making the same one."""
+def kept(folder: Path, load: Callable[[Path], Kept], make: Callable[[], Kept], save: Callable[[Kept, Path], None]) -> Kept:
+    """What `load` finds in `folder`. If the folder is not there or damaged, it is made and saved first.
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    The folder appears whole or not at all, whoever else is making the same one at that time.
 
-    def __enter__(self) -> Path:
+    Raises:
+        OutputError: the folder cannot be written. Known before the work of making begins, unless the disk fills up later.
+    """
+    if folder.is_dir():
         try:
-            self._folder.parent.mkdir(parents=True, exist_ok=True)
-            self._staging = Path(tempfile.mkdtemp(prefix=f".{self._folder.name}-", dir=self._folder.parent))
-        except OSError as error:
-            raise self._output_error(error) from error
-        return self._staging
+            _require_whole(folder)
+            return load(folder)
+        except (OSError, ValueError, KeyError) as error:
+            log.warning("%s is damaged (%s): making it again", folder, error)
+    with _output_errors(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        made = make()
+        with _output_errors(folder):
+            save(made, staging / "new")
+            sizes = {path.name: path.stat().st_size for path in (staging / "new").iterdir()}
+            (staging / "new" / MANIFEST).write_text(json.dumps(sizes, indent=1, sort_keys=True), encoding="utf-8")
+            _install(staging, folder)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    return load(folder)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        try:
-            if kind is None:
-                os.replace(self._staging, self._folder)
-        except OSError as refused:
-            if not self._folder.is_dir():  # otherwise another process was first, with the same content
-                raise self._output_error(refused) from refused
-        finally:
-            shutil.rmtree(self._staging, ignore_errors=True)
-        if isinstance(error, OSError):
-            raise self._output_error(error) from error
 
-    def _output_error(self, error: OSError) -> OutputError:
-        return OutputError(
-            f"cannot write {self._folder}: {error.strerror or error}. Free some space there, or name another place with cache_dir=FOLDER"
-        )
+def _install(staging: Path, folder: Path) -> None:
+    """Move `staging/new` to `folder`, in one step. A damaged folder there gives way; a whole one is another process's, and as good."""
+    with contextlib.suppress(OSError, ValueError):
+        _require_whole(folder)
+        return
+    with contextlib.suppress(FileNotFoundError):
+        os.replace(folder, staging / "damaged")
+    try:
+        os.replace(staging / "new", folder)
+    except OSError:
+        if not folder.is_dir():
+            raise
+
+
+def _require_whole(folder: Path) -> None:
+    """Raises: OSError or ValueError, when a file is lacking or has another size than it was written with."""
+    for name, size in json.loads((folder / MANIFEST).read_text(encoding="utf-8")).items():
+        if (folder / name).stat().st_size != size:
+            raise ValueError(f"{name} does not have its {size} bytes")
+
+
+@contextlib.contextmanager
+def _output_errors(folder: Path) -> Iterator[None]:
+    """Turns what the file system refuses into one sentence with its remedy."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(
+            f"cannot write {folder}: {error.strerror or error}. Free some space there, or name another place with cache_dir=FOLDER"
+        ) from error
 
 
 def _key(reader: Reader) -> str:
     """Reader, version, settings and content of the files; their place on the disk is left out."""
-    settings = asdict(reader) if is_dataclass(reader) else {}
+    settings = asdict(reader) if is_dataclass(reader) and not isinstance(reader, type) else {}
     for name in ("folder", "vocabulary"):
         settings.pop(name, None)
     facts = [LAYOUT, type(reader).__name__, reader.version, settings, [digest(path) for path in reader.files()]]
@@ -90,5 +125,7 @@ def _key(reader: Reader) -> str:
 
 
 def _spell(setting: Any) -> str:
-    function = setting.func if isinstance(setting, partial) else setting
-    return f"{function.__module__}.{function.__qualname__}"
+    if isinstance(setting, partial):
+        options = "".join(f" {option!r}" for option in (*setting.args, *sorted(setting.keywords.items())))
+        return _spell(setting.func) + options
+    return f"{setting.__module__}.{setting.__qualname__}"

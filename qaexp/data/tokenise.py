@@ -1,6 +1,8 @@
 """From a string to tokens. A data set's YAML names its tokeniser; a change of behaviour is a new name (`_v2`)."""
 
 import re
+from collections.abc import Callable
+from functools import partial
 
 _WORD = re.compile(r"[^\W_]\.(?:[^\W_]\.)+|[^\W_]+(?:['’.,][^\W_]+)*")
 
@@ -12,6 +14,11 @@ def words_v1(text: str) -> list[str]:
     ['the', 'u.s.', 'dollar', "isn't", 'worth', '1,000', 'yen', 'long', 'term']
     """
     return _WORD.findall(text.lower().replace("’", "'"))
+
+
+def bare(tokenise: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
+    """The tokeniser itself, for loops: what Hydra makes of a `_partial_` vets its target anew at every call, longer than a text takes."""
+    return tokenise.func if isinstance(tokenise, partial) and not (tokenise.args or tokenise.keywords) else tokenise
 
 
 def published_tokens_v1(text: str) -> list[str]:

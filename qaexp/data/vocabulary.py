@@ -12,6 +12,11 @@ class Vocabulary:
     >>> vocabulary = Vocabulary.of_words(["is", "soup", "hot"])
     >>> vocabulary.ids(["soup", "is", "cold"])
     [3, 2, 1]
+
+    A token that looks like padding is an unknown word, as in a text that spells `<unk>` out.
+
+    >>> vocabulary.ids(["<pad>", "<unk>"])
+    [1, 1]
     """
 
     def __init__(self, words: Sequence[str]) -> None:
@@ -21,11 +26,12 @@ class Vocabulary:
         self._id_of = {word: number for number, word in enumerate(words)}
         if len(self._id_of) != len(self.words):
             raise ValueError("a vocabulary lists each word once")
+        self._id_of[SPECIAL_WORDS[0]] = UNKNOWN
 
     @classmethod
     def of_words(cls, words: Iterable[str]) -> "Vocabulary":
         """The vocabulary of `words` in their order of first appearance."""
-        return cls([*SPECIAL_WORDS, *dict.fromkeys(words)])
+        return cls(list(dict.fromkeys([*SPECIAL_WORDS, *words])))
 
     def __len__(self) -> int:
         return len(self.words)

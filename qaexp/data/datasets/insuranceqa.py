@@ -47,7 +47,7 @@ class InsuranceQAReader:
         """Read everything.
 
         Raises:
-            BadDataError: a line has too few fields, an unknown word, or names an answer that is not in the answers file.
+            BadDataError: lines of a file have too few fields, an unknown word, an id that is used twice, or no such answer.
         """
         vocabulary_file, answers_file, train_file, *pool_files = self.files()
         words = self._words(vocabulary_file)
@@ -58,38 +58,43 @@ class InsuranceQAReader:
             self._questions(split, path, builder, words, answer_text)
         return builder.build()
 
-    def _remedy(self) -> str:
-        return f"The file is not as it was published. {fetch_hint(self.name)}"
+    def _faults(self, path: Path) -> Faults:
+        return Faults(path, f"The file is not as it was published. {fetch_hint(self.name)}")
 
     def _words(self, path: Path) -> dict[str, str]:
-        return {index: word for _, (index, word) in records(path, 2, self._remedy())}
+        words: dict[str, str] = {}
+        with self._faults(path) as faults:
+            for line, (index, word) in records(faults, 2):
+                if index in words:
+                    faults.add(line, f"{index} is used twice")
+                words[index] = word
+        return words
 
     def _answers(self, path: Path, builder: CorpusBuilder, words: Mapping[str, str]) -> dict[str, int]:
-        faults = Faults(path, self._remedy())
         answer_text: dict[str, int] = {}
-        for line, (answer_id, indices) in records(path, 2, self._remedy()):
-            tokens = _tokens(indices, words, line, faults)
-            if answer_id in answer_text:
-                faults.add(line, f"answer id {answer_id} is used twice")
-            answer_text[answer_id] = builder.text(tokens)
-            builder.answer(answer_text[answer_id])
-        faults.raise_if_any()
+        with self._faults(path) as faults:
+            for line, (answer_id, indices) in records(faults, 2):
+                if answer_id in answer_text:
+                    faults.add(line, f"answer id {answer_id} is used twice")
+                answer_text[answer_id] = builder.text(_tokens(indices, words, line, faults))
+                builder.answer(answer_text[answer_id])
         return answer_text
 
     def _questions(self, split: str, path: Path, builder: CorpusBuilder, words: Mapping[str, str], answer_text: Mapping[str, int]) -> None:
-        faults = Faults(path, self._remedy())
         is_train = split == "train"
-        for line, fields in records(path, 2 if is_train else 3, self._remedy()):
-            indices, right = fields[:2] if is_train else (fields[1], fields[0])
-            answers = set(right.split())
-            pool = right.split() if is_train else fields[2].split()
-            unknown = [answer for answer in dict.fromkeys([*right.split(), *pool]) if answer not in answer_text]
-            if unknown:
-                faults.add(line, f"no answer has the id {', '.join(unknown[:5])}{' ...' if len(unknown) > 5 else ''}")
-                continue
-            text = builder.text(_tokens(indices, words, line, faults))
-            builder.question(split, f"{split}-{line}", text, ((a, answer_text[a], int(a in answers)) for a in pool))
-        faults.raise_if_any()
+        with self._faults(path) as faults:
+            for line, fields in records(faults, 2 if is_train else 3):
+                indices, right = fields[:2] if is_train else (fields[1], fields[0])
+                answers = dict.fromkeys(right.split())
+                pool = right.split() if is_train else fields[2].split()
+                text = builder.text(_tokens(indices, words, line, faults))
+                unknown = [answer for answer in dict.fromkeys([*answers, *pool]) if answer not in answer_text]
+                if unknown:
+                    faults.add(line, f"no answer has the id {', '.join(unknown[:5])}{' ...' if len(unknown) > 5 else ''}")
+                    continue
+                if outside := len(answers.keys() - set(pool)):
+                    builder.note(f"{split}: right answers outside their pool (not ranked)", outside)
+                builder.question(split, f"{split}-{line}", text, ((a, answer_text[a], int(a in answers)) for a in pool))
 
 
 def _tokens(indices: str, words: Mapping[str, str], line: int, faults: Faults) -> list[str]:

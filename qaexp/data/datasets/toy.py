@@ -6,6 +6,7 @@ from pathlib import Path
 
 from qaexp.data.corpus import CorpusBuilder, RankingCorpus
 from qaexp.data.datasets.toy_text import generate
+from qaexp.data.tokenise import bare
 
 
 @dataclass(frozen=True)
@@ -19,19 +20,19 @@ class ToyReader:
     num_candidates: int
     tokenise: Callable[[str], list[str]]
 
-    version = 1
+    version = 2
 
     def files(self) -> list[Path]:
         """None: nothing is read."""
         return []
 
     def read(self) -> RankingCorpus:
-        builder = CorpusBuilder()
+        builder, tokenise = CorpusBuilder(), bare(self.tokenise)
         splits = generate(self.generator_seed, self.num_train, self.num_dev, self.num_test, self.num_candidates)
         for split, questions in splits.items():
             for question in questions:
-                pool = [(name, builder.text(self.tokenise(text)), label) for name, text, label in question.candidates]
-                builder.question(split, question.id, builder.text(self.tokenise(question.text)), pool)
+                pool = [(name, builder.text(tokenise(text)), label) for name, text, label in question.candidates]
+                builder.question(split, question.id, builder.text(tokenise(question.text)), pool)
                 if split == "train":
                     for _, text, _ in pool:
                         builder.answer(text)

@@ -7,6 +7,7 @@ from pathlib import Path
 from qaexp.data.corpus import CorpusBuilder, RankingCorpus
 from qaexp.data.fetch import fetch_hint
 from qaexp.data.files import Faults, locate, records
+from qaexp.data.tokenise import bare
 
 COLUMNS = ["QuestionID", "Question", "DocumentID", "DocumentTitle", "SentenceID", "Sentence", "Label"]
 
@@ -34,7 +35,7 @@ class WikiQAReader:
         """Read every split.
 
         Raises:
-            BadDataError: a header, number of fields or label is not what WikiQA has.
+            BadDataError: the header, or a line's number of fields or label, is not what WikiQA has, or a file has no question.
         """
         builder = CorpusBuilder()
         for split, path in zip(self.splits, self.files(), strict=True):
@@ -42,25 +43,26 @@ class WikiQAReader:
         return builder.build()
 
     def _read_split(self, split: str, path: Path, builder: CorpusBuilder) -> None:
-        remedy = f"The file is not as it was published. {fetch_hint('wikiqa')}"
-        faults = Faults(path, remedy)
+        tokenise = bare(self.tokenise)
         questions: dict[str, tuple[int, list[tuple[str, int, int]]]] = {}
-        for line, fields in records(path, len(COLUMNS), remedy):
-            if line == 1:
-                if fields != COLUMNS:
-                    faults.add(line, f"the header is not {' '.join(COLUMNS)}")
-                continue
-            question_id, question, _, _, sentence_id, sentence, label = fields
-            if label not in ("0", "1"):
-                faults.add(line, f"field Label is {label!r}, 0 or 1 expected")
-                continue
-            if question_id not in questions:
-                questions[question_id] = (builder.text(self.tokenise(question)), [])
-            text = builder.text(self.tokenise(sentence))
-            questions[question_id][1].append((sentence_id, text, int(label)))
-            if split == "train":
-                builder.answer(text)
-        faults.raise_if_any()
+        with Faults(path, f"The file is not as it was published. {fetch_hint('wikiqa')}") as faults:
+            for line, fields in records(faults, len(COLUMNS)):
+                if line == 1:
+                    if fields != COLUMNS:
+                        faults.add(line, f"the header is not {' '.join(COLUMNS)}")
+                    continue
+                question_id, question, _, _, sentence_id, sentence, label = fields
+                if label not in ("0", "1"):
+                    faults.add(line, f"field Label is {label!r}, 0 or 1 expected")
+                    continue
+                if question_id not in questions:
+                    questions[question_id] = (builder.text(tokenise(question)), [])
+                text = builder.text(tokenise(sentence))
+                questions[question_id][1].append((sentence_id, text, int(label)))
+                if split == "train":
+                    builder.answer(text)
+            if not questions and not faults:
+                faults.add_whole("there is no question below the header")
         builder.split(split)
         for question_id, (text, candidates) in questions.items():
             builder.question(split, question_id, text, candidates)

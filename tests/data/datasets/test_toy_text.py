@@ -8,11 +8,11 @@ from math import log
 
 import pytest
 
-from qaexp.data.datasets.toy_text import FACTS, ToyQuestion, generate, ways_to_ask
+from qaexp.data.datasets.toy_text import FACTS, SPLITS, Fact, ToyQuestion, generate, ways_to_answer, ways_to_ask
 from qaexp.data.datasets.toy_topics import TOPICS
 from qaexp.errors import ConfigError
 
-SIZES = {"num_train": 1000, "num_dev": 100, "num_test": 200, "num_candidates": 10}
+SIZES = {"num_train": 1008, "num_dev": 144, "num_test": 288, "num_candidates": 10}
 STOP_WORDS = frozenset(
     re.findall(
         r"\w+",
@@ -42,7 +42,8 @@ def precision_at_1(questions: list[ToyQuestion], score) -> float:
 
 
 def test_every_combination_of_thing_and_need_exists():
-    assert all(len(topic.things) == 8 and len(topic.needs) == 6 for topic in TOPICS)
+    assert all(len(topic.things) == 6 and len(topic.needs) == 4 for topic in TOPICS)
+    assert len(set(FACTS)) == len(TOPICS) * 6 * 4
     assert all(wording.count("{}") == 1 for topic in TOPICS for need in topic.needs for wording in need.asked + need.answered)
 
 
@@ -69,43 +70,70 @@ def test_one_seed_gives_one_corpus_in_every_process():
 
 
 def test_sizes_and_labels(corpus):
-    assert {split: len(questions) for split, questions in corpus.items()} == {"train": 1000, "dev": 100, "test": 200}
+    assert {split: len(questions) for split, questions in corpus.items()} == {"train": 1008, "dev": 144, "test": 288}
     questions = [question for split in corpus.values() for question in split]
-    assert len({question.id for question in questions}) == 1300
+    assert len({question.id for question in questions}) == 1440
     for question in questions:
         assert len({text for _, text, _ in question.candidates}) == 10
         assert sum(label for *_, label in question.candidates) in (1, 2)
 
 
-def test_no_held_out_question_or_right_answer_is_seen_in_training(corpus):
+def test_no_held_out_question_or_candidate_is_seen_in_training(corpus):
     texts = {split: {question.text for question in questions} for split, questions in corpus.items()}
     assert not texts["train"] & (texts["dev"] | texts["test"])
     assert not texts["dev"] & texts["test"]
-    seen = {text for question in corpus["train"] for _, text, _ in question.candidates}
-    right = {text for split in ("dev", "test") for question in corpus[split] for _, text, label in question.candidates if label}
-    assert not seen & right
+    pools = {split: {text for question in questions for _, text, _ in question.candidates} for split, questions in corpus.items()}
+    assert not pools["train"] & (pools["dev"] | pools["test"])
 
 
-def test_each_thing_and_need_is_asked_for_in_training():
-    training = [fact for fact in FACTS if fact.split == "train"]
-    assert Counter(fact[:2] for fact in training) == Counter({fact[:2]: 4 for fact in FACTS})
-    assert {(fact.topic, fact.need) for fact in training} == {(fact.topic, fact.need) for fact in FACTS}
+def test_each_name_and_wording_is_seen_in_training():
+    """What is held out is how they are put together."""
+    for fact in FACTS:
+        thing, need = TOPICS[fact.topic].things[fact.thing], TOPICS[fact.topic].needs[fact.need]
+        for names, wordings, ways in (
+            (thing.asked, need.asked, ways_to_ask(fact)["train"]),
+            (thing.asked + thing.answered, need.answered, ways_to_answer(fact)["train"]),
+        ):
+            said = [(name, wording) for name in names for wording in wordings if wording.format(name).lower() in map(str.lower, ways)]
+            assert len(said) == len(ways)
+            assert {name for name, _ in said} == set(names)
+            assert {wording for _, wording in said} == set(wordings)
+
+
+def test_each_way_to_ask_belongs_to_one_split_and_each_way_to_answer_to_training_or_not():
+    for fact in FACTS:
+        asked, answered = ways_to_ask(fact), ways_to_answer(fact)
+        assert [len(asked[split]) for split in SPLITS] == [7, 1, 2]
+        assert len({way for split in SPLITS for way in asked[split]}) == 10
+        assert [len(answered[split]) for split in SPLITS] == [12, 4, 4]
+        assert len({*answered["train"], *answered["dev"]}) == 16
+        assert answered["dev"] == answered["test"]
+
+
+def facts_by_text(ways) -> dict[str, Fact]:
+    """Every way to put a fact → the fact; no text stands for two."""
+    said = [(text, fact) for fact in FACTS for text in {text for texts in ways(fact).values() for text in texts}]
+    assert len(dict(said)) == len(said)
+    return dict(said)
 
 
 def test_right_candidates_answer_the_question_and_wrong_ones_do_not(corpus):
-    fact_of_question = {text: fact for fact in FACTS for text in ways_to_ask(fact)}
-    assert len(fact_of_question) == sum(len(list(ways_to_ask(fact))) for fact in FACTS)
-    answers = {  # every answer without an aside -> its fact
-        (text := wording.format(name))[0].upper() + text[1:]: fact
-        for fact in FACTS
-        for name in (*TOPICS[fact.topic].things[fact.thing].asked, *TOPICS[fact.topic].things[fact.thing].answered)
-        for wording in TOPICS[fact.topic].needs[fact.need].answered
-    }
-    for question in corpus["train"][:150] + corpus["test"]:
-        asked = next(fact for text, fact in fact_of_question.items() if question.text.endswith(text))
+    asked, answered = facts_by_text(ways_to_ask), facts_by_text(ways_to_answer)
+    for question in (question for split in corpus.values() for question in split):
         for _, answer, label in question.candidates:
-            (answered,) = {fact for text, fact in answers.items() if text in answer} or {None}
-            assert label == (answered == asked), (question.text, answer)
+            assert label == (answered[answer] == asked[question.text]), (question.text, answer)
+
+
+def test_many_wrong_candidates_share_the_thing_or_the_need(corpus):
+    asked, answered = facts_by_text(ways_to_ask), facts_by_text(ways_to_answer)
+    for questions in corpus.values():
+        pairs = [
+            (asked[question.text], answered[answer]) for question in questions for _, answer, label in question.candidates if not label
+        ]
+        thing = sum(fact[:2] == other[:2] for fact, other in pairs) / len(pairs)
+        need = sum((fact.topic, fact.need) == (other.topic, other.need) for fact, other in pairs) / len(pairs)
+        assert 0.15 < thing < 0.25
+        assert 0.2 < need < 0.3
 
 
 def test_word_overlap_finds_some_right_answers_but_not_most(corpus):
@@ -135,8 +163,7 @@ def test_ids_and_positions_say_nothing_about_labels(corpus):
         assert abs(sum(question.candidates[position][2] for question in questions) / len(questions) - chance) < 0.04
 
 
-def test_label_is_not_told_by_the_answer_alone(corpus):
-    """Neither its length nor an aside gives the right answer away."""
+def test_label_is_not_told_by_the_length_of_the_answer(corpus):
     questions = [question for split in corpus.values() for question in split]
     chance = precision_at_1(questions, lambda *_: 0)
     assert abs(precision_at_1(questions, lambda _, __, text: len(text.split())) - chance) < 0.06
@@ -145,16 +172,18 @@ def test_label_is_not_told_by_the_answer_alone(corpus):
 
 def test_texts_read_like_english(corpus):
     for question in (question for split in corpus.values() for question in split):
-        assert 4 <= len(question.text.split()) <= 15, question.text
+        assert 4 <= len(question.text.split()) <= 12, question.text
         assert question.text[-1] in "?!", question.text
         for text in (question.text, *(text for _, text, _ in question.candidates)):
             assert re.fullmatch(r"[A-Z][A-Za-z,:.?! -]*[.?!]", text), text
             assert not re.search(r"\b(\w+) \1\b|  | [,.?!]|\ba [aeio]", text), text
         for _, text, _ in question.candidates:
-            assert 8 <= len(text.split()) <= 30, text
+            assert 4 <= len(text.split()) <= 15, text
 
 
-@pytest.mark.parametrize("sizes", [{"num_test": 500}, {"num_train": 1729}, {"num_candidates": 2}, {"num_candidates": 1001}])
+@pytest.mark.parametrize(
+    "sizes", [{"num_test": 289}, {"num_train": 1009}, {"num_dev": 145}, {"num_candidates": 2}, {"num_candidates": 101}]
+)
 def test_impossible_sizes_are_named(sizes):
     with pytest.raises(ConfigError, match="toy corpus"):
         generate(seed=1, **{**SIZES, **sizes})

@@ -1,0 +1,155 @@
+"""The data module: which questions are used, what a record says of them, and that a second start reads nothing again."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hydra.utils import instantiate
+
+from qaexp.config import compose
+from qaexp.data import embeddings
+from qaexp.data.datasets.wikiqa import COLUMNS, WikiQAReader
+from qaexp.data.embeddings import PublishedVectors, RandomVectors
+from qaexp.data.module import RankingDataModule
+from qaexp.data.negatives import PoolNegatives, RandomNegatives
+from qaexp.data.tokenise import words_v1
+from qaexp.errors import BadDataError
+
+Make = Callable[..., Any]
+WIKIQA_HEADER = "\t".join(COLUMNS)
+
+
+@pytest.fixture
+def module(cache_dir: Path) -> Callable[..., RankingDataModule]:
+    def make(reader: Any, **options: Any) -> RankingDataModule:
+        settings = {
+            "name": "small",
+            "partial_data": False,
+            "vectors": RandomVectors(dim=4, deviation=1.0),
+            "negatives": PoolNegatives(num=1),
+            "tokenise": words_v1,
+            "convention": "trec",
+            "selection_metric": "dev/map",
+            "keep_unanswered": False,
+            "shuffle_seed": 20,
+            "max_question_length": 40,
+            "max_candidate_length": 40,
+            "batch_size": 4,
+            "block_tokens": 100,
+            "seed": 1,
+            "cache_dir": str(cache_dir),
+        }
+        return RankingDataModule(reader=reader, **(settings | options))
+
+    return make
+
+
+@pytest.mark.parametrize(("keep", "used"), [(False, ["Q3"]), (True, ["Q3", "Q4"])])
+def test_dev_questions_without_an_answer_are_left_out_or_kept(wikiqa: Make, module: Make, keep: bool, used: list[str]) -> None:
+    data = module(wikiqa(), keep_unanswered=keep)
+    assert [name.decode() for name in data.splits["dev"].question_ids] == used
+    described = data.describe()
+    assert described["splits"]["dev"] == {
+        "questions": len(used),
+        "pairs": 1 + len(used),
+        "answers": 1,
+        "without answer": len(used) - 1,
+        "cut questions": 0,
+        "cut candidates": 0,
+    }
+    assert described["notes"]["dev: questions without a right candidate"] == 1
+
+
+@pytest.mark.parametrize("keep", [False, True])
+@pytest.mark.parametrize("negatives", [PoolNegatives(num=2), RandomNegatives(num=2)], ids=lambda sampling: type(sampling).__name__)
+def test_training_draws_nothing_from_an_unanswered_question(wikiqa: Make, module: Make, spelled: Any, negatives: Any, keep: bool) -> None:
+    data = module(wikiqa(), keep_unanswered=keep, negatives=negatives)
+    assert spelled(data.corpus, data.splits["train"].questions) == ["who wrote it"]
+    batches = [batch for epoch in range(5) for batch in data.training_batches(epoch)]
+    rows = {tuple(row.tolist()) for batch in batches for row in batch.questions}
+    assert [[data.corpus.vocabulary.words[i] for i in row] for row in rows] == [["who", "wrote", "it"]]
+
+
+def test_long_texts_are_cut_and_counted(wikiqa: Make, module: Make) -> None:
+    data = module(wikiqa(), max_question_length=2, max_candidate_length=3)
+    counted = {name: (split["cut questions"], split["cut candidates"]) for name, split in data.describe()["splits"].items()}
+    assert counted == {"train": (1, 1), "dev": (1, 0), "test": (1, 0)}  # "a book was sold" has four words
+    [batch] = data.training_batches(0)
+    assert batch.questions.shape == (1, 2)
+    assert batch.candidates.shape == (2, 3)
+
+
+def test_epochs_differ_and_repeat(module: Make, cache_dir: Path) -> None:
+    cfg = compose(["dataset.reader.num_train=60", "dataset.reader.num_dev=5", "dataset.reader.num_test=5", f"cache_dir={cache_dir}"])
+    data = instantiate(cfg.dataset)
+    first, again, second = ([batch.candidates for batch in data.training_batches(epoch)] for epoch in (0, 0, 1))
+    assert all(torch.equal(*pair) for pair in zip(first, again, strict=True))
+    assert not all(one.shape == other.shape and torch.equal(one, other) for one, other in zip(first, second, strict=True))
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_split_without_a_question_to_use_is_refused(wikiqa: Make, module: Make, keep: bool) -> None:
+    data = module(wikiqa(train=[WIKIQA_HEADER, "Q1\tWho?\tD\tT\tS1\tShe.\t0", "Q2\tWhen?\tD\tT\tS2\tNow.\t0"]), keep_unanswered=keep)
+    with pytest.raises(BadDataError) as error:
+        _ = data.splits
+    assert str(error.value) == (
+        "data set small: 1 fault\n  split train: none of its 2 questions has a right candidate, so nothing can be learned or measured\n"
+        "Put the published files in place of these."
+    )
+
+
+def test_an_empty_pool_is_never_ranked(insuranceqa: Make, module: Make) -> None:
+    reader = insuranceqa(dev=["11\tidx_1 idx_4\t13 11 10", "11\tidx_1\t"])
+    for keep in (False, True):
+        data = module(reader, keep_unanswered=keep, negatives=RandomNegatives(num=1))
+        assert data.splits["dev"].question_ids.tolist() == [b"dev-1"]
+        assert data.describe()["notes"]["dev: questions without any candidate (left out)"] == 1
+
+
+def test_pools_are_shuffled_alike_at_every_start(wikiqa: Make, module: Make) -> None:
+    rows = [f"Q1\tWho?\tD\tT\tS{i:02}\tNumber {i}.\t{int(i == 0)}" for i in range(40)]
+    reader = wikiqa(test=[WIKIQA_HEADER, *rows])
+    in_file, one, same, other = (module(reader, shuffle_seed=seed).splits["test"].candidate_ids.tolist() for seed in (None, 20, 20, 21))
+    assert in_file == sorted(in_file)
+    assert one == same
+    assert len({tuple(order) for order in (in_file, one, other)}) == 3
+    assert sorted(one) == sorted(other) == in_file
+
+
+def test_a_second_start_reads_nothing_again(
+    wikiqa: Make, module: Make, write: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "vectors.txt", [f"{word} 1 2 3" for word in ("who", "wrote", "it")])
+    reader, vectors = wikiqa(), PublishedVectors(name="glove.6B", path=str(tmp_path / "vectors.txt"), scale=1.0)
+    first = module(reader, vectors=vectors)
+    described, rows = first.describe(), first.word_vectors
+
+    def refused(*_: Any) -> None:
+        raise AssertionError("read again")
+
+    monkeypatch.setattr(WikiQAReader, "read", refused)
+    monkeypatch.setattr(embeddings, "read_glove", refused)
+    second = module(reader, vectors=vectors)
+    assert second.describe() == described
+    assert torch.equal(second.word_vectors, rows)
+    batch = next(iter(second.training_batches(0)))
+    assert batch.labels.tolist() == [1, 0]
+
+
+def test_the_record_of_the_whole_of_wikiqa(data_dir: Path, cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not (data_dir / "wikiqa").is_dir():
+        pytest.skip(f"{data_dir / 'wikiqa'} is not at hand")
+    cfg = compose(["dataset=wikiqa", "dataset/vectors=random", f"data_dir={data_dir}", f"cache_dir={cache_dir}"])
+    data = instantiate(cfg.dataset)
+    described = data.describe()
+    assert {name: split["questions"] for name, split in described["splits"].items()} == {"train": 873, "dev": 126, "test": 243}
+    assert {name: split["answers"] for name, split in described["splits"].items()} == {"train": 1_040, "dev": 140, "test": 293}
+    assert {name: split["pairs"] for name, split in described["splits"].items()} == {"train": 8_672, "dev": 1_130, "test": 2_351}
+    assert described["notes"]["dev: questions without a right candidate"] == 170
+    groups = sum(batch.num_groups for batch in data.training_batches(0))
+    pools = np.diff(data.splits["train"].offsets)
+    only_right = data.splits["train"].answers_per_question == pools
+    assert groups == 1_040 - data.splits["train"].answers_per_question[only_right].sum()

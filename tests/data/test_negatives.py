@@ -1,0 +1,128 @@
+"""What an epoch's groups hold: right answers against negatives that are never right, drawn evenly and from a seed."""
+
+import numpy as np
+import pytest
+
+from qaexp.data.corpus import RankingSplit
+from qaexp.data.negatives import Groups, PoolNegatives, PoolPairs, RandomNegatives
+from qaexp.errors import ConfigError
+
+
+def split(*questions: tuple[int, list[int], list[int]]) -> RankingSplit:
+    """A split of (question's text, candidates' texts, labels)."""
+    sizes = [len(candidates) for _, candidates, _ in questions]
+    num_pairs = sum(sizes)
+    return RankingSplit(
+        questions=np.array([text for text, _, _ in questions]),
+        offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        candidates=np.array([text for _, candidates, _ in questions for text in candidates]),
+        labels=np.array([label for _, _, labels in questions for label in labels], dtype=np.int8),
+        question_ids=np.array([f"q{i}" for i in range(len(questions))], dtype=np.bytes_),
+        candidate_ids=np.array([f"c{i}" for i in range(num_pairs)], dtype=np.bytes_),
+    )
+
+
+def listed(groups: Groups) -> list[tuple[int, list[int], list[int]]]:
+    """(question, candidates, labels) of each group."""
+    ends = zip(groups.offsets[:-1], groups.offsets[1:], strict=True)
+    spans = [(groups.candidates[start:end].tolist(), groups.labels[start:end].tolist()) for start, end in ends]
+    return [(int(question), *span) for question, span in zip(groups.questions, spans, strict=True)]
+
+
+def rng(*seed: int) -> np.random.Generator:
+    return np.random.default_rng(list(seed))
+
+
+ANSWERS = np.arange(10)
+TABLE = split((100, [0, 1], [1, 1]), (101, [2, 3], [1, 0]), (102, [4], [0]), (100, [5, 5], [1, 1]))  # 100 is asked twice
+
+
+def test_random_negatives_are_never_right_answers_of_their_question() -> None:
+    right = {100: {0, 1, 5}, 101: {2}}
+    drawn: dict[int, set[int]] = {100: set(), 101: set()}
+    for epoch in range(50):
+        groups = listed(RandomNegatives(num=3).draw(TABLE, ANSWERS, rng(1, epoch)))
+        assert [(question, candidates[0]) for question, candidates, _ in groups] == [(100, 0), (100, 1), (101, 2), (100, 5), (100, 5)]
+        for question, candidates, labels in groups:
+            assert labels == [1, 0, 0, 0]
+            assert not right[question] & set(candidates[1:])
+            drawn[question] |= set(candidates[1:])
+    assert drawn == {question: set(range(10)) - answers for question, answers in right.items()}
+
+
+def test_a_draw_depends_on_its_seed_alone() -> None:
+    many = split(*[(100 + q, [q], [1]) for q in range(200)])
+    for sampling in (RandomNegatives(num=2), PoolNegatives(num=1)):
+        table = many if isinstance(sampling, RandomNegatives) else split(*[(100 + q, [0, 1, 2, 3, 4], [1, 0, 0, 0, 0]) for q in range(200)])
+        first, again, next_epoch, other_seed = (
+            sampling.draw(table, np.arange(200), rng(*seed)).candidates for seed in ((1, 0), (1, 0), (1, 1), (2, 0))
+        )
+        np.testing.assert_array_equal(first, again)
+        for other in (next_epoch, other_seed):
+            assert (first != other).mean() > 0.2
+
+
+def test_random_negatives_are_drawn_evenly() -> None:
+    table = split(*[(1000, [0], [1])] * 9000)  # negatives: 1 to 9
+    negatives = RandomNegatives(num=1).draw(table, ANSWERS, rng(3)).candidates[1::2]
+    counts = np.bincount(negatives, minlength=10)
+    assert counts[0] == 0
+    chi_squared = ((counts[1:] - 1000) ** 2 / 1000).sum()  # 8 degrees of freedom: above 26.1 once in a thousand
+    assert chi_squared < 26.1
+
+
+def test_an_answer_set_of_right_answers_alone_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"none is left to draw as a negative\. Use dataset/negatives=pool"):
+        RandomNegatives(num=1).draw(TABLE, np.array([0, 1, 5]), rng(1))
+    with pytest.raises(ConfigError, match="none is left"):
+        RandomNegatives(num=1).draw(TABLE, np.array([], dtype=np.int64), rng(1))
+    [*_, last] = listed(RandomNegatives(num=2).draw(TABLE, np.array([0, 1, 5, 7]), rng(1)))
+    assert last == (100, [5, 7, 7], [1, 0, 0])
+
+
+POOLS = split(
+    (100, [0, 1, 2, 3], [1, 0, 0, 1]),
+    (101, [4, 5], [1, 1]),  # no wrong candidate
+    (102, [6, 7], [0, 0]),  # no right candidate
+    (103, [8, 9, 8], [1, 0, 0]),  # text 8 is right under one id, wrong under another
+)
+
+
+@pytest.mark.parametrize("num", [1, 2, 5])
+def test_pool_negatives_are_wrong_candidates_of_their_own_pool(num: int) -> None:
+    seen: set[int] = set()
+    for epoch in range(20):
+        groups = listed(PoolNegatives(num=num).draw(POOLS, ANSWERS, rng(epoch)))
+        assert [(question, candidates[0]) for question, candidates, _ in groups] == [(100, 0), (100, 3), (103, 8)]
+        for question, candidates, labels in groups:
+            wrong = {100: {1, 2}, 103: {9}}[question]
+            assert labels == [1] + [0] * min(num, len(wrong))
+            assert len(set(candidates[1:])) == len(candidates) - 1
+            assert set(candidates[1:]) <= wrong
+            seen |= set(candidates[1:])
+    assert seen == {1, 2, 9}
+
+
+def test_pool_negatives_are_drawn_evenly() -> None:
+    table = split(*[(100, [0, 1, 2, 3, 4], [0, 0, 1, 0, 0])] * 4000)
+    counts = np.bincount(PoolNegatives(num=1).draw(table, ANSWERS, rng(3)).candidates[1::2], minlength=5)
+    assert counts[2] == 0
+    assert ((counts[[0, 1, 3, 4]] - 1000) ** 2 / 1000).sum() < 16.3  # 3 degrees of freedom: once in a thousand
+
+
+def test_pools_without_a_negative_are_refused_when_there_is_no_other() -> None:
+    with pytest.raises(ConfigError, match=r"both a right and a wrong candidate in its pool\. Use dataset/negatives=random"):
+        PoolNegatives(num=1).draw(split((101, [4, 5], [1, 1]), (102, [6], [0])), ANSWERS, rng(1))
+
+
+def test_pool_pairs_are_every_labelled_pair_by_itself() -> None:
+    assert listed(PoolPairs().draw(POOLS, ANSWERS, rng(1))) == [
+        (question, [candidate], [label])
+        for question, candidates, labels in (
+            (100, [0, 1, 2, 3], [1, 0, 0, 1]),
+            (101, [4, 5], [1, 1]),
+            (102, [6, 7], [0, 0]),
+            (103, [8, 9, 8], [1, 0, 0]),
+        )
+        for candidate, label in zip(candidates, labels, strict=True)
+    ]

@@ -1,0 +1,226 @@
+"""The cache: filled once, memory-mapped after, shared by processes, mended when damaged, and clear about what it cannot write."""
+
+import errno
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from qaexp.data.corpus import RankingCorpus
+from qaexp.data.datasets.insuranceqa import InsuranceQAReader
+from qaexp.data.datasets.toy import ToyReader
+from qaexp.data.datasets.wikiqa import WikiQAReader
+from qaexp.data.prepare import kept, prepared
+from qaexp.data.tokenise import published_tokens_v1, words_v1
+from qaexp.errors import BadDataError, OutputError
+
+Make = Callable[..., Any]
+
+
+@pytest.fixture
+def num_reads(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """How often the readers have read since."""
+    reads: list[str] = []
+    for reader in (InsuranceQAReader, WikiQAReader):
+        original = reader.read
+
+        def read(self: Any, original: Callable[[Any], RankingCorpus] = original) -> RankingCorpus:
+            reads.append(type(self).__name__)
+            return original(self)
+
+        monkeypatch.setattr(reader, "read", read)
+    return lambda: len(reads)
+
+
+def test_a_corpus_is_read_once_and_memory_mapped_after(insuranceqa: Make, cache_dir: Path, num_reads: Callable[[], int]) -> None:
+    reader = insuranceqa()
+    first, second = prepared(reader, cache_dir), prepared(reader, cache_dir)
+    assert num_reads() == 1
+    as_read = reader.read()
+    for corpus in (first, second):
+        assert corpus.fingerprint == as_read.fingerprint == corpus.compute_fingerprint()
+        assert corpus.vocabulary.words == as_read.vocabulary.words
+        assert corpus.notes == as_read.notes
+        assert list(corpus.splits) == ["train", "dev", "test"]
+        arrays = [corpus.texts.ids, corpus.texts.offsets, corpus.answer_set, corpus.splits["dev"].candidates, corpus.splits["dev"].labels]
+        assert all(isinstance(array, np.memmap) for array in arrays)
+        np.testing.assert_array_equal(corpus.texts.ids, as_read.texts.ids)
+
+
+def test_changed_files_or_settings_are_prepared_anew(wikiqa: Make, cache_dir: Path, num_reads: Callable[[], int]) -> None:
+    old = prepared(wikiqa(), cache_dir)
+    rows = ["\t".join(["Q9", "Who?", "D", "T", "S", "He did.", "1"])]
+    header = Path(wikiqa().folder, "dev.tsv").read_text().splitlines()[0]
+    changed = wikiqa(dev=[header, *rows])
+    new = prepared(changed, cache_dir)
+    assert num_reads() == 2
+    assert new.fingerprint != old.fingerprint
+    assert new.splits["dev"].question_ids.tolist() == [b"Q9"]
+    settings = {"folder": changed.folder, "splits": changed.splits}
+    prepared(WikiQAReader(**settings, tokenise=published_tokens_v1), cache_dir)
+    assert num_reads() == 3
+    prepared(WikiQAReader(**settings, tokenise=partial(words_v1)), cache_dir)  # the same function, as Hydra hands it over
+    assert num_reads() == 3
+
+
+def test_a_moved_folder_is_the_same_data(insuranceqa: Make, cache_dir: Path, num_reads: Callable[[], int]) -> None:
+    prepared(insuranceqa("here"), cache_dir)
+    moved = prepared(insuranceqa("there"), cache_dir)
+    assert num_reads() == 1
+    packed = prepared(insuranceqa("packed", packed=True), cache_dir)
+    assert num_reads() == 2
+    assert packed.fingerprint == moved.fingerprint
+
+
+@pytest.mark.parametrize("damage", ["deleted", "cut", "emptied", "no manifest", "bad manifest"])
+def test_a_damaged_entry_is_made_again(insuranceqa: Make, cache_dir: Path, num_reads: Callable[[], int], damage: str, caplog: Any) -> None:
+    reader = insuranceqa()
+    whole = prepared(reader, cache_dir).fingerprint
+    [folder] = (cache_dir / "corpora").iterdir()
+    words, manifest = folder / "vocabulary.txt", folder / "manifest.json"
+    {
+        "deleted": lambda: (folder / "dev.labels.npy").unlink(),
+        "cut": lambda: words.write_bytes(words.read_bytes()[:-3]),
+        "emptied": lambda: (folder / "tokens.npy").write_bytes(b""),
+        "no manifest": manifest.unlink,
+        "bad manifest": lambda: manifest.write_text("{"),
+    }[damage]()
+    with caplog.at_level("WARNING"):
+        assert prepared(reader, cache_dir).compute_fingerprint() == whole
+    assert num_reads() == 2
+    assert f"{folder} is damaged" in caplog.text
+    prepared(reader, cache_dir)
+    assert num_reads() == 2
+    assert list((cache_dir / "corpora").iterdir()) == [folder]
+
+
+def test_several_at_once_make_one_whole_entry(tmp_path: Path) -> None:
+    together = threading.Barrier(4)
+
+    def make() -> str:
+        together.wait()
+        return "the same for all"
+
+    def save(content: str, folder: Path) -> None:
+        folder.mkdir()
+        (folder / "content").write_text(content)
+        together.wait()
+
+    def one(_: int) -> str:
+        return kept(tmp_path / "entry", lambda folder: (folder / "content").read_text(), make, save)
+
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(one, range(4))) == ["the same for all"] * 4
+    assert [path.name for path in tmp_path.iterdir()] == ["entry"]
+
+
+TWO_PROCESSES = """
+import sys, time
+from pathlib import Path
+from qaexp.data.datasets.toy import ToyReader
+from qaexp.data.embeddings import OwnTextVectors
+from qaexp.data.prepare import prepared
+from qaexp.data.tokenise import words_v1
+
+me, other, cache = map(Path, sys.argv[1:])
+me.touch()
+while not other.exists():
+    time.sleep(0.002)
+reader = ToyReader(generator_seed=7, num_train=60, num_dev=10, num_test=10, num_candidates=5, tokenise=words_v1)
+corpus = prepared(reader, cache)
+source = OwnTextVectors(dim=8, window=3, negative=4, epochs=2, min_count=2, skip_gram=True, mean_length=3.0)
+vectors = source.build(corpus, Path(f"{me}-vectors"), seed=5)
+sys.stdout.write(f"{corpus.compute_fingerprint()} {vectors.matrix.tobytes().hex()} {vectors.known.tolist()}")
+"""
+
+
+def test_two_processes_prepare_at_once_and_train_the_same_vectors(tmp_path: Path, cache_dir: Path) -> None:
+    names = [str(tmp_path / name) for name in ("one", "two")]
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", TWO_PROCESSES, *pair, str(cache_dir)],
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"PYTHONHASHSEED": seed, "OMP_NUM_THREADS": "1"},
+        )
+        for pair, seed in ((names, "1"), (names[::-1], "2"))
+    ]
+    said = [process.communicate(timeout=120)[0] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0]
+    assert said[0] == said[1]
+    reader = ToyReader(generator_seed=7, num_train=60, num_dev=10, num_test=10, num_candidates=5, tokenise=words_v1)
+    assert said[0].startswith(f"{reader.read().fingerprint} ")
+    assert len(list((cache_dir / "corpora").iterdir())) == 1
+
+
+def test_a_cache_that_cannot_be_made_is_named_before_anything_is_read(
+    insuranceqa: Make, tmp_path: Path, num_reads: Callable[[], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match="Not a directory") as error:
+        prepared(insuranceqa(), tmp_path / "file" / "cache")
+    assert str(error.value).startswith(f"cannot write {tmp_path}/file/cache/corpora/insuranceqa-")
+    assert str(error.value).endswith("Free some space there, or name another place with cache_dir=FOLDER")
+
+    def read_only(*_: Any, **__: Any) -> str:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(tempfile, "mkdtemp", read_only)
+    with pytest.raises(OutputError, match="Permission denied"):
+        prepared(insuranceqa(), tmp_path / "cache")
+    assert num_reads() == 0
+
+
+def test_a_full_disk_is_named_and_leaves_nothing_behind(
+    insuranceqa: Make, cache_dir: Path, monkeypatch: pytest.MonkeyPatch, num_reads: Callable[[], int]
+) -> None:
+    with monkeypatch.context() as disk:
+
+        def full(*_: Any, **__: Any) -> None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        disk.setattr(np, "save", full)
+        with pytest.raises(
+            OutputError, match=r"No space left on device\. Free some space there, or name another place with cache_dir=FOLDER"
+        ):
+            prepared(insuranceqa(), cache_dir)
+    assert list((cache_dir / "corpora").iterdir()) == []
+    prepared(insuranceqa(), cache_dir)
+    assert num_reads() == 2
+
+
+def test_bad_data_leave_nothing_behind(insuranceqa: Make, cache_dir: Path) -> None:
+    with pytest.raises(BadDataError):
+        prepared(insuranceqa(train=["no tab"]), cache_dir)
+    assert list((cache_dir / "corpora").iterdir()) == []
+
+
+def test_a_source_file_that_may_not_be_read_is_named(insuranceqa: Make, cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = insuranceqa()
+    opened = Path.open
+
+    def guarded(self: Path, *args: Any, **options: Any) -> Any:
+        if self.name == "train":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return opened(self, *args, **options)
+
+    monkeypatch.setattr(Path, "open", guarded)
+    with pytest.raises(BadDataError, match=r"V1/train: 1 fault\n  it cannot be read: Permission denied\nCheck the file's permissions"):
+        prepared(reader, cache_dir)
+
+
+def test_the_manifest_lists_every_file(insuranceqa: Make, cache_dir: Path) -> None:
+    prepared(insuranceqa(), cache_dir)
+    [folder] = (cache_dir / "corpora").iterdir()
+    sizes = {path.name: path.stat().st_size for path in folder.iterdir() if path.name != "manifest.json"}
+    assert json.loads((folder / "manifest.json").read_text()) == sizes
