@@ -3,6 +3,7 @@
 import hashlib
 import logging
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -11,6 +12,8 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int
+from rich.console import Console
+from rich.progress import Progress
 
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.fetch import fetch_hint
@@ -112,6 +115,7 @@ class OwnTextVectors:
 
     def _train(self, corpus: RankingCorpus, seed: int) -> WordVectors:
         from gensim.models import Word2Vec  # half a second to import, needed once a data set
+        from gensim.models.callbacks import CallbackAny2Vec
 
         texts = list(_own_text(corpus))
         uses = np.bincount(np.concatenate(texts), minlength=len(corpus.vocabulary))
@@ -120,18 +124,26 @@ class OwnTextVectors:
                 f"no word of the training text occurs {self.min_count} times, so none gets a vector. "
                 "Set dataset.vectors.min_count=1, or use dataset/vectors=random"
             )
-        model = Word2Vec(
-            sentences=[[str(i) for i in ids] for ids in texts],
-            vector_size=self.dim,
-            window=self.window,
-            negative=self.negative,
-            epochs=self.epochs,
-            min_count=self.min_count,
-            sg=int(self.skip_gram),
-            workers=1,
-            seed=seed,
-            hashfxn=int,  # Python's own hash of a string differs from process to process
-        )
+        with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True) as bar:
+            task = bar.add_task("word2vec", total=self.epochs)
+
+            class Advance(CallbackAny2Vec):
+                def on_epoch_end(self, model: object) -> None:
+                    bar.advance(task)
+
+            model = Word2Vec(
+                sentences=[[str(i) for i in ids] for ids in texts],
+                vector_size=self.dim,
+                window=self.window,
+                negative=self.negative,
+                epochs=self.epochs,
+                min_count=self.min_count,
+                sg=int(self.skip_gram),
+                workers=1,
+                seed=seed,
+                callbacks=[Advance()],
+                hashfxn=int,  # Python's own hash of a string differs from process to process
+            )
         known = np.sort(np.array([int(str(word)) for word in model.wv.index_to_key], dtype=np.int64))
         known = known[known > 1]
         trained = np.stack([model.wv[str(i)] for i in known])

@@ -49,15 +49,21 @@ def test_a_run_is_closed_after_a_crash_and_the_next_one_is_another(
     config: dict[str, Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
-    with pytest.raises(ZeroDivisionError), open_logger(config, tmp_path) as logger:
-        assert wandb.run is not None
-        first = wandb.run.id
-        raise ZeroDivisionError
+    seen = []
+
+    def crash() -> None:
+        with open_logger(config, tmp_path):
+            assert wandb.run is not None
+            seen.append(wandb.run.id)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        crash()
     assert wandb.run is None
     with open_logger(config, tmp_path) as logger:
         logger.log_metrics({"dev/map": 0.5})
         assert wandb.run is not None
-        assert wandb.run.id != first
+        assert wandb.run.id not in seen
         assert wandb.run.config["optimizer"]["lr"] == config["optimizer"]["lr"]
     assert wandb.run is None
     assert len(list(tmp_path.glob("wandb/offline-run-*/*.wandb"))) == 2
