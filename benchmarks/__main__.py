@@ -5,6 +5,7 @@ import importlib
 import json
 import os
 import platform
+import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -43,7 +44,10 @@ def main(arguments: Sequence[str]) -> int:
         sys.stderr.write(f"{name} ... ")
         sys.stderr.flush()
         start = time.perf_counter()
-        rows += importlib.import_module(f"benchmarks.{name}").rows()
+        try:
+            rows += importlib.import_module(f"benchmarks.{name}").rows()
+        except (AssertionError, subprocess.CalledProcessError) as error:
+            rows.append(Row(f"{name} failed: {error}", held=False))
         sys.stderr.write(f"{time.perf_counter() - start:.0f} s\n")
     machine = describe_machine()
     show(rows, machine)

@@ -22,7 +22,7 @@ TOLERANCE = 1e-5
 
 def rows() -> Iterator[Row]:
     rng = np.random.default_rng(0)
-    lengths = np.clip(rng.gamma(3.0, 34.0, NUM_ANSWERS), 5, MAX_LENGTH).astype(np.int64)  # mean about 95
+    lengths = np.clip(rng.gamma(3.0, 32.0, NUM_ANSWERS), 5, MAX_LENGTH).astype(np.int64)  # mean about 95
     table, split = ranking(NUM_QUESTIONS, NUM_CANDIDATES, lengths, rng)
     sample = np.sort(rng.choice(split.num_pairs, SAMPLE, replace=False))
     model = scorer("ggsa").to(DEVICE).eval()

@@ -43,7 +43,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
             with record.timing("test"):
                 best = folder / BEST if record.parameters["trainable"] else None
                 trainer.test(module, datamodule=data, ckpt_path=best, weights_only=True, verbose=False)
-            record.metrics = write_rankings(folder, module, data, record.key)
+            record.metrics = write_rankings(folder, module.scores, data, record.key)
             if isinstance(logger, Logger):
                 logger.log_metrics({f"{split}/{name}": value for split, table in record.metrics.items() for name, value in table.items()})
         (folder / LAST).unlink(missing_ok=True)

@@ -151,6 +151,22 @@ def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_last_good_checkpoi
     assert qaexp.load(tmp_path).rank("How hot is the soup?", ["It is cold.", "Very."])
 
 
+def test_a_run_that_had_stopped_early_is_not_trained_on_when_resumed(
+    overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OutputError("cannot write test.run: No space left on device")
+
+    still = compose([*overrides, "optimizer.lr=0", "patience=1", "trainer.max_epochs=9"])
+    monkeypatch.setattr("qaexp.results.rankings.write_run", full)
+    with pytest.raises(OutputError, match="No space left"):
+        train(still, tmp_path)
+    monkeypatch.undo()
+    record = train(still, tmp_path, resume=True)
+    assert [entry["epoch"] for entry in record.history] == [1, 2]
+    assert record.status == "finished"
+
+
 def test_a_full_disk_loses_nothing_measured_so_far(overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OutputError("cannot write test.run: No space left on device")

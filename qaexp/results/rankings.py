@@ -1,28 +1,33 @@
 """What a run leaves of its rankings: metrics for the record, per-question metrics, and files that trec_eval reads."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from qaexp.data.module import RankingDataModule
 from qaexp.metrics import METRICS
 from qaexp.results.record import write_whole
 from qaexp.results.trec_files import write_qrels, write_run
-from qaexp.training.ranking import RankingModule
+
+Scores = Mapping[str, Float[Tensor, " pair"]]
+"""Split to the scores of its pairs, in order."""
 
 
-def write_rankings(folder: Path, module: RankingModule, data: RankingDataModule, tag: str) -> dict[str, dict[str, int | float]]:
+def write_rankings(folder: Path, scores: Scores, data: RankingDataModule, tag: str) -> dict[str, dict[str, int | float]]:
     """Write `<split>.run`, `<split>.qrels` and `<split>.questions.csv`; returns the metrics of each split.
 
     Raises:
         OutputError: the folder is full or read-only.
     """
-    return {split: _write_split(folder, module, data, split, tag) for split in data.ranked_splits}
+    return {split: _write_split(folder, scores[split], data, split, tag) for split in data.ranked_splits}
 
 
-def _write_split(folder: Path, module: RankingModule, data: RankingDataModule, split: str, tag: str) -> dict[str, int | float]:
-    table, metrics, scores = data.splits[split], module.metrics[split], module.scores[split]
+def _write_split(folder: Path, scores: Float[Tensor, " pair"], data: RankingDataModule, split: str, tag: str) -> dict[str, int | float]:
+    table, metrics = data.splits[split], data.metrics(split, scores)
     names = [name.decode() for name in table.question_ids]
     questions = [names[q] for q in table.pair_question]
     candidates = [name.decode() for name in table.candidate_ids]

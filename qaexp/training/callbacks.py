@@ -23,12 +23,19 @@ def callbacks(folder: Path, record: RunRecord, data: RankingDataModule, patience
         ModelCheckpoint(
             dirpath=folder, filename=Path(BEST).stem, monitor=chosen, mode="max", save_weights_only=True, enable_version_counter=False
         ),
-        EarlyStopping(monitor=chosen, mode="max", patience=patience),
+        StopEarly(monitor=chosen, mode="max", patience=patience),
         KeepHistory(folder, record, chosen),
         ModelCheckpoint(dirpath=folder, filename=Path(LAST).stem, save_on_train_epoch_end=True, enable_version_counter=False),
         RichProgressBar(leave=True) if terminal else EpochLines(record),
     ]
     return {"callbacks": kept, "enable_progress_bar": terminal}
+
+
+class StopEarly(EarlyStopping):
+    """Also remembers, when a run is resumed after its last epoch, that it had stopped."""
+
+    def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        trainer.should_stop = self.wait_count >= self.patience
 
 
 class KeepHistory(Callback):

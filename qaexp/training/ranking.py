@@ -14,7 +14,6 @@ from qaexp.checkpoint import require_same_vocabulary
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import NonFiniteLossError
 from qaexp.losses import Loss
-from qaexp.metrics import RankingMetrics
 from qaexp.models.scorer import AnswerScorer
 from qaexp.scoring import SplitScores
 from qaexp.types import RankingBatch, ScoringBlock
@@ -43,8 +42,6 @@ class RankingModule(pl.LightningModule):
         self._ranking = ""
         self.scores: dict[str, Float[Tensor, " pair"]] = {}
         """The scores of each split that was ranked, in the order of its pairs."""
-        self.metrics: dict[str, RankingMetrics] = {}
-        """The metrics of each split that was ranked."""
 
     def training_step(self, batch: RankingBatch, index: int) -> Float[Tensor, ""]:
         loss = self.loss(self.scorer(batch), batch.labels, batch.groups)
@@ -64,15 +61,15 @@ class RankingModule(pl.LightningModule):
         self._score(block)
 
     def on_validation_epoch_end(self) -> None:
-        self._rank()
-        for name, value in self.metrics["dev"].compute().items():
+        self._finish_split()
+        for name, value in self._data.metrics("dev", self.scores["dev"]).compute().items():
             self.log(f"dev/{name}", value.float(), prog_bar=f"dev/{name}" == self._data.selection_metric)
 
     def test_step(self, block: ScoringBlock, index: int, dataloader_idx: int = 0) -> None:
         self._score(block)
 
     def on_test_epoch_end(self) -> None:
-        self._rank()
+        self._finish_split()
 
     def configure_optimizers(self) -> tuple[list[Optimizer], list[LRScheduler]]:  # Lightning steps the schedule once an epoch
         optimizer = self._optimizer(params=[p for p in self.parameters() if p.requires_grad])
@@ -87,15 +84,12 @@ class RankingModule(pl.LightningModule):
     def _score(self, block: ScoringBlock) -> None:
         """Go on with the block's split; the first block of another split finishes the one before."""
         if self._scoring is None or block.split != self._ranking:
-            self._rank()
+            self._finish_split()
             self._ranking = block.split
             self._scoring = SplitScores(self.scorer, self._data.splits[block.split].num_pairs)
         self._scoring.add(block)
 
-    def _rank(self) -> None:
-        if self._scoring is None:
-            return
-        split = self._ranking
-        self.scores[split] = self._scoring.scores
-        self.metrics[split] = self._data.metrics(split, self._scoring.scores)
-        self._scoring = None
+    def _finish_split(self) -> None:
+        if self._scoring is not None:
+            self.scores[self._ranking] = self._scoring.scores
+            self._scoring = None
