@@ -65,7 +65,7 @@ def main(started: float) -> None:
     try:
         vectors = data.word_vectors
     except MissingDataError as error:
-        sys.stdout.write(f"its files are {" ".join(str(error).split()[:8])} ... (is QAEXP_DATA set?)")
+        sys.stdout.write(f"its files are {' '.join(str(error).split()[:8])} ... (is QAEXP_DATA set?)")
         raise SystemExit(SKIPPED) from None
     done("data")
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
