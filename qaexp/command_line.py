@@ -3,24 +3,23 @@
 Torch is imported when a run starts, not before: help and mistyped options are answered at once.
 """
 
-import difflib
-import errno
+import contextlib
 import logging
 import os
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from qaexp.config import CONF, choices, compose
+from qaexp.config import CONF
 from qaexp.errors import ConfigError, OutputError, QaexpError
+from qaexp.mistakes import SWEEP, explain, require_meaningful, usual_config
 
 log = logging.getLogger(__name__)
 
 USER_ERROR, INTERRUPTED = 2, 130
-UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -43,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
         log.error("%s", error)
         return USER_ERROR
     except Exception as error:
-        sentence = _explain(error, arguments)
+        sentence = explain(error, arguments)
         if sentence is None:
             raise
         log.error("%s", sentence)
@@ -57,7 +56,7 @@ def _compose_and_run(arguments: Sequence[str]) -> None:
     from hydra.types import RunMode
     from omegaconf import DictConfig
 
-    usual = _usual(arguments)
+    usual = usual_config(arguments)
     failures: list[Exception] = []
 
     def run(cfg: DictConfig) -> None:
@@ -69,34 +68,13 @@ def _compose_and_run(arguments: Sequence[str]) -> None:
         except Exception as error:
             failures.append(error)
             if HydraConfig.get().mode == RunMode.MULTIRUN:
-                log.error("job %s failed: %s", " ".join(overrides), _explain(error, arguments) or repr(error))
+                log.error("job %s failed: %s", " ".join(overrides), explain(error, arguments) or repr(error))
 
     os.environ["HYDRA_FULL_ERROR"] = "1"  # errors reach main() as they are
-    sys.argv = ["python -m qaexp", *sorted(arguments, key=lambda argument: argument not in ("-m", "--multirun"))]  # Hydra wants -m first
+    sys.argv = ["python -m qaexp", *sorted(arguments, key=lambda argument: argument not in SWEEP)]  # Hydra wants -m first
     hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")(run)()
     if failures:
         raise failures[0]
-
-
-def _usual(arguments: Sequence[str]) -> Any:
-    """The configuration with the same choices (the first of several) and no other override."""
-    pairs = [argument.partition("=")[::2] for argument in arguments]
-    return compose([f"{key}={value.split(',')[0]}" for key, value in pairs if (CONF / key).is_dir()])
-
-
-def require_meaningful(cfg: Any, usual: Any, overrides: Sequence[str]) -> None:
-    """Raises: ConfigError, when an override adds a key that nothing reads, or gives words where a number or a switch is expected."""
-    from omegaconf import OmegaConf
-
-    pairs = [override.lstrip("+~").partition("=")[::2] for override in overrides]
-    if extra := [str(key) for key in cfg if key not in usual]:
-        raise ConfigError(f"nothing reads the option {extra[0]}{_nearest(extra[0], list(map(str, usual)))}")
-    for key, value in pairs:
-        default, given = OmegaConf.select(usual, key), OmegaConf.select(cfg, key)
-        if isinstance(default, (int, float)) and not isinstance(given, (int, float, type(None))):
-            raise ConfigError(
-                f"{key}={value}: {'true or false' if isinstance(default, bool) else 'a number'} is expected, as in {key}={default}"
-            )
 
 
 def _resume(folder: Path, arguments: Sequence[str]) -> None:
@@ -139,7 +117,8 @@ def run_in(folder: Path, cfg: Any, command: str, resume: bool = False) -> None:
         log.error("interrupted; go on with: python -m qaexp resume=%s", folder)
         raise KeyboardInterrupt from stop
     except Exception:
-        (folder / "error.log").write_text(traceback.format_exc(), encoding="utf-8")
+        with contextlib.suppress(OSError):  # a full disk is what may have brought us here
+            (folder / "error.log").write_text(traceback.format_exc(), encoding="utf-8")
         if (folder / "last.ckpt").exists():
             log.error("what was measured is in %s; to go on from its last epoch: python -m qaexp resume=%s", folder, folder)
         raise
@@ -153,65 +132,3 @@ def _quieten() -> None:
     for name in ("pytorch_lightning", "lightning_fabric", "lightning", "gensim", "wandb"):
         logging.getLogger(name).setLevel(logging.ERROR)
     warnings.filterwarnings("ignore", module="pytorch_lightning|torch|wandb|lightning_fabric")
-
-
-def _explain(error: Exception, arguments: Sequence[str]) -> str | None:
-    """A sentence for an error that the user can mend; None for one that only we can."""
-    from hydra.errors import HydraException, InstantiationException
-    from omegaconf.errors import OmegaConfBaseException
-
-    ours = next((e for e in _chain(error) if isinstance(e, QaexpError)), None)
-    if ours is not None:
-        return str(ours)
-    if isinstance(error, InstantiationException):
-        where = next((line.partition(":")[2].strip() for line in str(error).splitlines() if line.startswith("full_key")), "it")
-        cause = list(_chain(error))[-1]
-        return f"{where} cannot be built from this configuration: {cause} ({type(cause).__name__})"
-    if isinstance(error, (HydraException, OmegaConfBaseException)):
-        return next(_mistakes(arguments), str(error).splitlines()[0])
-    if isinstance(error, OSError) and (error.errno in UNWRITABLE or traceback.extract_tb(error.__traceback__)[-1].name == "mkdir"):
-        return f"cannot write {error.filename or 'the output folder'}: {error.strerror}. Name another place with output_dir=FOLDER"
-    return None
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
-
-
-def _mistakes(arguments: Sequence[str]) -> Iterator[str]:
-    """For each argument that names no group, choice or key: which one, and what was probably meant."""
-    overrides = [argument.lstrip("+~").partition("=")[::2] for argument in arguments if not argument.startswith("-")]
-    for key, value in overrides:
-        if not (CONF / key).is_dir():
-            continue
-        for choice in value.split(","):
-            if choice not in choices(key):
-                yield f"there is no {key}={choice}{_nearest(choice, choices(key))}; choices: {', '.join(choices(key))}"
-        if "," in value and not {"-m", "--multirun"} & set(arguments):
-            yield f"{key}={value} is a run for each: add -m"
-    keys = [*_keys(_usual(arguments)), "hydra", "resume", *_groups()]
-    for key, _ in overrides:
-        if key not in keys and not key.startswith("hydra"):
-            yield f"there is no option {key}{_nearest(key, keys)} (`python -m qaexp --help` lists the groups, `--cfg job` every option)"
-    for argument in arguments:
-        if "=" not in argument and not argument.startswith(("-", "~")):
-            yield f"{argument!r} is not an option: write NAME=VALUE"
-
-
-def _nearest(word: str, known: Sequence[str]) -> str:
-    """ ", did you mean ...", or nothing where nothing is near."""
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
-    return f", did you mean {close[0]}" if close else ""
-
-
-def _keys(cfg: Any, prefix: str = "") -> Iterator[str]:
-    for key in cfg:
-        yield f"{prefix}{key}"
-        if hasattr(cfg._get_node(key), "keys") and cfg._get_node(key)._is_none() is False:
-            yield from _keys(cfg._get_node(key), f"{prefix}{key}.")
-
-
-def _groups() -> list[str]:
-    return [str(folder.relative_to(CONF)) for folder in CONF.rglob("*") if folder.is_dir()]
