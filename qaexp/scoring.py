@@ -25,6 +25,7 @@ class SplitScores:
         self._question_blocks: list[Text] = []
         self._questions: Text | None = None
         self.scores = torch.full((num_pairs,), torch.nan)
+        self.num_scored = 0
 
     @torch.no_grad()
     def add(self, block: ScoringBlock) -> None:
@@ -41,6 +42,7 @@ class SplitScores:
         for pairs, question, candidate in chunks:
             scores = self._scorer.score(gather_texts(self._questions, question), gather_texts(candidates, candidate))
             self.scores[pairs.cpu()] = scores.float().cpu()
+        self.num_scored += len(block.pairs)
 
 
 def score_blocks(scorer: AnswerScorer, blocks: Iterable[ScoringBlock], num_pairs: int) -> Float[Tensor, " pair"]:

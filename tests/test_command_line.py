@@ -73,6 +73,7 @@ def test_help_names_every_group_and_imports_no_torch() -> None:
         ("dataset=toy,wikiqa", "dataset=toy,wikiqa is a run for each: add -m"),
         ("model.encoder.num_heads=7", "model.encoder.num_heads=7 does not divide the width 12"),
         ("model.encoder.offset=10", "model.encoder.offset=10 must be at least 0 and smaller than model.encoder.group_size=10"),
+        ("+trainer.fast_dev_run=true", "metrics need all; leave out trainer.fast_dev_run"),
         ("dataset.convention=treck", "no scoring convention is called 'treck': did you mean 'trec'"),
     ],
 )

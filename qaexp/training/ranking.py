@@ -12,7 +12,7 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from qaexp.checkpoint import require_same_vocabulary
 from qaexp.data.module import RankingDataModule
-from qaexp.errors import NonFiniteLossError
+from qaexp.errors import ConfigError, NonFiniteLossError
 from qaexp.losses import Loss
 from qaexp.models.scorer import AnswerScorer
 from qaexp.scoring import SplitScores
@@ -90,6 +90,12 @@ class RankingModule(pl.LightningModule):
         self._scoring.add(block)
 
     def _finish_split(self) -> None:
-        if self._scoring is not None:
-            self.scores[self._ranking] = self._scoring.scores
-            self._scoring = None
+        if self._scoring is None:
+            return
+        if self._scoring.num_scored < len(self._scoring.scores):
+            raise ConfigError(
+                f"{self._scoring.num_scored} of the {len(self._scoring.scores)} pairs of {self._ranking} were scored, and metrics need all; "
+                "leave out trainer.fast_dev_run and trainer.limit_*_batches"
+            )
+        self.scores[self._ranking] = self._scoring.scores
+        self._scoring = None
