@@ -14,13 +14,16 @@ from qaexp.errors import ConfigError
 class Loss(Protocol):
     """Scores, labels (1 for right) and groups (numbered from 0, in order) to one number."""
 
+    reads_hardest_alone: bool
+    """Whether only the highest-scoring negative of a group counts; the others can then be left out of the gradient's way."""
+
     def __call__(self, scores: Float[Tensor, " pair"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]) -> Float[Tensor, ""]: ...
 
 
 class PairwiseHinge:
     """J = max(0, m − s⁺ + s⁻), with s⁻ the highest-scoring negative of the group; the mean over groups.
 
-    Xu et al. 2019, §3.3 (one negative a group); dos Santos et al. 2016, §4 (50 drawn, "the one with the highest score").
+    Xu et al. 2019, §3.3 (one negative a group); dos Santos et al. 2016, §2.3, eq. 12 (50 drawn, "the one with the highest score").
 
     Departs: the papers print the sum over the training set; the mean over a batch leaves the learning rate independent
     of its size.
@@ -33,6 +36,8 @@ class PairwiseHinge:
     >>> PairwiseHinge(margin=0.5)(torch.tensor([0.4, 0.1, 0.3]), torch.tensor([1, 0, 0]), torch.tensor([0, 0, 0])).item()
     0.4000000059604645
     """
+
+    reads_hardest_alone = True
 
     def __init__(self, margin: float) -> None:
         self.margin = margin
@@ -56,6 +61,8 @@ class PointwiseCrossEntropy:
     >>> PointwiseCrossEntropy()(torch.tensor([0.0]), torch.tensor([1]), torch.tensor([0])).item()
     0.6931471824645996
     """
+
+    reads_hardest_alone = False
 
     def __call__(self, scores: Float[Tensor, " pair"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]) -> Float[Tensor, ""]:
         return F.binary_cross_entropy_with_logits(scores, labels.to(scores.dtype))

@@ -12,6 +12,7 @@ import torch
 import qaexp
 from qaexp.config import compose
 from qaexp.errors import CheckpointError, NonFiniteLossError, OutputError
+from qaexp.losses import PairwiseHinge
 from qaexp.results.record import RunRecord, config_key
 from qaexp.train import train
 from qaexp.training.ranking import RankingModule
@@ -184,6 +185,13 @@ class PowerCutError(Exception):
     """Stops a run at once."""
 
 
+class Broken(PairwiseHinge):
+    """A loss that is its margin."""
+
+    def __call__(self, scores: torch.Tensor, labels: torch.Tensor, groups: torch.Tensor) -> torch.Tensor:
+        return scores.sum() * self.margin
+
+
 def train_until(overrides: list[str], folder: Path, epoch: int, loss: float | None = None) -> None:
     """Train for so many whole epochs; then stop as if the power had gone, or with the loss that is given."""
     original = RankingModule.training_step
@@ -192,7 +200,7 @@ def train_until(overrides: list[str], folder: Path, epoch: int, loss: float | No
         if self.current_epoch >= epoch and loss is None:
             raise PowerCutError
         if self.current_epoch >= epoch:
-            self.loss = lambda scores, labels, groups: scores.sum() * loss
+            self.loss = Broken(margin=loss)
         return original(self, batch, index)
 
     with pytest.MonkeyPatch.context() as patch, contextlib.suppress(PowerCutError):

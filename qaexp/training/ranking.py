@@ -16,7 +16,11 @@ from qaexp.errors import ConfigError, NonFiniteLossError
 from qaexp.losses import Loss
 from qaexp.models.scorer import AnswerScorer
 from qaexp.scoring import SplitScores
+from qaexp.training.hardest import hardest_negatives
 from qaexp.types import RankingBatch, ScoringBlock
+
+MANY = 4
+"""From so many pairs a group, finding the hardest negative first is cheaper than learning through all of them."""
 
 
 class RankingModule(pl.LightningModule):
@@ -44,6 +48,8 @@ class RankingModule(pl.LightningModule):
         """The scores of each split that was ranked, in the order of its pairs."""
 
     def training_step(self, batch: RankingBatch, index: int) -> Float[Tensor, ""]:
+        if self.loss.reads_hardest_alone and len(batch.labels) > MANY * batch.num_groups:
+            batch = hardest_negatives(self.scorer, batch)
         loss = self.loss(self.scorer(batch), batch.labels, batch.groups)
         if not torch.isfinite(loss):
             raise NonFiniteLossError(
@@ -94,8 +100,8 @@ class RankingModule(pl.LightningModule):
             return
         if self._scoring.num_scored < len(self._scoring.scores):
             raise ConfigError(
-                f"{self._scoring.num_scored} of the {len(self._scoring.scores)} pairs of {self._ranking} were scored, and metrics need all; "
-                "leave out trainer.fast_dev_run and trainer.limit_*_batches"
+                f"{self._scoring.num_scored} of the {len(self._scoring.scores)} pairs of {self._ranking} were scored, and metrics need "
+                "all; leave out trainer.fast_dev_run and trainer.limit_*_batches"
             )
         self.scores[self._ranking] = self._scoring.scores
         self._scoring = None

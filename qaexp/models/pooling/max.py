@@ -6,7 +6,7 @@ from qaexp.types import Text
 
 
 class MaxPooling(Stage):
-    """v = max_t h_t over real tokens; with `squash`, v = tanh(max_t h_t), as QA-biLSTM does in dos Santos et al. 2016, §3."""
+    """v = max_t h_t over real tokens; with `squash`, v = tanh(max_t h_t), as dos Santos et al. 2016, eq. 9–10, have it."""
 
     def __init__(self, input_dim: int, squash: bool) -> None:
         super().__init__()

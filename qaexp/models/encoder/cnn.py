@@ -1,0 +1,26 @@
+"""Convolution over words, the encoder of QA-CNN and AP-CNN (dos Santos et al. 2016, §2.1)."""
+
+from torch import nn
+from torch.nn import functional as F
+
+from qaexp.models.stage import Encoder
+from qaexp.types import Text
+
+
+class CNN(Encoder):
+    """Q = W·Z + b, with z_m the `window` word vectors around word m, end to end; no squashing (eq. 1–2).
+
+    Reading: beyond the ends of a text the words are zeros, so each word has a column. An even window, whose middle lies
+    between two words, reaches one word further to the right.
+    """
+
+    def __init__(self, input_dim: int, num_filters: int, window: int) -> None:
+        super().__init__()
+        self.convolution = nn.Conv1d(input_dim, num_filters, window)
+        self.before, self.after = (window - 1) // 2, window // 2
+        self.output_dim = num_filters
+
+    def finish(self, text: Text) -> Text:
+        words = text["states"].masked_fill(~text["mask"].unsqueeze(-1), 0.0)
+        padded = F.pad(words, (0, 0, self.before, self.after))  # (text, before + length + after, dim)
+        return {"mask": text["mask"], "states": self.convolution(padded.transpose(1, 2)).transpose(1, 2)}

@@ -1,0 +1,40 @@
+"""Attentive pooling (dos Santos et al. 2016, §3): each text tells what matters in the other."""
+
+from typing import ClassVar
+
+import torch
+from torch import nn
+
+from qaexp.masking import masked_softmax
+from qaexp.models.stage import Stage
+from qaexp.types import Text
+
+
+class AttentivePooling(Stage):
+    """Two-way attention from one alignment.
+
+        G = tanh(Qᵀ·U·A)                                                        eq. 13
+        g^q_j = max_l G_jl,  g^a_l = max_j G_jl                                 eq. 14–15, over real tokens
+        σ^q = softmax(g^q),  σ^a = softmax(g^a)                                 eq. 16
+        r^q = Q·σ^q,  r^a = A·σ^a                                               eq. 17–18
+
+    Reading: the paper does not say how U begins; its entries are drawn uniformly within ±√(6 / 2c) (Glorot & Bengio 2010).
+    """
+
+    pairwise: ClassVar[bool] = True
+
+    def __init__(self, input_dim: int) -> None:
+        super().__init__()
+        self.U = nn.Parameter(torch.empty(input_dim, input_dim))
+        nn.init.xavier_uniform_(self.U)
+        self.output_dim = input_dim
+
+    def forward(self, question: Text, candidate: Text) -> tuple[Text, Text]:
+        Q, A = question["states"], candidate["states"]  # (pair, M, c), (pair, L, c)
+        G = torch.tanh(Q @ self.U @ A.transpose(1, 2))  # (pair, M, L)
+        lowest = torch.finfo(G.dtype).min
+        g_question = G.masked_fill(~candidate["mask"].unsqueeze(1), lowest).amax(dim=2)  # (pair, M)
+        g_candidate = G.masked_fill(~question["mask"].unsqueeze(2), lowest).amax(dim=1)  # (pair, L)
+        weights_question = masked_softmax(g_question, question["mask"])
+        weights_candidate = masked_softmax(g_candidate, candidate["mask"])
+        return {"vector": (weights_question.unsqueeze(1) @ Q).squeeze(1)}, {"vector": (weights_candidate.unsqueeze(1) @ A).squeeze(1)}

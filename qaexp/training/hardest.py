@@ -1,0 +1,73 @@
+"""The hardest negative of each training example, found without gradients."""
+
+import torch
+from torch import Tensor
+
+from qaexp.losses import by_group
+from qaexp.masking import token_mask
+from qaexp.models.scorer import AnswerScorer
+from qaexp.scoring import SplitScores
+from qaexp.types import RankingBatch, ScoringBlock
+
+BLOCK_TOKENS = 2**14
+
+
+def hardest_negatives(scorer: AnswerScorer, batch: RankingBatch) -> RankingBatch:
+    """The batch with its right candidates and, of each group, the negative with the highest score.
+
+    dos Santos et al. 2016, §2.3: of 50 negatives drawn for a question, "only the one with the highest score" trains.
+
+    Reading: the scores that choose are those the model ranks with, so dropout is off while choosing.
+    """
+    training = scorer.training
+    scores = batch_scores(scorer.eval(), batch).to(batch.labels.device)
+    scorer.train(training)
+    wrong = batch.labels != 1
+    rows = by_group(scores, batch.groups, keep=wrong)  # (group, width)
+    sizes = torch.bincount(batch.groups)
+    hardest = (sizes.cumsum(0) - sizes + rows.argmax(dim=1))[torch.bincount(batch.groups[wrong], minlength=len(sizes)) > 0]
+    return _keep(batch, torch.cat([hardest, torch.nonzero(~wrong).squeeze(1)]).sort().values)
+
+
+def batch_scores(scorer: AnswerScorer, batch: RankingBatch) -> Tensor:
+    """The scores of a batch's pairs, without gradients, its candidates encoded in blocks of similar length."""
+    split = SplitScores(scorer, len(batch.labels))
+    none = batch.pair_question[:0]
+    split.add(ScoringBlock("train", "question", batch.questions, none, none, none))
+    lengths = token_mask(batch.candidates).sum(dim=1)
+    order = lengths.argsort(stable=True)
+    start = 0
+    while start < len(order):
+        tokens = torch.arange(1, len(order) - start + 1, device=order.device) * lengths[order[start:]]  # of a block ending with each text
+        size = max(1, int((tokens <= BLOCK_TOKENS).sum()))
+        block = order[start : start + size]
+        place = torch.full_like(order, -1)
+        place[block] = torch.arange(len(block), device=order.device)
+        pairs = torch.nonzero(place[batch.pair_candidate] >= 0).squeeze(1)
+        split.add(
+            ScoringBlock(
+                "train",
+                "candidate",
+                batch.candidates[block, : max(1, int(lengths[block[-1]]))],
+                pairs,
+                batch.pair_question[pairs],
+                place[batch.pair_candidate[pairs]],
+            )
+        )
+        start += size
+    return split.scores
+
+
+def _keep(batch: RankingBatch, pairs: Tensor) -> RankingBatch:
+    """Some of the pairs, with the candidates that they need, padded no longer than these need."""
+    rows, pair_candidate = batch.pair_candidate[pairs].unique(return_inverse=True)
+    candidates = batch.candidates[rows]
+    longest = max(1, int(token_mask(candidates).sum(dim=1).max()))
+    return RankingBatch(
+        questions=batch.questions,
+        candidates=candidates[:, :longest],
+        pair_question=batch.pair_question[pairs],
+        pair_candidate=pair_candidate,
+        labels=batch.labels[pairs],
+        groups=batch.groups[pairs],
+    )

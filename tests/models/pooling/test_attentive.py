@@ -1,0 +1,36 @@
+"""Attentive pooling against a loop over words, straight from the paper."""
+
+import math
+
+import torch
+
+from qaexp.models.pooling.attentive import AttentivePooling
+from qaexp.types import Text
+
+
+def side(lengths: list[int], longest: int, seed: int) -> Text:
+    mask = torch.arange(longest) < torch.tensor(lengths)[:, None]
+    states = torch.randn(len(lengths), longest, 4, generator=torch.Generator().manual_seed(seed))
+    return {"states": states.masked_fill(~mask[:, :, None], 9.0), "mask": mask}
+
+
+def softmax(values: list[float]) -> list[float]:
+    powers = [math.exp(value) for value in values]
+    return [power / sum(powers) for power in powers]
+
+
+def test_equations_13_to_18() -> None:
+    question_lengths, candidate_lengths = [3, 1, 2], [5, 2, 1]
+    pooling = AttentivePooling(4)
+    question, candidate = side(question_lengths, 4, seed=1), side(candidate_lengths, 5, seed=2)
+    pooled_question, pooled_candidate = pooling(question, candidate)
+    U = pooling.U.tolist()
+    for pair, (M, L) in enumerate(zip(question_lengths, candidate_lengths, strict=True)):
+        Q, A = question["states"][pair, :M].tolist(), candidate["states"][pair, :L].tolist()
+        G = [[math.tanh(sum(q[i] * U[i][j] * a[j] for i in range(4) for j in range(4))) for a in A] for q in Q]
+        sigma_q = softmax([max(row) for row in G])
+        sigma_a = softmax([max(G[m][k] for m in range(M)) for k in range(L)])
+        r_q = torch.tensor([sum(sigma_q[m] * Q[m][i] for m in range(M)) for i in range(4)])
+        r_a = torch.tensor([sum(sigma_a[k] * A[k][i] for k in range(L)) for i in range(4)])
+        torch.testing.assert_close(pooled_question["vector"][pair], r_q, rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(pooled_candidate["vector"][pair], r_a, rtol=1e-5, atol=1e-5)
