@@ -55,7 +55,30 @@ def run_fetch(args: argparse.Namespace) -> None:
         Fetch(data_root(args.data), source, args.replace).run(published)
 
 
-COMMANDS: tuple[Callable[[Parsers], None], ...] = (add_fetch,)
+def add_check(parsers: Parsers) -> None:
+    """`check`: canaries."""
+    parser = parsers.add_parser(
+        "check",
+        help="score data sets with scorers that know nothing or everything, and show what leaks",
+        description="Score dev and test splits with a constant, a random, an order-based and a label-leaking scorer. What each\n"
+        "of them reaches can be computed; where it reaches something else, the data or the metrics are at fault.\n"
+        "Exit status 1: something leaks or is broken.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("dataset", nargs="*", help="choices of dataset= (default: all whose files are there)")
+    parser.add_argument("--data", metavar="DIR", help="the data folder (default: the environment's QAEXP_DATA, else ./data)")
+    parser.add_argument("--seed", type=int, default=1, help="of the random scorer (default: %(default)s)")
+    parser.set_defaults(run=run_check)
+
+
+def run_check(args: argparse.Namespace) -> int:
+    """Check every data set named, or all there are. 1: a canary fell."""
+    from qaexp.data.canaries import check_all  # here, as torch takes seconds to import
+
+    return check_all(args.dataset, args.data, args.seed)
+
+
+COMMANDS: tuple[Callable[[Parsers], None], ...] = (add_fetch, add_check)
 
 
 def named(name: str) -> PublishedSet:
@@ -89,7 +112,7 @@ def _size(published: PublishedSet) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command. 0: done. 2: something that the user can mend, in one sentence on standard error. 130: interrupted."""
+    """Run one command. 0: done. 1: a canary fell. 2: what the user can mend, in one sentence on standard error. 130: interrupted."""
     parser = argparse.ArgumentParser(prog="python -m qaexp.data", description="Commands for data sets.")
     parsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for add in COMMANDS:
@@ -97,14 +120,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     with _messages():
         try:
-            args.run(args)
+            return args.run(args) or 0
         except QaexpError as error:
             sys.stderr.write(f"{error}\n")
             return 2
         except KeyboardInterrupt:
             sys.stderr.write("interrupted; run the same command again to resume\n")
             return 130
-    return 0
 
 
 @contextlib.contextmanager

@@ -1,0 +1,275 @@
+"""TREC QA (Wang et al. 2007): one reader for each of its published layouts, and the rules that make its variants of one file.
+
+TRAIN or TRAIN-ALL is a choice of file. **Raw** or **clean** is a rule: a clean split keeps the questions with both a right and a
+wrong candidate. The standard sets hold no candidate of more than 40 tokens but in TRAIN-ALL; only the jsonl layout still has these.
+
+The layouts agree question by question, candidate by candidate and label by label, in the same order, but for this:
+
+    jsonl   numbers are `<num>` (not "1980s" or "M3"); no question ids; TRAIN and dev want `longest: 40`
+    XML     numbers as printed; TRAIN-ALL is published, but could not be had here
+    toks    as XML in lower case; the questions that have no candidate (1 of TRAIN, 1 of dev, 5 of test) are absent; no TRAIN-ALL
+"""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+from qaexp.data.corpus import CorpusBuilder, RankingCorpus
+from qaexp.data.fetch import fetch_hint
+from qaexp.data.files import Faults, lines, locate
+from qaexp.data.naming import text_names
+from qaexp.data.tokenise import bare
+
+
+def lower_tokens_v1(text: str) -> list[str]:
+    """The published tokens in lower case, as Severyn & Moschitti (2015) and after them the field use them.
+
+    >>> lower_tokens_v1("When did Jean Harlow die ?")
+    ['when', 'did', 'jean', 'harlow', 'die', '?']
+    """
+    return text.lower().split()
+
+
+class Question(NamedTuple):
+    """A question as a file has it."""
+
+    id: str
+    text: str
+    candidates: list[tuple[str, int]]
+    """Text and label."""
+
+
+@dataclass(frozen=True)
+class TrecQAReader(ABC):
+    """What the layouts share. Questions that are left with no candidate stay in a raw split, and count among its questions."""
+
+    folder: str
+    splits: Mapping[str, str]
+    """Split to file, or to folder where the layout takes several files a split."""
+    longest: Mapping[str, int]
+    """Split to the most tokens a candidate may have. Longer ones are left out and counted."""
+    clean: Sequence[str]
+    """The splits that keep only the questions with both a right and a wrong candidate."""
+    tokenise: Callable[[str], list[str]]
+
+    version = 1
+    hint: ClassVar[str]
+    """Where the layout is published."""
+    parts: ClassVar[Sequence[str]] = ("",)
+    """The files of a split's folder."""
+
+    def files(self) -> list[Path]:
+        """The files to read, in the order of the splits.
+
+        Raises:
+            MissingDataError: naming those that are absent.
+        """
+        return locate([Path(self.folder) / name / part for name in self.splits.values() for part in self.parts], self.hint)
+
+    def read(self) -> RankingCorpus:
+        """Read every split.
+
+        Raises:
+            BadDataError: a file is not in the layout.
+        """
+        builder, tokenise, files = CorpusBuilder(), bare(self.tokenise), self.files()
+        for number, split in enumerate(self.splits):
+            with ExitStack() as stack:
+                paths = files[number * len(self.parts) : (number + 1) * len(self.parts)]
+                faults = [stack.enter_context(Faults(path, f"The file is not as it was published. {self.hint}")) for path in paths]
+                questions = self._questions(split, *faults)
+                if not questions and not any(faults):
+                    faults[0].add_whole("there is no question")
+            builder.split(split)
+            for question in questions:
+                self._add(builder, split, question, tokenise)
+        return builder.build()
+
+    @abstractmethod
+    def _questions(self, split: str, *faults: Faults) -> list[Question]:
+        """The questions of the files that `faults` watch, in their order."""
+
+    def _add(self, builder: CorpusBuilder, split: str, question: Question, tokenise: Callable[[str], list[str]]) -> None:
+        pool = [(tokenise(text), label) for text, label in question.candidates]
+        if split in self.longest:
+            whole, pool = pool, [(words, label) for words, label in pool if len(words) <= self.longest[split]]
+            if len(whole) > len(pool):
+                builder.note(f"{split}: candidates of more than {self.longest[split]} tokens (left out)", len(whole) - len(pool))
+        if split in self.clean and {label for _, label in pool} != {0, 1}:
+            builder.note(f"{split}: questions without a right or without a wrong candidate (left out)")
+            return
+        text = builder.text(tokenise(question.text))
+        names = text_names(words for words, _ in pool)
+        candidates = [(name, builder.text(words), label) for name, (words, label) in zip(names, pool, strict=True)]
+        builder.question(split, question.id, text, candidates)
+        if split == "train":
+            for _, candidate, _ in candidates:
+                builder.answer(candidate)
+
+
+class TrecQAJsonlReader(TrecQAReader):
+    """Reads a question a line, `{"question": str, "candidates": [{"label": 0 or 1, "sentence": str}, ...]}`, named by its line."""
+
+    hint = (
+        "The jsonl layout is published in mcrisc/lexdecomp @ 9b781db8cac9a132b6e97e7a21946a66c945aedf, folder trec-qa. "
+        f"Or read the XML layout (dataset=trecqa_xml): {fetch_hint('trecqa')}"
+    )
+
+    def _questions(self, split: str, *faults: Faults) -> list[Question]:
+        (file,) = faults
+        return [
+            Question(
+                f"{split}-{line}", entry["question"], [(candidate["sentence"], candidate["label"]) for candidate in entry["candidates"]]
+            )
+            for line, text in lines(file)
+            if (entry := _entry(line, text, file)) is not None
+        ]
+
+
+def _entry(line: int, text: str, faults: Faults) -> dict[str, Any] | None:
+    """A line of the jsonl layout, if it has no fault."""
+    try:
+        entry = json.loads(text)
+    except json.JSONDecodeError as error:
+        faults.add(line, f"not JSON: {error.msg} at column {error.colno}")
+        return None
+    if not isinstance(entry, dict) or not isinstance(entry.get("question"), str) or not isinstance(entry.get("candidates"), list):
+        faults.add(line, 'an object with fields "question", a string, and "candidates", a list, is expected')
+        return None
+    wrong = list(_candidate_faults(entry["candidates"]))
+    for fault in wrong:
+        faults.add(line, fault)
+    return None if wrong else entry
+
+
+def _candidate_faults(candidates: Iterable[Any]) -> Iterable[str]:
+    for number, candidate in enumerate(candidates):
+        fields = candidate if isinstance(candidate, dict) else {}
+        if not isinstance(fields.get("sentence"), str):
+            yield f"field candidates[{number}].sentence is {fields.get('sentence')!r}, a string expected"
+        label = fields.get("label")
+        if type(label) is not int or label not in (0, 1):
+            yield f"field candidates[{number}].label is {label!r}, 0 or 1 expected"
+
+
+class TrecQAXMLReader(TrecQAReader):
+    """Reads the pseudo-XML of Yao et al. (2013), which no XML parser can: its tokens hold bare `&` and `<`.
+
+    `<QApairs id='1.4'>` opens a question. In it lie blocks `<question>`, `<positive>` and `<negative>`, each tag on a line by itself.
+    The first line of a block are its tokens, tab-separated; the others (part of speech, dependency, head, entity, and the place of
+    the answer) are not read.
+    """
+
+    hint = fetch_hint("trecqa")
+
+    def _questions(self, split: str, *faults: Faults) -> list[Question]:
+        (file,) = faults
+        parser = _PseudoXML(file)
+        for line, text in lines(file):
+            parser.feed(line, text)
+        parser.close()
+        return parser.questions
+
+
+class _PseudoXML:
+    """Where in a file of pseudo-XML we are: outside, in a question (`_open`), or in one of its blocks (`_block`)."""
+
+    def __init__(self, faults: Faults) -> None:
+        self.questions: list[Question] = []
+        self._faults = faults
+        self._ids: set[str] = set()
+        self._open: tuple[int, str] | None = None
+        self._block, self._lines_of_block = "", 0
+        self._texts: dict[str, list[tuple[str, int]]] = {}
+
+    def feed(self, line: int, text: str) -> None:
+        if self._block:
+            self._within_block(line, text)
+        elif self._open:
+            self._within_question(line, text)
+        elif text.startswith("<QApairs id='") and text.endswith("'>"):
+            self._start(line, text.removeprefix("<QApairs id='").removesuffix("'>"))
+        elif text.strip():
+            self._faults.add(line, f"{text[:40]!r} where <QApairs id='...'> is expected")
+
+    def close(self) -> None:
+        if self._open:
+            self._faults.add(self._open[0], f"<QApairs id='{self._open[1]}'> is not closed by the end of the file")
+
+    def _start(self, line: int, question_id: str) -> None:
+        if question_id in self._ids:
+            self._faults.add(line, f"id {question_id} is used twice")
+        self._ids.add(question_id)
+        self._open, self._texts = (line, question_id), {"question": [], "candidates": []}
+
+    def _within_question(self, line: int, text: str) -> None:
+        if text in ("<question>", "<positive>", "<negative>"):
+            self._block, self._lines_of_block = text[1:-1], 0
+        elif text == "</QApairs>":
+            self._finish()
+        elif text.strip():
+            self._faults.add(line, f"{text[:40]!r} where a block or </QApairs> is expected")
+
+    def _within_block(self, line: int, text: str) -> None:
+        if text == f"</{self._block}>":
+            if not self._lines_of_block:
+                self._faults.add(line, f"the block {self._block} has no tokens")
+            self._block = ""
+        elif text.startswith(("<QApairs id=", "</QApairs>", "<question>", "<positive>", "<negative>")):
+            self._faults.add(line, f"{text[:40]!r} before </{self._block}>")
+            self._block = ""
+            self.feed(line, text)
+        else:
+            self._lines_of_block += 1
+            if self._lines_of_block == 1:
+                self._texts["question" if self._block == "question" else "candidates"].append((text, int(self._block == "positive")))
+
+    def _finish(self) -> None:
+        assert self._open is not None
+        line, question_id = self._open
+        self._open = None
+        questions = self._texts["question"]
+        if len(questions) != 1:
+            self._faults.add(line, f"<QApairs id='{question_id}'> has {len(questions)} question blocks, 1 expected")
+            return
+        self.questions.append(Question(question_id, questions[0][0], self._texts["candidates"]))
+
+
+class TrecQAToksReader(TrecQAReader):
+    """Reads a folder a split, of four files with a line for each pair: question, candidate, question id, label.
+
+    The pairs of a question stand together.
+    """
+
+    hint = (
+        "The toks layout is published in castorini/NCE-CNN-Torch @ 9f57a6aa1be493d0bc385a75a690378c9b951b4f, folder data/TrecQA. "
+        f"Or read the XML layout (dataset=trecqa_xml): {fetch_hint('trecqa')}"
+    )
+    parts = ("a.toks", "b.toks", "id.txt", "sim.txt")
+
+    def _questions(self, split: str, *faults: Faults) -> list[Question]:
+        columns = [[text for _, text in lines(file)] for file in faults]
+        for line, label in enumerate(columns[3], start=1):
+            if label not in ("0", "1"):
+                faults[3].add(line, f"the label is {label!r}, 0 or 1 expected")
+        if any(faults):
+            return []
+        for file, column in zip(faults, columns, strict=True):
+            if len(column) != len(columns[0]):
+                file.add_whole(f"{len(column)} lines, but {self.parts[0]} has {len(columns[0])}")
+        if any(faults):
+            return []
+        questions: dict[str, Question] = {}
+        line = 1
+        for (text, question_id), rows in groupby(zip(*columns, strict=True), key=lambda row: (row[0], row[2])):
+            candidates = [(candidate, int(label)) for _, candidate, _, label in rows]
+            if question_id in questions:
+                faults[2].add(line, f"id {question_id} comes back after another question's lines, or for another question")
+            questions.setdefault(question_id, Question(question_id, text, candidates))
+            line += len(candidates)
+        return list(questions.values())

@@ -1,0 +1,296 @@
+"""YahooQA (Tay et al. 2017): the published pickle, read without letting it run anything, and two small text files of the same shape."""
+
+import io
+import pickle
+import reprlib
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from qaexp.data.corpus import CorpusBuilder, RankingCorpus
+from qaexp.data.fetch import fetch_hint
+from qaexp.data.files import Faults, lines, locate
+from qaexp.data.naming import text_names
+from qaexp.data.tokenise import bare
+
+POOL = 5
+"""Candidates of a question: one right, four wrong."""
+
+ADMITTED = {(module, kind.__name__): kind for module in ("builtins", "__builtin__") for kind in (set, frozenset)}
+"""The globals that a pickle may name. The other containers, strings and numbers need none."""
+
+
+class RestrictedUnpickler(pickle.Unpickler):
+    """Rebuilds builtin containers, strings and numbers. Naming anything else stops it before that is imported, let alone called.
+
+    >>> RestrictedUnpickler(io.BytesIO(pickle.dumps({"train": [("why", {1, 2.5})]}))).load()
+    {'train': [('why', {1, 2.5})]}
+    >>> RestrictedUnpickler(io.BytesIO(pickle.dumps(print))).load()
+    Traceback (most recent call last):
+    ...
+    _pickle.UnpicklingError: it names the global builtins.print: only builtin containers, strings and numbers are read
+    """
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in ADMITTED:
+            raise pickle.UnpicklingError(f"it names the global {module}.{name}: only builtin containers, strings and numbers are read")
+        return ADMITTED[module, name]
+
+
+REMEDY = "The pickle is not laid out as its readme says. If only its keys differ, name them in dataset.reader.splits."
+
+UNREADABLE = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, LookupError, TypeError, ValueError, MemoryError, OverflowError)
+"""What a damaged or hostile pickle raises."""
+
+
+@dataclass(frozen=True)
+class YahooQAReader:
+    """Reads `env.pkl.zip`: a zip that holds one pickle.
+
+    Nobody here has seen inside; the file could not be had. The layout is the one that its repository states (vanzytay/YahooQA_Splits,
+    readme.md: a dictionary, "split into train, test and dev, which are by itself, dictionaries of the format train_QA[question] =
+    [[ans1,0],[ans2,1],[ans3],0] etc.") and that public programs rely on, which go through `env[split].items()` and take each candidate
+    apart into text and label. A file in another layout is refused, and the error shows the keys that were found.
+
+    Reading: a text is a string, of which the tokeniser makes words, or a list of words that is joined first. Python 2 wrote the file:
+    its byte strings are taken as UTF-8, and texts with other bytes are counted. Repeated candidates stay, as the published number of
+    pairs (253K for 50.1K questions) speaks of pools of more than five.
+    """
+
+    folder: str
+    file: str
+    splits: Mapping[str, str]
+    """Split to the key of the pickled dictionary."""
+    tokenise: Callable[[str], list[str]]
+
+    version = 1
+
+    def files(self) -> list[Path]:
+        """The zip.
+
+        Raises:
+            MissingDataError: it is absent.
+        """
+        return locate([Path(self.folder) / self.file], fetch_hint("yahooqa"))
+
+    def read(self) -> RankingCorpus:
+        """Read every split.
+
+        Raises:
+            BadDataError: the file is damaged, names a global, or has another layout.
+        """
+        builder, tokenise = CorpusBuilder(), bare(self.tokenise)
+        (path,) = self.files()
+        env = _unpickled(path)
+        with Faults(path, REMEDY) as faults:
+            for split, key in self.splits.items():
+                builder.split(split)
+                if not isinstance(env, dict) or not isinstance(env.get(key), dict) or not env[key]:
+                    faults.add_whole(f"split {split}: no dictionary of questions under the key {key!r}; there is {_shape(env)}")
+                    continue
+                for number, (question, pool) in enumerate(env[key].items(), start=1):
+                    wrong = list(_pool_faults(question, pool))
+                    for fault in wrong:
+                        faults.add_whole(f"question {number} of {key!r}: {fault}")
+                    if not wrong:
+                        candidates = [(_text(answer), int(label)) for answer, label in pool]
+                        _add(builder, split, f"{split}-{number}", _text(question), candidates, tokenise)
+        return builder.build()
+
+
+def _unpickled(path: Path) -> Any:
+    """What the one pickle of a zip holds."""
+    with Faults(path, f"The file is not as it was published, and was not opened further. {fetch_hint('yahooqa')}") as faults:
+        try:
+            with zipfile.ZipFile(path) as archive:
+                names = [name for name in archive.namelist() if name.endswith(".pkl") and not name.startswith("__MACOSX/")]
+                if len(names) != 1:
+                    faults.add_whole(f"one .pkl file is expected in it; there is {', '.join(archive.namelist()[:10]) or 'nothing'}")
+                    return None
+                content = archive.read(names[0])
+        except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+            faults.add_whole(f"it is not a whole zip file ({error})")
+            return None
+        try:
+            return RestrictedUnpickler(io.BytesIO(content), encoding="utf-8", errors="replace").load()
+        except UNREADABLE as error:
+            faults.add_whole(f"{names[0]}: {error or type(error).__name__}")
+
+
+def _shape(value: object) -> str:
+    """What a value is, in a few words.
+
+    >>> _shape({"train_QA": [1], "dev_QA": {}})
+    "a dict of 2 with the keys 'train_QA' (a list of 1), 'dev_QA' (a dict of 0)"
+    """
+    if isinstance(value, dict):
+        keys = ", ".join(f"{str(key)[:40]!r} ({_brief(of)})" for key, of in list(value.items())[:20])
+        return f"{_brief(value)} with the keys {keys}"
+    return _brief(value)
+
+
+def _brief(value: object) -> str:
+    size = f" of {len(value)}" if isinstance(value, (dict, list, tuple, set, frozenset, str, bytes)) else ""
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}{size}"
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) or (isinstance(value, (list, tuple)) and all(isinstance(word, str) for word in value))
+
+
+def _text(value: str | Iterable[str]) -> str:
+    return value if isinstance(value, str) else " ".join(value)
+
+
+def _pool_faults(question: object, pool: object) -> Iterator[str]:
+    if not _is_text(question):
+        yield f"the question is {_brief(question)}, a text expected"
+    if not isinstance(pool, (list, tuple)):
+        yield f"the pool is {_shape(pool)}, a list expected"
+        return
+    for place, candidate in enumerate(pool):
+        if not isinstance(candidate, (list, tuple)) or len(candidate) != 2 or not _is_text(candidate[0]):
+            yield f"candidate {place} is {reprlib.repr(candidate)}, [text, label] expected"
+        elif not isinstance(candidate[1], (int, float)) or candidate[1] not in (0, 1):
+            yield f"candidate {place}: the label is {reprlib.repr(candidate[1])}, 0 or 1 expected"
+
+
+def _add(
+    builder: CorpusBuilder,
+    split: str,
+    question_id: str,
+    question: str,
+    candidates: Sequence[tuple[str, int]],
+    tokenise: Callable[[str], list[str]],
+) -> None:
+    if any("\N{REPLACEMENT CHARACTER}" in text for text in (question, *(text for text, _ in candidates))):
+        builder.note("pools with bytes that are not UTF-8 (replaced)")
+    text = builder.text(tokenise(question))
+    pool = [tokenise(candidate) for candidate, _ in candidates]
+    texts = [builder.text(words) for words in pool]
+    builder.question(split, question_id, text, zip(text_names(pool), texts, (label for _, label in candidates), strict=True))
+    if split == "train":
+        for answer in texts:
+            builder.answer(answer)
+
+
+@dataclass(frozen=True)
+class YahooQATextReader:
+    """Reads two public excerpts of Yahoo! Answers ranking data, which hold a question, an answer and a label on each line.
+
+    Every question has five candidates, one of them right. The excerpts carry no split: one is drawn here, from `split_seed`, over
+    the distinct questions of both files together (as tokenised), so that a question asked twice is on one side. Answers, which
+    serve other questions as wrong candidates, do occur on both sides, as they do in the published splits.
+
+    Reading: five lines make a pool. The tab-separated file is sorted, so the lines of a question that was asked k times are mixed (18
+    questions): its right answers are dealt to k pools, and its wrong ones in turn. Where the k pools had shared their wrong
+    answers, which are then k times in the file, that restores them.
+
+    The last line of a file may be cut off, as the tab-separated one's is; it is left out and counted.
+    """
+
+    folder: str
+    hash_separated: str
+    tab_separated: str
+    tokenise: Callable[[str], list[str]]
+    split_seed: int
+    dev_share: float
+    test_share: float
+
+    version = 1
+
+    def files(self) -> list[Path]:
+        """The two files, `#`-separated and tab-separated.
+
+        Raises:
+            MissingDataError: naming those that are absent.
+        """
+        return locate([Path(self.folder) / name for name in (self.hash_separated, self.tab_separated)], HINT)
+
+    def read(self) -> RankingCorpus:
+        """Read both files and draw the splits.
+
+        Raises:
+            BadDataError: a line's number of fields or its label, or the number of a question's lines or right answers is wrong.
+        """
+        builder, tokenise = CorpusBuilder(), bare(self.tokenise)
+        pools: list[tuple[str, str, list[tuple[str, int]]]] = []
+        for name, path, separator in zip(("hash", "tab"), self.files(), ("#", "\t"), strict=True):
+            pools += ((f"{name}-{line}", question, pool) for line, question, pool in _read_text(path, separator, builder))
+        keys = [" ".join(tokenise(question)) for _, question, _ in pools]
+        split_of = self._draw_splits(keys)
+        for split in ("train", "dev", "test"):
+            builder.split(split)
+            for key, (question_id, question, pool) in zip(keys, pools, strict=True):
+                if split_of[key] == split:
+                    _add(builder, split, question_id, question, pool, tokenise)
+        return builder.build()
+
+    def _draw_splits(self, questions: Sequence[str]) -> dict[str, str]:
+        distinct = sorted(set(questions))
+        Random(self.split_seed).shuffle(distinct)
+        num_dev, num_test = round(self.dev_share * len(distinct)), round(self.test_share * len(distinct))
+        names = ["dev"] * num_dev + ["test"] * num_test + ["train"] * (len(distinct) - num_dev - num_test)
+        return dict(zip(distinct, names, strict=True))
+
+
+HINT = (
+    "The text files are published in BUAAw-ML/Deep-Active-Learning-for-Answer-Selection @ 33aedf50b12eb5c0616859dbc93b96915a6d0f29 "
+    "(data/YahooCQA/data.txt) and wabyking/qnn @ 3383f1b169f2abe40930bfa7c1cddeecb2f4d91d (data/QA/yahoo/train.txt). "
+    f"For the whole set use dataset=yahooqa: {fetch_hint('yahooqa')}"
+)
+
+
+def _read_text(path: Path, separator: str, builder: CorpusBuilder) -> list[tuple[int, str, list[tuple[str, int]]]]:
+    """The pools of a file: line, question, and candidates with their labels."""
+    pools: list[tuple[int, str, list[tuple[str, int]]]] = []
+    with Faults(path, f"The file is not as it was published. {HINT}") as faults:
+        for question, run in groupby(_rows(faults, separator, builder), key=lambda row: row[1][0]):
+            rows = list(run)
+            first, candidates = rows[0][0], [(answer, int(label)) for _, (_, answer, label) in rows]
+            right = sum(label for _, label in candidates)
+            if len(candidates) != POOL * right:
+                faults.add(first, f"{len(candidates)} lines of {question[:40]!r} with {right} right, 1 in {POOL} expected")
+                continue
+            pools += ((first + POOL * number, question, pool) for number, pool in enumerate(_pools(candidates)))
+        if not pools and not faults:
+            faults.add_whole("there is no question")
+    return pools
+
+
+def _rows(faults: Faults, separator: str, builder: CorpusBuilder) -> Iterator[tuple[int, list[str]]]:
+    """The three fields of each line, with its number."""
+    cut_off: tuple[int, int] | None = None
+    for line, text in lines(faults):
+        if cut_off:
+            faults.add(cut_off[0], f"{cut_off[1]} field{'s' if cut_off[1] != 1 else ''}, 3 expected")
+            cut_off = None
+        fields = text.split(separator)
+        if len(fields) != 3:
+            cut_off = line, len(fields)
+        elif fields[2] not in ("0", "1"):
+            faults.add(line, f"the label is {fields[2]!r}, 0 or 1 expected")
+        else:
+            yield line, fields
+    if cut_off:
+        builder.note("last lines that are cut off (left out)")
+
+
+def _pools(candidates: list[tuple[str, int]]) -> list[list[tuple[str, int]]]:
+    """A question's candidates, five by five if that gives pools of distinct answers with one right each; else dealt, right and wrong.
+
+    >>> [[answer for answer, _ in pool] for pool in _pools([("a", 0), ("a", 0), ("b", 0), ("b", 0), ("c", 0), ("c", 0),
+    ...     ("r", 1), ("s", 1), ("z", 0), ("z", 0)])]
+    [['r', 'a', 'b', 'c', 'z'], ['s', 'a', 'b', 'c', 'z']]
+    """
+    fives = [candidates[start : start + POOL] for start in range(0, len(candidates), POOL)]
+    if all(sum(label for _, label in five) == 1 and len(dict(five)) == POOL for five in fives):
+        return fives
+    right = [candidate for candidate in candidates if candidate[1]]
+    wrong = [candidate for candidate in candidates if not candidate[1]]
+    return [[answer, *wrong[place :: len(right)]] for place, answer in enumerate(right)]
