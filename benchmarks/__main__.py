@@ -16,6 +16,7 @@ from benchmarks.row import Row
 
 NAMES = {
     "attention": "a training step of GGSA against global attention, short and long texts; linear in length",
+    "hardest": "learning from the hardest of 50 negatives against learning through all",
     "cut": "scoring through the cut against pair by pair",
     "metrics": "ranking metrics against torchmetrics' own",
     "memory": "peak memory of scoring at InsuranceQA's full size",

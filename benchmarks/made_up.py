@@ -35,7 +35,7 @@ def ranking(
         questions=np.arange(num_questions),
         offsets=np.arange(num_questions + 1) * num_candidates,
         candidates=candidates,
-        labels=np.tile(np.arange(num_candidates) == 0, num_questions).astype(np.uint8),
+        labels=np.tile(np.arange(num_candidates) == 0, num_questions).astype(np.int8),
         question_ids=np.arange(num_questions).astype(np.bytes_),
         candidate_ids=candidates.astype(np.bytes_),
     )

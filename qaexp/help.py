@@ -37,7 +37,8 @@ def _group(group: str) -> str:
     described = [(choice, _comment(group, choice)) for choice in choices(group)]
     if not any(comment for _, comment in described):
         return f"  {group:<20}  {', '.join(choice for choice, _ in described)}"
-    lines = [f"      {choice:<18}  {comment}".rstrip() for choice, comment in described]
+    width = max(18, *(len(choice) for choice, _ in described))
+    lines = [f"      {choice:<{width}}  {comment}".rstrip() for choice, comment in described]
     return "\n".join([f"  {group}", *lines])
 
 
