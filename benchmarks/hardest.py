@@ -14,7 +14,7 @@ from qaexp.types import RankingBatch
 
 NUM_NEGATIVES, MEAN_LENGTH = 50, 95
 NUM_GROUPS = 4 if DEVICE == CPU else 64
-NUM_PAIRS = 5
+NUM_PAIRS = 3
 
 
 def rows() -> Iterator[Row]:
