@@ -1,21 +1,43 @@
 """Checkpoints that rebuild their model and vocabulary by themselves, and the ranker one gets from them."""
 
 import logging
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 from hydra.utils import instantiate
+from pytorch_lightning.plugins.io import TorchCheckpointIO
 
 from qaexp.data.module import RankingDataModule
 from qaexp.data.vocabulary import Vocabulary
-from qaexp.errors import CheckpointError
+from qaexp.errors import CheckpointError, OutputError
 from qaexp.models.scorer import AnswerScorer
 
 log = logging.getLogger(__name__)
 
 LAST, BEST = "last.ckpt", "best.ckpt"
+
+
+class WholeCheckpoints(TorchCheckpointIO):
+    """Writes a checkpoint whole or not at all: a full disk, or a kill in the middle, leaves the one before it.
+
+    Raises:
+        OutputError: the folder is full or read-only.
+    """
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: str | os.PathLike[str], storage_options: Any = None) -> None:
+        staging = Path(path).with_name(f".{Path(path).name}.part")
+        try:
+            super().save_checkpoint(checkpoint, staging, storage_options)
+            os.replace(staging, path)
+        except OSError as error:
+            raise OutputError(
+                f"cannot write {path}: {error.strerror or error}; the checkpoint before it is kept. Free some space there, then resume"
+            ) from error
+        finally:
+            staging.unlink(missing_ok=True)
 
 
 def rebuild_plan(config: Mapping[str, Any], data: RankingDataModule) -> dict[str, Any]:
@@ -49,6 +71,18 @@ def last_checkpoint(folder: Path) -> Path | None:
         return path
     log.info("%s has no checkpoint yet: its first epoch starts again", folder)
     return None
+
+
+def best_checkpoint(folder: Path) -> Path:
+    """The weights that a run ranks with.
+
+    Raises:
+        CheckpointError: the file is gone.
+    """
+    path = folder / BEST
+    if not path.is_file():
+        raise CheckpointError(f"{path} is gone, and with it the weights of the best epoch; run the same command again")
+    return path
 
 
 class RankedAnswer(NamedTuple):

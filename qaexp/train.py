@@ -8,7 +8,7 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.loggers import Logger
 
-from qaexp.checkpoint import BEST, LAST, last_checkpoint, rebuild_plan
+from qaexp.checkpoint import LAST, best_checkpoint, last_checkpoint, rebuild_plan
 from qaexp.models.scorer import num_parameters
 from qaexp.results.rankings import write_rankings
 from qaexp.results.record import RunRecord
@@ -41,7 +41,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
                 with record.timing("fit"):
                     trainer.fit(module, datamodule=data, ckpt_path=last_checkpoint(folder) if resume else None, weights_only=True)
             with record.timing("test"):
-                best = folder / BEST if record.parameters["trainable"] else None
+                best = best_checkpoint(folder) if record.parameters["trainable"] else None
                 trainer.test(module, datamodule=data, ckpt_path=best, weights_only=True, verbose=False)
             record.metrics = write_rankings(folder, module.scores, data, record.key)
             if isinstance(logger, Logger):

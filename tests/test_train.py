@@ -1,13 +1,16 @@
 """One run from configuration to record, in process: what it leaves, and what survives when it fails."""
 
 import contextlib
+import errno
 import json
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 import pytrec_eval
 import torch
+from pytorch_lightning.plugins.io import TorchCheckpointIO
 
 import qaexp
 from qaexp.config import compose
@@ -166,6 +169,26 @@ def test_a_run_that_had_stopped_early_is_not_trained_on_when_resumed(
     record = train(still, tmp_path, resume=True)
     assert [entry["epoch"] for entry in record.history] == [1, 2]
     assert record.status == "finished"
+
+
+def test_a_disk_that_fills_up_within_a_checkpoint_leaves_the_one_before(
+    overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = TorchCheckpointIO.save_checkpoint
+
+    def save(self: TorchCheckpointIO, checkpoint: dict[str, Any], path: Path, storage_options: Any = None) -> None:
+        original(self, checkpoint, path, storage_options)
+        if checkpoint["epoch"] == 1:
+            path.write_bytes(path.read_bytes()[:1000])
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(TorchCheckpointIO, "save_checkpoint", save)
+    with pytest.raises(OutputError, match=r"cannot write .*No space left on device; the checkpoint before it is kept"):
+        train(compose(overrides), tmp_path)
+    assert not list(tmp_path.glob(".*"))
+    assert torch.load(tmp_path / "last.ckpt", weights_only=True)["epoch"] == 0
+    monkeypatch.undo()
+    assert [entry["epoch"] for entry in train(compose(overrides), tmp_path, resume=True).history] == [1, 2, 3]
 
 
 def test_a_full_disk_loses_nothing_measured_so_far(overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

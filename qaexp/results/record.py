@@ -7,7 +7,7 @@ import platform
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -74,9 +74,10 @@ class RunRecord:
         except BaseException as error:
             self.status = "failed" if isinstance(error, Exception) else "interrupted"
             self.error = str(error) if isinstance(error, QaexpError) else repr(error)
+            with suppress(OutputError):  # what went wrong first is what the user should hear
+                self.save(folder)
             raise
-        finally:
-            self.save(folder)
+        self.save(folder)
 
     @contextmanager
     def timing(self, stage: str) -> Iterator[None]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytorch_lightning as pl
 from pytorch_lightning.callbacks import Callback, EarlyStopping, ModelCheckpoint, RichProgressBar
 
-from qaexp.checkpoint import BEST, LAST
+from qaexp.checkpoint import BEST, LAST, WholeCheckpoints
 from qaexp.data.module import RankingDataModule
 from qaexp.results.record import RunRecord
 
@@ -28,7 +28,7 @@ def callbacks(folder: Path, record: RunRecord, data: RankingDataModule, patience
         ModelCheckpoint(dirpath=folder, filename=Path(LAST).stem, save_on_train_epoch_end=True, enable_version_counter=False),
         RichProgressBar(leave=True) if terminal else EpochLines(record),
     ]
-    return {"callbacks": kept, "enable_progress_bar": terminal}
+    return {"callbacks": kept, "plugins": [WholeCheckpoints()], "enable_progress_bar": terminal}
 
 
 class StopEarly(EarlyStopping):
