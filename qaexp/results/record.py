@@ -120,9 +120,26 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def config_key(config: dict[str, Any]) -> str:
-    """A name for what a configuration measures: equal keys mean the same run, whatever its folders and loggers."""
+    """A name for what a configuration measures: equal keys mean the same run, whatever its folders, machine and loggers."""
     identity = {name: value for name, value in config.items() if name not in NOT_IDENTITY}
-    return hashlib.sha256(json.dumps(identity, sort_keys=True, default=str).encode()).hexdigest()[:16]
+    identity["dataset"] = {name: value for name, value in config["dataset"].items() if name != "expected"}  # a check, no setting
+    placeless = _without_places(identity, {config[name]: name for name in ("data_dir", "cache_dir")})
+    return hashlib.sha256(json.dumps(placeless, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def _without_places(node: Any, places: dict[str, str]) -> Any:
+    """
+    >>> _without_places({"folder": "/home/me/data/wikiqa"}, {"/home/me/data": "data_dir"})
+    {'folder': 'data_dir/wikiqa'}
+    """
+    if isinstance(node, dict):
+        return {name: _without_places(value, places) for name, value in node.items()}
+    if isinstance(node, list):
+        return [_without_places(value, places) for value in node]
+    for place, name in places.items():
+        if isinstance(node, str) and node.startswith(place):
+            return name + node[len(place) :]
+    return node
 
 
 def git_commit() -> str:

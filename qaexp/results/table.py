@@ -15,7 +15,7 @@ import pandas as pd
 
 from qaexp.errors import QaexpError
 from qaexp.metrics import METRICS
-from qaexp.results.record import RunRecord, write_whole
+from qaexp.results.record import RunRecord, config_key, write_whole
 
 VOLATILE = ("output_dir", "logger", "seed", "cache_dir", "data_dir")
 """Overrides that do not make another row."""
@@ -55,7 +55,7 @@ def run_table(records: Iterable[RunRecord], split: str) -> pd.DataFrame:
             "convention": record.convention,
             "vectors": record.data["vectors"]["source"],
             "commit": record.commit,
-            "key": record.key,
+            "key": config_key(record.config),
         }
         for record in records
         if split in record.metrics
