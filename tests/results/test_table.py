@@ -1,0 +1,71 @@
+"""Many records to one table."""
+
+import logging
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from qaexp.results.record import RunRecord
+from qaexp.results.table import by_row, main, read_records, run_table
+
+
+def record(folder: Path, seed: int, score: float, status: str = "finished", **options: str) -> None:
+    """A run's folder with a record in it."""
+    command = " ".join([f"{name}={value}" for name, value in options.items()] + [f"seed={seed}", "output_dir=/anywhere", "logger=none"])
+    config = {
+        "seed": seed,
+        "choices": {"model": "ggsa", "dataset": "wikiqa"},
+        "dataset": {"name": "wikiqa", **options},
+        "data_dir": "/data",
+        "cache_dir": "/cache",
+    }
+    measured = {"p@1": score, "mrr": score, "map": score, "p@5": score / 5, "questions": 243, "pairs": 2351}
+    folder.mkdir(parents=True)
+    RunRecord(
+        key="",
+        config=config,
+        seed=seed,
+        command=command,
+        status=status,
+        started=f"2026-01-01T00:00:0{seed}",
+        data={"name": "wikiqa", "partial": False, "vectors": {"source": "random"}},
+        convention="trec",
+        history=[{"epoch": 1}],
+        best_epoch=1,
+        seconds={"total": 10.0 * seed},
+        metrics={"test": measured},
+    ).save(folder)
+
+
+def test_seeds_are_averaged_within_a_row_and_rows_kept_apart(tmp_path: Path) -> None:
+    record(tmp_path / "a", 1, 0.50)
+    record(tmp_path / "b" / "deeper", 2, 0.60)
+    record(tmp_path / "c", 3, 0.70, margin="0.2")
+    record(tmp_path / "d", 3, 0.99, status="failed")
+    table = by_row(run_table(read_records(tmp_path), "test"))
+    assert table["options"].tolist() == ["", "margin=0.2"]
+    assert table["seeds"].tolist() == [2, 1]
+    assert table["MAP"].tolist() == ["55.00 ± 7.07", "70.00"]
+    assert table["P@5"].tolist() == ["11.00 ± 1.41", "14.00"]
+    assert table["seconds"].tolist() == [15, 30]
+
+
+def test_a_run_that_was_repeated_counts_once(tmp_path: Path) -> None:
+    record(tmp_path / "a", 1, 0.50)
+    record(tmp_path / "b", 1, 0.50)
+    assert len(run_table(read_records(tmp_path), "test")) == 1
+
+
+def test_the_command_prints_markdown_and_writes_a_line_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record(tmp_path / "a", 1, 0.50)
+    record(tmp_path / "b", 2, 0.60)
+    assert main([str(tmp_path), "--csv", str(tmp_path / "runs.csv")]) == 0
+    assert "| wikiqa | ggsa |  | 2 | 55.00 ± 7.07 |" in capsys.readouterr().out
+    assert pd.read_csv(tmp_path / "runs.csv")["seed"].tolist() == [1, 2]
+
+
+def test_a_folder_without_runs_is_said_to_be_one(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.ERROR)
+    assert main([str(tmp_path)]) == 2
+    assert "holds no finished run" in caplog.text
