@@ -78,7 +78,28 @@ def run_check(args: argparse.Namespace) -> int:
     return check_all(args.dataset, args.data, args.seed)
 
 
-COMMANDS: tuple[Callable[[Parsers], None], ...] = (add_fetch, add_check)
+def add_describe(parsers: Parsers) -> None:
+    """`describe`: the papers' tables of data statistics."""
+    parser = parsers.add_parser(
+        "describe",
+        help="the papers' tables of data statistics, from what is on disk",
+        description="Print the papers' tables of data statistics (experiments/*/table*.yaml): what is on disk beside the\n"
+        "printed figure. Each data set is measured, or called partial data, or data missing.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--csv", metavar="DIR", help="also write DIR/<paper>/table<N>.csv, e.g. --csv results/")
+    parser.add_argument("--data", metavar="DIR", help="the data folder (default: the environment's QAEXP_DATA, else ./data)")
+    parser.set_defaults(run=run_describe)
+
+
+def run_describe(args: argparse.Namespace) -> None:
+    """Print every table, and write it where that is asked for."""
+    from qaexp.data.statistics import describe_all  # here, as torch takes seconds to import
+
+    describe_all(args.data, args.csv)
+
+
+COMMANDS: tuple[Callable[[Parsers], None], ...] = (add_fetch, add_check, add_describe)
 
 
 def named(name: str) -> PublishedSet:

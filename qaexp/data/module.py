@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from qaexp.data import card
 from qaexp.data.batching import ScoringBlocks, TrainingBatches
 from qaexp.data.corpus import RankingCorpus, RankingSplit
 from qaexp.data.embeddings import VectorSource, WordVectors, coverage
@@ -41,6 +42,7 @@ class RankingDataModule(pl.LightningDataModule):
         block_tokens: int,
         seed: int,
         cache_dir: str,
+        expected: card.Card | None,
     ) -> None:
         super().__init__()
         self.name = name
@@ -55,11 +57,20 @@ class RankingDataModule(pl.LightningDataModule):
         self._keep_unanswered, self._shuffle_seed = keep_unanswered, shuffle_seed
         self._batch_size, self._block_tokens = batch_size, block_tokens
         self.seed, self._cache = seed, Path(cache_dir).expanduser()
+        self._expected = expected
 
     @cached_property
     def corpus(self) -> RankingCorpus:
-        """The whole data set, read once and memory-mapped after."""
-        return prepared(self._reader, self._cache)
+        """The whole data set, read once and memory-mapped after.
+
+        Raises:
+            MissingDataError, BadDataError: from the reader.
+            BadDataError: its counts are not those of the data card.
+        """
+        corpus = prepared(self._reader, self._cache)
+        if self._expected is not None:
+            card.require(self._expected, f"{self.name}", corpus.splits)
+        return corpus
 
     @cached_property
     def splits(self) -> Mapping[str, RankingSplit]:
@@ -132,13 +143,15 @@ class RankingDataModule(pl.LightningDataModule):
         )
 
     def describe(self) -> dict[str, Any]:
-        """What a record says of the data: counts, irregularities, texts that were cut, fingerprint."""
+        """What a record says of the data: card, counts as read and as used, irregularities, texts that were cut, fingerprint."""
         return {
             "name": self.name,
             "partial": self.partial_data,
             "fingerprint": self.corpus.fingerprint,
             "words": len(self.corpus.vocabulary),
             "texts": len(self.corpus.texts),
+            "card": card.standing(self._expected),
+            "as read": {name: _counts(split) for name, split in self.corpus.splits.items()},
             "splits": {name: self._describe_split(split) for name, split in self.splits.items()},
             "notes": dict(self.corpus.notes),
             "vectors": {"source": repr(self._vectors), "coverage": coverage(self._word_vectors, self.corpus)},
@@ -152,10 +165,8 @@ class RankingDataModule(pl.LightningDataModule):
         ):
             texts = np.unique(used)
             cut[f"cut {side}"] = int((self.corpus.texts.lengths(texts, 10**9) > limit).sum())
-        return {
-            "questions": split.num_questions,
-            "pairs": split.num_pairs,
-            "answers": int(split.labels.sum()),
-            "without answer": int((split.answers_per_question == 0).sum()),
-            **cut,
-        }
+        return {**_counts(split), **cut}
+
+
+def _counts(split: RankingSplit) -> dict[str, int]:
+    return {name.replace("_", " "): count for name, count in card.counted(split).items()}

@@ -41,6 +41,7 @@ def module(cache_dir: Path) -> Callable[..., RankingDataModule]:
             "block_tokens": 100,
             "seed": 1,
             "cache_dir": str(cache_dir),
+            "expected": None,
         }
         return RankingDataModule(reader=reader, **(settings | options))
 
