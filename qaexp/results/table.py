@@ -53,7 +53,7 @@ def run_table(records: Iterable[RunRecord], split: str) -> pd.DataFrame:
             "epochs": len(record.history),
             "seconds": record.seconds["total"],
             "convention": record.convention,
-            "vectors": record.data["vectors"]["source"],
+            "vectors": record.data["vectors"]["source"].replace(record.config["data_dir"], "data_dir"),
             "commit": record.commit,
             "key": config_key(record.config),
         }
