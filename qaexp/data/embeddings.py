@@ -19,7 +19,6 @@ from qaexp.data.corpus import RankingCorpus
 from qaexp.data.fetch import fetch_hint
 from qaexp.data.files import Faults, digest, locate, raw_lines
 from qaexp.data.prepare import kept
-from qaexp.data.vocabulary import Vocabulary
 from qaexp.errors import ConfigError
 
 log = logging.getLogger(__name__)
@@ -265,8 +264,3 @@ def _own_text(corpus: RankingCorpus) -> Iterator[np.ndarray]:
     """The training questions and the whole answer set."""
     for text in np.union1d(corpus.splits["train"].questions, corpus.answer_set):
         yield corpus.texts.ids[corpus.texts.offsets[text] : corpus.texts.offsets[text + 1]]
-
-
-def vocabulary_digest(vocabulary: Vocabulary) -> str:
-    """SHA-256 of the words in order: two models with the same digest give the same ids to the same words."""
-    return hashlib.sha256("\n".join(vocabulary.words).encode()).hexdigest()
