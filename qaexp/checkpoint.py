@@ -13,6 +13,7 @@ from pytorch_lightning.plugins.io import TorchCheckpointIO
 from qaexp.data.module import RankingDataModule
 from qaexp.data.vocabulary import Vocabulary
 from qaexp.errors import CheckpointError, OutputError
+from qaexp.models.encoding import encode_texts
 from qaexp.models.scorer import AnswerScorer
 
 log = logging.getLogger(__name__)
@@ -111,8 +112,8 @@ class Ranker:
         """
         if not answers:
             raise ValueError("rank needs at least one answer")
-        questions = self.scorer.encode_question(self._ids([question], self._max_lengths[0]))
-        candidates = self.scorer.encode_candidate(self._ids(answers, self._max_lengths[1]))
+        questions = encode_texts(self.scorer.encode_question, self._ids([question], self._max_lengths[0]))
+        candidates = encode_texts(self.scorer.encode_candidate, self._ids(answers, self._max_lengths[1]))
         pairs = {name: tensor.expand(len(answers), *tensor.shape[1:]) for name, tensor in questions.items()}
         scores = self.scorer.score(pairs, candidates).tolist()
         order = sorted(range(len(answers)), key=lambda i: -scores[i])

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.nn import functional as F
 
+from qaexp.models.encoding import encode_texts
 from qaexp.models.scorer import AnswerScorer
-from qaexp.types import ScoringBlock, Text, gather_texts
+from qaexp.types import ScoringBlock, Text, concatenated, gather_texts, longest_text
 
 
 class SplitScores:
@@ -31,13 +31,13 @@ class SplitScores:
     def add(self, block: ScoringBlock) -> None:
         """Encode the block's texts; for candidates, score every pair they take part in."""
         if block.side == "question":
-            self._question_blocks.append(self._scorer.encode_question(block.tokens))
+            self._question_blocks.append(encode_texts(self._scorer.encode_question, block.tokens))
             return
         if self._questions is None:
             self._questions = concatenated(self._question_blocks)
             self._question_blocks.clear()
-        candidates = self._scorer.encode_candidate(block.tokens)
-        size = max(1, self._pair_tokens // max(_longest(self._questions), _longest(candidates)))
+        candidates = encode_texts(self._scorer.encode_candidate, block.tokens)
+        size = max(1, self._pair_tokens // max(longest_text(self._questions), longest_text(candidates)))
         chunks = zip(block.pairs.split(size), block.pair_question.split(size), block.pair_candidate.split(size), strict=True)
         for pairs, question, candidate in chunks:
             scores = self._scorer.score(gather_texts(self._questions, question), gather_texts(candidates, candidate))
@@ -52,21 +52,3 @@ def score_blocks(scorer: AnswerScorer, blocks: Iterable[ScoringBlock], num_pairs
     for block in blocks:
         split.add(block.to(device))
     return split.scores
-
-
-def concatenated(blocks: list[Text]) -> Text:
-    """Blocks of texts end to end; those with an axis over tokens are padded to the longest block's length."""
-    longest = max(_longest(block) for block in blocks)
-    return {
-        name: torch.cat([_padded(block[name], longest - block["mask"].shape[1]) if "mask" in block else block[name] for block in blocks])
-        for name in blocks[0]
-    }
-
-
-def _longest(text: Text) -> int:
-    return text["mask"].shape[1] if "mask" in text else 1
-
-
-def _padded(tensor: Tensor, by: int) -> Tensor:
-    """Zeros (False in a mask) after the last token. Axis 1 counts tokens in every tensor that stands beside a mask."""
-    return F.pad(tensor, [0, 0] * (tensor.ndim - 2) + [0, by])

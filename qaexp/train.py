@@ -31,6 +31,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
             vectors = data.word_vectors
             record.data, record.convention = data.describe(), data.convention
         scorer = instantiate(cfg.model, vectors=vectors)
+        scorer.count_words(data.corpus)
         record.parameters = num_parameters(scorer)
         module = RankingModule(
             scorer, instantiate(cfg.loss), instantiate(cfg.optimizer), instantiate(cfg.schedule), data, rebuild_plan(config, data)

@@ -5,22 +5,26 @@ Axis words used in every annotation:
     text        distinct texts (questions or candidates) of one batch
     question    distinct questions                    candidate   distinct candidates
     pair        (question, candidate) pairs           group       one training example: a right candidate and its negatives
+    field       parts of a text, such as title and body; an axis only where a data set has several
+    class       classes of a pair, an axis of scores only where there are more than right and wrong
     length      tokens of a padded text, padding id 0 dim         width of a vector
     head        attention heads                       word        rows of the vocabulary
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import torch
 from jaxtyping import Int
 from torch import Tensor
+from torch.nn import functional as F
 
 Text = dict[str, Tensor]
 """One side's texts part-way through a model. The first axis of every tensor is `text`; padding is False in `mask`.
 
 Keys: `tokens` (text, length) ids; `mask` (text, length); `states` (text, length, dim); `vector` (text, dim) after pooling.
-Where there is a `mask`, axis 1 of every tensor beside it counts tokens.
+Where there is a `mask`, axis 1 of every tensor beside it counts tokens, but for `vector`.
 """
 
 PADDING = 0
@@ -33,6 +37,25 @@ def gather_texts(texts: Text, rows: Int[Tensor, " pair"]) -> Text:
     [2.0, 2.0, 1.0]
     """
     return {name: tensor[rows] for name, tensor in texts.items()}
+
+
+def concatenated(blocks: Sequence[Text]) -> Text:
+    """Blocks of texts end to end; tensors with an axis over tokens are padded to the longest block's length."""
+    longest = max(longest_text(block) for block in blocks)
+    return {name: torch.cat([_lengthened(block, name, longest) for block in blocks]) for name in blocks[0]}
+
+
+def longest_text(texts: Text) -> int:
+    """The length to which texts are padded; 1 where no words are left."""
+    return texts["mask"].shape[1] if "mask" in texts else 1
+
+
+def _lengthened(block: Text, name: str, length: int) -> Tensor:
+    """Zeros (False in a mask) after the last token."""
+    tensor = block[name]
+    if "mask" not in block or name == "vector":
+        return tensor
+    return F.pad(tensor, [0, 0] * (tensor.ndim - 2) + [0, length - tensor.shape[1]])
 
 
 @dataclass(frozen=True)
@@ -48,14 +71,14 @@ class _Batch:
 class RankingBatch(_Batch):
     """One training step: distinct texts, and the pairs among them. Hard negatives are only more pairs."""
 
-    questions: Int[Tensor, "question question_length"]
-    candidates: Int[Tensor, "candidate candidate_length"]
+    questions: Int[Tensor, "question *field question_length"]
+    candidates: Int[Tensor, "candidate *field candidate_length"]
     pair_question: Int[Tensor, " pair"]
     """Row of `questions`."""
     pair_candidate: Int[Tensor, " pair"]
     """Row of `candidates`."""
     labels: Int[Tensor, " pair"]
-    """1 for a right candidate."""
+    """1 for a right candidate; where pairs have classes, the class."""
     groups: Int[Tensor, " pair"]
     """The training example each pair belongs to, numbered from 0."""
 
@@ -74,7 +97,7 @@ class ScoringBlock(_Batch):
     split: str
     side: str
     """`question` or `candidate`."""
-    tokens: Int[Tensor, "text length"]
+    tokens: Int[Tensor, "text *field length"]
     pairs: Int[Tensor, " pair"]
     """Position of each pair in the split; empty for a question block."""
     pair_question: Int[Tensor, " pair"]

@@ -8,8 +8,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from qaexp.models.scorer import AnswerScorer
-from qaexp.scoring import SplitScores, concatenated, score_blocks
-from qaexp.types import ScoringBlock, Text
+from qaexp.scoring import SplitScores, score_blocks
+from qaexp.types import ScoringBlock, Text, concatenated
 
 NONE = torch.empty(0, dtype=torch.int64)
 

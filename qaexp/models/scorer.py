@@ -7,14 +7,23 @@ from typing import ClassVar
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from qaexp.data.corpus import RankingCorpus
 from qaexp.errors import ConfigError
 from qaexp.masking import token_mask
+from qaexp.models.encoding import encode_texts
+from qaexp.models.overlap import WordOverlapFeatures
 from qaexp.models.stage import Encoder, Stage
 from qaexp.types import RankingBatch, Text, gather_texts
 
 
 class AnswerScorer(nn.Module, ABC):
     """Scores pairs in two steps: what depends on one text is done once for each text, the rest once for each pair."""
+
+    def count_words(self, corpus: RankingCorpus) -> None:
+        """Let the parts that need document frequencies count them. Called once, before training; checkpoints keep the counts."""
+        for module in self.modules():
+            if isinstance(module, WordOverlapFeatures):
+                module.count_words(corpus)
 
     @abstractmethod
     def encode_question(self, tokens: Int[Tensor, "text length"]) -> Text:
@@ -25,26 +34,34 @@ class AnswerScorer(nn.Module, ABC):
         """What can be known of candidates without their questions."""
 
     @abstractmethod
-    def score(self, question: Text, candidate: Text) -> Float[Tensor, " pair"]:
-        """Scores of pairs whose encodings stand in the same rows; higher is better, on any scale."""
+    def score(self, question: Text, candidate: Text) -> Float[Tensor, "pair *class"]:
+        """Scores of pairs whose encodings stand in the same rows; higher is better, on any scale. With classes, a score of each."""
 
-    def forward(self, batch: RankingBatch) -> Float[Tensor, " pair"]:
+    def forward(self, batch: RankingBatch) -> Float[Tensor, "pair *class"]:
         """Scores of all pairs of a batch, each distinct text encoded once."""
-        questions, candidates = self.encode_question(batch.questions), self.encode_candidate(batch.candidates)
+        questions = encode_texts(self.encode_question, batch.questions)
+        candidates = encode_texts(self.encode_candidate, batch.candidates)
         return self.score(gather_texts(questions, batch.pair_question), gather_texts(candidates, batch.pair_candidate))
 
 
 class Interaction(Stage):
     """Where two texts first meet before pooling; a `pairwise` one maps (question, candidate) to (question, candidate)."""
 
-    inside_encoder: ClassVar[bool] = False
-    """Whether the candidate it maps is one that its encoder has only begun."""
+    joint: ClassVar[str | None] = None
+    """For an interaction inside the encoder: what stands at the joint where it steps in."""
+    begun: ClassVar[tuple[str, ...]] = ()
+    """The sides, of `question` and `candidate`, that it takes as their encoder has begun them; the other one is finished."""
+    finishes: ClassVar[bool] = False
+    """Whether it does the encoder's second half itself."""
 
 
 class Similarity(nn.Module):
-    """Two vectors to a raw score. Softmax belongs to the loss."""
+    """Two vectors to a raw score, or one for each class. Softmax belongs to the loss."""
 
-    def forward(self, question: Float[Tensor, "pair dim"], candidate: Float[Tensor, "pair dim"]) -> Float[Tensor, " pair"]:
+    reads_overlap: bool = False
+    """Whether `forward` takes the pair's word-overlap features as a third argument."""
+
+    def forward(self, question: Float[Tensor, "pair dim"], candidate: Float[Tensor, "pair dim"]) -> Float[Tensor, "pair *class"]:
         raise NotImplementedError
 
 
@@ -52,7 +69,8 @@ class Scorer(AnswerScorer):
     """embedding → encoder → interaction → pooling → similarity.
 
     The cut falls before the first pairwise stage: an interaction inside the encoder leaves only the encoder's first half
-    of a candidate to be done once for each text; a pairwise pooling still leaves the whole encoder.
+    to be done once for each text; a pairwise pooling still leaves the whole encoder. A pooling of several hops gives
+    vectors (pair, hop, dim), whose similarities are summed over the hops.
 
     `shared` says whether questions and candidates go through one encoder or through two of the same make.
 
@@ -77,41 +95,49 @@ class Scorer(AnswerScorer):
         self.interaction = interaction(input_dim=self.candidate_encoder.output_dim)
         self.pooling = pooling(input_dim=self.interaction.output_dim)
         self.similarity = similarity(input_dim=self.pooling.output_dim)
-        if self.interaction.inside_encoder and not self.candidate_encoder.has_joint:
+        self.overlap = WordOverlapFeatures(num_words=len(vectors)) if self.similarity.reads_overlap else None
+        if self.interaction.joint != (self.candidate_encoder.joint if self.interaction.begun else None):
             raise ConfigError(
-                f"model/interaction={type(self.interaction).__name__} steps in between the two halves of an encoder, "
-                f"and {type(self.candidate_encoder).__name__} has none; choose an encoder like ggsa, or interaction=none"
+                f"model/interaction={type(self.interaction).__name__} steps in at the {self.interaction.joint} of an encoder, and "
+                f"{type(self.candidate_encoder).__name__} has {self.candidate_encoder.joint or 'no joint'}; "
+                "choose another encoder, or interaction=none"
             )
 
     def encode_question(self, tokens: Int[Tensor, "text length"]) -> Text:
-        return self._after_encoder(self.question_encoder(self._embed(tokens)))
+        return self._encode("question", self.question_encoder, tokens)
 
     def encode_candidate(self, tokens: Int[Tensor, "text length"]) -> Text:
-        text = self._embed(tokens)
-        if self.interaction.inside_encoder:
-            return self.candidate_encoder.begin(text)
-        return self._after_encoder(self.candidate_encoder(text))
+        return self._encode("candidate", self.candidate_encoder, tokens)
 
-    def score(self, question: Text, candidate: Text) -> Float[Tensor, " pair"]:
+    def score(self, question: Text, candidate: Text) -> Float[Tensor, "pair *class"]:
+        features = () if self.overlap is None else (self.overlap(question["tokens"], candidate["tokens"]),)
         if self.interaction.pairwise:
             question, candidate = self.interaction(question, candidate)
-            if self.interaction.inside_encoder:
-                candidate = self.candidate_encoder.finish(candidate)
+            if not self.interaction.finishes:
+                question = self.question_encoder.finish(question) if "question" in self.interaction.begun else question
+                candidate = self.candidate_encoder.finish(candidate) if "candidate" in self.interaction.begun else candidate
         if self.pooling.pairwise:
             question, candidate = self.pooling(question, candidate)
         elif self.interaction.pairwise:
             question, candidate = self.pooling(question), self.pooling(candidate)
-        return self.similarity(question["vector"], candidate["vector"])
+        q, c = question["vector"], candidate["vector"]  # (pair, dim) or (pair, hop, dim)
+        if q.ndim == 2:
+            return self.similarity(q, c, *features)
+        by_hop = self.similarity(q.flatten(0, 1), c.flatten(0, 1), *(each.repeat_interleave(q.shape[1], dim=0) for each in features))
+        return by_hop.unflatten(0, q.shape[:2]).sum(dim=1)
 
-    def _after_encoder(self, text: Text) -> Text:
-        """What still comes before the cut."""
-        if self.interaction.pairwise:
-            return text
-        text = self.interaction(text)
-        return text if self.pooling.pairwise else self.pooling(text)
-
-    def _embed(self, tokens: Int[Tensor, "text length"]) -> Text:
-        return self.embedding({"tokens": tokens, "mask": token_mask(tokens)})
+    def _encode(self, side: str, encoder: Encoder, tokens: Int[Tensor, "text length"]) -> Text:
+        """What comes before the cut."""
+        mask = token_mask(tokens)
+        text = self.embedding({"tokens": tokens, "mask": mask})
+        if side in self.interaction.begun:
+            text = encoder.begin(text)
+        else:
+            text = encoder(text)
+            if not self.interaction.pairwise:
+                text = self.interaction(text)
+                text = text if self.pooling.pairwise else self.pooling(text)
+        return text if self.overlap is None else {**text, "tokens": tokens, "mask": mask}
 
 
 def num_parameters(scorer: nn.Module) -> dict[str, int]:

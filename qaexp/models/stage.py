@@ -22,10 +22,11 @@ class Encoder(Stage):
     """A stage in two halves, between which an interaction may step in.
 
     An encoder with a natural joint (a residual block, a convolution before a recurrence) splits its work there, so that
-    an interaction `inside` it still leaves the first half to be done once for each text.
+    an interaction at the joint still leaves the first half to be done once for each text.
     """
 
-    has_joint: ClassVar[bool] = False
+    joint: ClassVar[str | None] = None
+    """What stands between the halves; an interaction that steps in names the same."""
 
     def begin(self, text: Text) -> Text:
         """The half before the joint."""

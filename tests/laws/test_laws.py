@@ -22,7 +22,7 @@ from qaexp.data.batching import ScoringBlocks
 from qaexp.data.corpus import RankingSplit, TokenTable
 from qaexp.models.scorer import AnswerScorer
 from qaexp.scoring import score_blocks
-from qaexp.types import RankingBatch, Text
+from qaexp.types import RankingBatch, Text, gather_texts
 
 Build = Callable[..., AnswerScorer]
 
@@ -96,8 +96,11 @@ def test_a_batch_scores_as_its_pairs_do_one_by_one(build: Build, batch: RankingB
 @pytest.mark.parametrize("extra", [1, 7, 30])
 def test_more_padding_changes_no_score(build: Build, batch: RankingBatch, extra: int) -> None:
     scorer = build()
-    padded = replace(batch, questions=F.pad(batch.questions, (0, extra)), candidates=F.pad(batch.candidates, (0, 2 * extra)))
-    close(scores_of(scorer, padded), scores_of(scorer, batch))
+    with torch.no_grad():
+        questions = scorer.encode_question(F.pad(batch.questions, (0, extra)))
+        candidates = scorer.encode_candidate(F.pad(batch.candidates, (0, 2 * extra)))
+        scores = scorer.score(gather_texts(questions, batch.pair_question), gather_texts(candidates, batch.pair_candidate))
+    close(scores, scores_of(scorer, batch))
 
 
 def test_a_permutation_of_pairs_and_candidates_permutes_scores(build: Build, batch: RankingBatch) -> None:

@@ -40,7 +40,7 @@ class SelfAttention(Encoder):
         ConfigError: the heads do not divide the width.
     """
 
-    has_joint: ClassVar[bool] = True
+    joint: ClassVar[str | None] = "residual block"
     final_norm: ClassVar[bool] = True
 
     def __init__(self, input_dim: int, num_heads: int, feed_forward_factor: int, scale_by: str, input_scale: float) -> None:

@@ -24,7 +24,8 @@ class QuestionResidual(Interaction):
     """
 
     pairwise: ClassVar[bool] = True
-    inside_encoder: ClassVar[bool] = True
+    joint: ClassVar[str | None] = "residual block"
+    begun: ClassVar[tuple[str, ...]] = ("candidate",)
 
     def __init__(self, input_dim: int, feed_forward_factor: int) -> None:
         super().__init__()

@@ -9,6 +9,7 @@ from qaexp.models.encoder.ggsa import GatedGroupSelfAttention
 from qaexp.models.encoder.self_attention import FeedForward
 from qaexp.models.interaction.question_residual import QuestionResidual
 from qaexp.models.scorer import Scorer
+from qaexp.types import Text
 
 QUESTIONS, CANDIDATES = [5, 2], [13, 1, 11]
 
@@ -20,6 +21,10 @@ def texts(lengths: list[int]) -> Tensor:
 def iggsa() -> Scorer:
     torch.manual_seed(1)
     return instantiate(compose(["model=iggsa"]).model, vectors=torch.randn(40, 12)).eval()
+
+
+def embedded(scorer: Scorer, tokens: Tensor) -> Text:
+    return scorer.embedding({"tokens": tokens, "mask": tokens != 0})
 
 
 def feed_forward(layer: FeedForward, x: Tensor) -> Tensor:
@@ -43,8 +48,8 @@ def test_a_score_of_iggsa_is_eq_5_to_7_word_by_word() -> None:
     questions, candidates = texts(QUESTIONS), texts(CANDIDATES)
     for q, q_length in enumerate(QUESTIONS):
         for a, a_length in enumerate(CANDIDATES):
-            H_q = scorer.question_encoder(scorer._embed(questions[q : q + 1, :q_length]))["states"][0]
-            Y_a = encoder.begin(scorer._embed(candidates[a : a + 1, :a_length]))["states"][0]
+            H_q = scorer.question_encoder(embedded(scorer, questions[q : q + 1, :q_length]))["states"][0]
+            Y_a = encoder.begin(embedded(scorer, candidates[a : a + 1, :a_length]))["states"][0]
             c = sum(H_q, start=torch.zeros(12)) / q_length  # eq. 5
             H_a = []
             for y in Y_a:

@@ -1,0 +1,20 @@
+"""How a stage shows what it computed on the way: attention weights, gates, activations of a grid."""
+
+from collections.abc import Callable
+from contextvars import ContextVar
+
+from torch import Tensor
+
+SHOWN: ContextVar[Callable[[str, Tensor], None] | None] = ContextVar("SHOWN", default=None)
+"""Who looks on, if anybody does; see `qaexp.models.readout.read_out`."""
+
+
+def watched() -> bool:
+    """Whether anybody looks on: a stage that would have to compute what it shows asks first."""
+    return SHOWN.get() is not None
+
+
+def show(name: str, tensor: Tensor) -> None:
+    """Show a tensor whose first axis counts texts or pairs. Costs nothing when nobody looks on."""
+    if (look := SHOWN.get()) is not None:
+        look(name, tensor)
