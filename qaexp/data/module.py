@@ -32,6 +32,7 @@ class RankingDataModule(pl.LightningDataModule):
         vectors: VectorSource,
         negatives: NegativeSampling,
         tokenise: Callable[[str], list[str]],
+        num_classes: int,
         convention: str,
         selection_metric: str,
         keep_unanswered: bool,
@@ -48,6 +49,7 @@ class RankingDataModule(pl.LightningDataModule):
         self.name = name
         self.partial_data = partial_data
         self.tokenise = tokenise
+        self.num_classes = num_classes
         self.convention = convention
         self._tie_order = find_convention(convention).tie_order
         self.selection_metric = selection_metric
