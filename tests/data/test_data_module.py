@@ -31,6 +31,7 @@ def module(cache_dir: Path) -> Callable[..., RankingDataModule]:
             "vectors": RandomVectors(dim=4, deviation=1.0),
             "negatives": PoolNegatives(num=1),
             "tokenise": words_v1,
+            "num_classes": 1,
             "convention": "trec",
             "selection_metric": "dev/map",
             "keep_unanswered": False,
