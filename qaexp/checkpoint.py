@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import torch
 from hydra.utils import instantiate
+from jaxtyping import Float
 from pytorch_lightning.plugins.io import TorchCheckpointIO
 
 from qaexp.data.module import RankingDataModule
@@ -50,6 +51,7 @@ def rebuild_plan(config: Mapping[str, Any], data: RankingDataModule) -> dict[str
         "max_candidate_length": data.max_candidate_length,
         "vocabulary": data.corpus.vocabulary.words,
         "vector_dim": data.word_vectors.shape[1],
+        "classes": list(data.classes),
     }
 
 
@@ -98,26 +100,48 @@ class Ranker:
     """A trained model with its vocabulary: ranks the answers of a question."""
 
     def __init__(
-        self, scorer: AnswerScorer, vocabulary: Vocabulary, tokenise: Callable[[str], list[str]], max_lengths: tuple[int, int]
+        self,
+        scorer: AnswerScorer,
+        vocabulary: Vocabulary,
+        tokenise: Callable[[str], list[str]],
+        max_lengths: tuple[int, int],
+        classes: Sequence[str] = (),
     ) -> None:
         self.scorer = scorer.eval()
-        self.vocabulary, self._tokenise, self._max_lengths = vocabulary, tokenise, max_lengths
+        self.vocabulary, self._tokenise, self._max_lengths, self.classes = vocabulary, tokenise, max_lengths, tuple(classes)
 
     @torch.no_grad()
     def rank(self, question: str, answers: Sequence[str]) -> list[RankedAnswer]:
         """The answers, best first. Words that the vocabulary lacks are read as one unknown word.
 
         Raises:
-            ValueError: there is no answer to rank.
+            ValueError: there is no answer to rank, or the model gives classes.
         """
         if not answers:
             raise ValueError("rank needs at least one answer")
+        if self.classes:
+            raise ValueError(f"this model tells {', '.join(self.classes)} apart and ranks nothing; call classify(first, second)")
+        scores = self._scores(question, answers).tolist()
+        order = sorted(range(len(answers)), key=lambda i: -scores[i])
+        return [RankedAnswer(answers[i], scores[i], i) for i in order]
+
+    @torch.no_grad()
+    def classify(self, first: str, second: str) -> dict[str, float]:
+        """The probability of each class of a pair, most probable first.
+
+        Raises:
+            ValueError: the model ranks.
+        """
+        if not self.classes:
+            raise ValueError("this model ranks answers and knows no classes; call rank(question, answers)")
+        probabilities = self._scores(first, [second])[0].softmax(dim=0).tolist()
+        return dict(sorted(zip(self.classes, probabilities, strict=True), key=lambda item: -item[1]))
+
+    def _scores(self, question: str, answers: Sequence[str]) -> Float[torch.Tensor, "pair *class"]:
         questions = encode_texts(self.scorer.encode_question, self._ids([question], self._max_lengths[0]))
         candidates = encode_texts(self.scorer.encode_candidate, self._ids(answers, self._max_lengths[1]))
         pairs = {name: tensor.expand(len(answers), *tensor.shape[1:]) for name, tensor in questions.items()}
-        scores = self.scorer.score(pairs, candidates).tolist()
-        order = sorted(range(len(answers)), key=lambda i: -scores[i])
-        return [RankedAnswer(answers[i], scores[i], i) for i in order]
+        return self.scorer.score(pairs, candidates)
 
     def _ids(self, texts: Sequence[str], max_length: int) -> torch.Tensor:
         rows = [torch.tensor((self.vocabulary.ids(self._tokenise(text)) or self.vocabulary.ids([""]))[:max_length]) for text in texts]
@@ -143,7 +167,8 @@ def load(path: str | Path) -> Ranker:
     scorer = instantiate(plan["model"], vectors=torch.zeros(len(vocabulary), plan["vector_dim"]))
     weights = {name.removeprefix("scorer."): value for name, value in checkpoint["state_dict"].items()}
     scorer.load_state_dict(weights)
-    return Ranker(scorer, vocabulary, instantiate(plan["tokenise"]), (plan["max_question_length"], plan["max_candidate_length"]))
+    max_lengths = (plan["max_question_length"], plan["max_candidate_length"])
+    return Ranker(scorer, vocabulary, instantiate(plan["tokenise"]), max_lengths, plan["classes"])
 
 
 def _require_our_classes(plan: object, file: Path) -> None:

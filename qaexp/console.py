@@ -11,7 +11,7 @@ from rich.tree import Tree
 
 from qaexp.results.record import RunRecord
 
-HEADINGS = {"p@1": "P@1", "mrr": "MRR", "map": "MAP", "p@5": "P@5"}
+HEADINGS = {"p@1": "P@1", "mrr": "MRR", "map": "MAP", "p@5": "P@5", "accuracy": "accuracy", "questions": "questions", "pairs": "pairs"}
 
 
 def show_config(cfg: DictConfig) -> None:
@@ -26,15 +26,14 @@ def show_results(record: RunRecord, folder: Path) -> None:
     console = Console()
     name = record.data["name"] + (" (partial data)" if record.data["partial"] else "")
     table = Table(title=f"{record.config['choices']['model']} on {name}, seed {record.seed}", title_justify="left")
-    for heading in ("split", *HEADINGS.values(), "questions", "pairs"):
+    shown = [metric for metric in HEADINGS if all(metric in metrics for metrics in record.metrics.values())]
+    for heading in ("split", *(HEADINGS[metric] for metric in shown)):
         table.add_column(heading, justify="left" if heading == "split" else "right")
     for split, metrics in record.metrics.items():
-        counts = [f"{metrics[count]:,.0f}" for count in ("questions", "pairs")]
-        table.add_row(split, *(f"{metrics[metric]:.4f}" for metric in HEADINGS), *counts)
+        table.add_row(split, *(f"{metrics[metric]:{',.0f' if metric in ('questions', 'pairs') else '.4f'}}" for metric in shown))
     console.print(table)
     for split, metrics in record.metrics.items():
-        if metrics["tied at first answer"] > 0.01:
-            share = metrics["tied at first answer"]
+        if (share := metrics.get("tied at first answer", 0)) > 0.01:
             console.print(
                 f"{split}: {share:.1%} of the questions have a tie at their first right candidate; broken as `{record.convention}` says"
             )

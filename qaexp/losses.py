@@ -68,6 +68,29 @@ class PointwiseCrossEntropy:
         return F.binary_cross_entropy_with_logits(scores, labels.to(scores.dtype))
 
 
+class ClassCrossEntropy:
+    """J = −log softmax(s)_y, with y the class of the pair; the mean over pairs (Liu et al. 2016, §4.2).
+
+    Raises:
+        ConfigError: the model gives a pair one score.
+
+    >>> ClassCrossEntropy()(torch.tensor([[0.0, 0.0]]), torch.tensor([1]), torch.tensor([0])).item()
+    0.6931471824645996
+    """
+
+    reads_hardest_alone = False
+
+    def __call__(
+        self, scores: Float[Tensor, "pair *class"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]
+    ) -> Float[Tensor, ""]:
+        if scores.ndim != 2:
+            raise ConfigError(
+                "loss=class_cross_entropy compares the scores of a pair's classes, and this model gives a pair one score; choose a model "
+                "whose output has classes, such as model/similarity=mlp, on a data set with classes (dataset.num_classes)"
+            )
+        return F.cross_entropy(scores, labels)
+
+
 def by_group(scores: Float[Tensor, " pair"], groups: Int[Tensor, " pair"], keep: Bool[Tensor, " pair"]) -> Float[Tensor, "group width"]:
     """A row for each group, with its pairs that `keep` names; the rest of a row is the lowest number of the type."""
     sizes = torch.bincount(groups)

@@ -41,6 +41,8 @@ class SplitScores:
         chunks = zip(block.pairs.split(size), block.pair_question.split(size), block.pair_candidate.split(size), strict=True)
         for pairs, question, candidate in chunks:
             scores = self._scorer.score(gather_texts(self._questions, question), gather_texts(candidates, candidate))
+            if self.scores.ndim < scores.ndim:  # the first scores of a model that gives one for each class
+                self.scores = self.scores.unsqueeze(1).repeat(1, scores.shape[1])
             self.scores[pairs.cpu()] = scores.float().cpu()
         self.num_scored += len(block.pairs)
 

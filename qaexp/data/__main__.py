@@ -73,7 +73,7 @@ def add_check(parsers: Parsers) -> None:
 
 def run_check(args: argparse.Namespace) -> int:
     """Check every data set named, or all there are. 1: a canary fell."""
-    from qaexp.data.canaries import check_all  # here, as torch takes seconds to import
+    from qaexp.data.check import check_all  # here, as torch takes seconds to import
 
     return check_all(args.dataset, args.data, args.seed)
 

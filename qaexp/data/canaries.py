@@ -1,27 +1,16 @@
 """Scorers that know nothing, or everything: what they reach on a data set can be computed, so any other value shows a leak or a fault."""
 
-import difflib
-import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
-from hydra.utils import instantiate
 from jaxtyping import Float, Int
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
-from qaexp.config import choices, compose
 from qaexp.data.chance import Chance, chance
 from qaexp.data.corpus import RankingSplit
 from qaexp.data.module import RankingDataModule
-from qaexp.errors import ConfigError, MissingDataError
 from qaexp.metrics import METRICS, RankingMetrics, file_tie_order, find_convention
-
-log = logging.getLogger(__name__)
 
 ERRORS = 4.0
 """Standard errors that a scorer which knows nothing may be off: by chance once in 16,000 comparisons."""
@@ -64,7 +53,10 @@ def _check_split(split: str, data: RankingDataModule, in_files: RankingDataModul
     yield _order_in_use(split, data.metrics(split, first_to_last), shuffled)
     yield _order_in_files(split, in_files.metrics(split, first_to_last), shuffled)
     yield _shuffling(split, table, rng.integers(3, size=len(data.corpus.texts)), seed)
-    yield _seen_in_training(split, table, data.splits["train"])
+    if len(table.retrieval_scores):
+        yield _retrieval(split, data.metrics(split, _scores(table.retrieval_scores)))
+    if "train" in data.splits:
+        yield _seen_in_training(split, table, data.splits["train"])
 
 
 def _labels(split: str, metrics: RankingMetrics) -> Finding:
@@ -149,6 +141,12 @@ def _measure_trec(table: RankingSplit, scores: Int[np.ndarray, " pair"]) -> dict
     return metrics.per_question()
 
 
+def _retrieval(split: str, metrics: RankingMetrics) -> Finding:
+    """The search engine's own scores, where they are published."""
+    remark = "what the scores in the files reach: a baseline to beat"
+    return Finding(split, "published scores", NOTE, _means(metrics), {}, remark)
+
+
 def _seen_in_training(split: str, table: RankingSplit, train: RankingSplit) -> Finding:
     """Equal token sequences are one text of the corpus."""
     seen = int(np.isin(table.questions, train.questions).sum())
@@ -178,76 +176,3 @@ def _side(means: Mapping[str, float], expected: Mapping[str, Chance]) -> int:
     deviations = [expected[name].deviation(means[name]) for name in expected]
     largest = max(deviations, key=abs)
     return int(np.sign(largest)) if abs(largest) > ERRORS else 0
-
-
-COLORS = {OK: "green", NOTE: "yellow", LEAK: "bold red", BROKEN: "bold red"}
-
-
-def show(data: RankingDataModule, findings: Sequence[Finding], console: Console) -> None:
-    """A row for each finding, and below the table what is to be said of them. `expected` and `off` are of P@1 and MRR."""
-    partial = " (partial data)" if data.partial_data else ""
-    table = Table(
-        title=f"{data.name}{partial}, scored by {data.convention}", title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0)
-    )
-    for heading in ("split", "canary", "P@1", "MRR", "MAP", "expected", "off, s.e.", ""):
-        table.add_column(heading, justify="left" if heading in ("split", "canary", "") else "right", no_wrap=True)
-    for finding in findings:
-        table.add_row(finding.split, finding.canary, *_cells(finding), f"[{COLORS[finding.verdict]}]{finding.verdict}[/]")
-    console.print(table)
-    for finding in findings:
-        if finding.remark:
-            line = f"{finding.split}, {finding.canary}: {finding.verdict}: {finding.remark}"
-            console.print(line, highlight=False, markup=False, soft_wrap=True)
-
-
-def _cells(finding: Finding) -> list[str]:
-    measured, expected = finding.measured, finding.expected
-    if "count" in measured:
-        return [f"{measured['count']:,.0f}", "", "", "", ""]
-    if "share" in measured:
-        return [f"{measured['share']:.3f}", "", "", "", ""]
-    metrics = [f"{measured[name]:.3f}" for name in METRICS[:3]]
-    if not expected:
-        return [*metrics, "", ""]
-    deviations = "" if finding.canary == "label-leaking" else " ".join(f"{expected[n].deviation(measured[n]):+.1f}" for n in expected)
-    return [*metrics, " ".join(f"{each.mean:.3f}" for each in expected.values()), deviations]
-
-
-def check_all(names: Sequence[str], data_dir: str | None, seed: int) -> int:
-    """Check and show the data sets of these names, or, without one, every choice of `dataset=` whose files are there. 1: a canary fell.
-
-    Raises:
-        ConfigError: `dataset=` has no such choice.
-        MissingDataError: a data set that was named is not there.
-    """
-    known = choices("dataset")
-    for name in names:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=2) or known
-            raise ConfigError(f"dataset={name} is not among the choices: did you mean {' or '.join(near)}?")
-    fallen = list[str]()
-    for name in names or known:
-        try:
-            data, in_files = (_built(name, data_dir, **order) for order in ({}, {"shuffle_seed": None}))
-        except MissingDataError:
-            if names:
-                raise
-            log.info("%s: not checked, as files of it are missing (`python -m qaexp.data check %s` names them)", name, name)
-            continue
-        findings = check(data, in_files, seed)
-        show(data, findings, Console())
-        fallen += [f"{name}, {f.split}, {f.canary}: {f.verdict}" for f in findings if f.verdict in (LEAK, BROKEN)]
-    log.info(
-        "%s", "\n".join(fallen) or f"nothing leaks or is broken (a note: off by more than {ERRORS:g} standard errors, or met in train)"
-    )
-    return int(bool(fallen))
-
-
-def _built(name: str, data_dir: str | None, **options: Any) -> RankingDataModule:
-    """The data module as a run would have it, its corpus read."""
-    cfg = compose([f"dataset={name}", "dataset/vectors=random"])
-    if data_dir:
-        cfg.data_dir = data_dir
-    data: RankingDataModule = instantiate(cfg.dataset, **options)
-    _ = data.corpus
-    return data

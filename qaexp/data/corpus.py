@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int, Int8
+from jaxtyping import Float32, Int, Int8
 
 from qaexp.data.vocabulary import SPECIAL_WORDS, UNKNOWN, Vocabulary
 from qaexp.types import PADDING
@@ -29,29 +29,47 @@ def ranges(starts: Int[np.ndarray, " range"], sizes: Int[np.ndarray, " range"]) 
 
 @dataclass(frozen=True)
 class TokenTable:
-    """Texts of different lengths, end to end: text t is `ids[offsets[t]:offsets[t + 1]]`."""
+    """Texts of different lengths, end to end; the fields of a text (title, body) stand side by side and share its number.
+
+    Text t is `ids[offsets[t · num_fields]:offsets[(t + 1) · num_fields]]`, with a border at each offset between.
+    """
 
     ids: Int[np.ndarray, " token"]
-    offsets: Int[np.ndarray, " text_and_end"]
+    offsets: Int[np.ndarray, " field_and_end"]
+    num_fields: int = 1
 
     def __len__(self) -> int:
-        return len(self.offsets) - 1
+        return (len(self.offsets) - 1) // self.num_fields
+
+    def words(self, text: int) -> Int[np.ndarray, " token"]:
+        """All tokens of a text, field after field."""
+        return self.ids[self.offsets[text * self.num_fields] : self.offsets[(text + 1) * self.num_fields]]
 
     def lengths(self, texts: Int[np.ndarray, " text"], max_length: int) -> Int[np.ndarray, " text"]:
-        """Tokens of each text, cut at `max_length`."""
-        return np.minimum(self.offsets[texts + 1] - self.offsets[texts], max_length)
+        """Tokens of each text, of its longest field where there are several, cut at `max_length`."""
+        return self._field_lengths(texts, max_length).max(axis=1, initial=0)
 
-    def padded(self, texts: Int[np.ndarray, " text"], max_length: int) -> Int[np.ndarray, "text length"]:
-        """The first `max_length` tokens of each text, padded on the right to the longest of them.
+    def padded(self, texts: Int[np.ndarray, " text"], max_length: int) -> Int[np.ndarray, "text *field length"]:
+        """The first `max_length` tokens of each text or field, padded on the right to the longest of them.
 
         >>> TokenTable(np.array([7, 8, 9]), np.array([0, 1, 3])).padded(np.array([1, 0]), max_length=5).tolist()
         [[8, 9], [7, 0]]
+        >>> TokenTable(np.array([7, 8, 9]), np.array([0, 1, 3]), num_fields=2).padded(np.array([0]), max_length=5).tolist()
+        [[[7, 0], [8, 9]]]
         """
-        lengths = self.lengths(texts, max_length)
+        lengths = self._field_lengths(texts, max_length)
         columns = np.arange(lengths.max(initial=1))
-        real = columns < lengths[:, None]  # (text, length)
-        positions = np.where(real, self.offsets[texts][:, None] + columns, 0)
-        return np.where(real, self.ids[positions], PADDING).astype(np.int64)
+        real = columns < lengths[:, :, None]  # (text, field, length)
+        positions = np.where(real, self.offsets[self._fields(texts)][:, :, None] + columns, 0)
+        padded = np.where(real, self.ids[positions], PADDING).astype(np.int64)
+        return padded if self.num_fields > 1 else padded[:, 0]
+
+    def _fields(self, texts: Int[np.ndarray, " text"]) -> Int[np.ndarray, "text field"]:
+        return texts[:, None] * self.num_fields + np.arange(self.num_fields)
+
+    def _field_lengths(self, texts: Int[np.ndarray, " text"], max_length: int) -> Int[np.ndarray, "text field"]:
+        fields = self._fields(texts)
+        return np.minimum(self.offsets[fields + 1] - self.offsets[fields], max_length)
 
 
 @dataclass(frozen=True)
@@ -64,10 +82,13 @@ class RankingSplit:
     candidates: Int[np.ndarray, " pair"]
     """Text of each candidate."""
     labels: Int8[np.ndarray, " pair"]
+    """1 for a right candidate; where pairs have classes, the class."""
     question_ids: np.ndarray
     """Published names of the questions, as bytes."""
     candidate_ids: np.ndarray
     """Published names of the candidates, as bytes; each occurs once in a pool."""
+    retrieval_scores: Float32[np.ndarray, " pair_or_none"] = field(default_factory=lambda: np.empty(0, dtype=np.float32))
+    """What the search engine that made the pools gave each candidate; empty where it is not published."""
 
     @property
     def num_questions(self) -> int:
@@ -98,13 +119,20 @@ class RankingSplit:
             labels=self.labels[pairs],
             question_ids=self.question_ids[questions],
             candidate_ids=self.candidate_ids[pairs],
+            retrieval_scores=self.retrieval_scores[pairs if len(self.retrieval_scores) else slice(0)],
         )
 
     def shuffled(self, seed: int) -> "RankingSplit":
         """Each pool in a random order, so that no scorer can profit from the order of a file."""
         places = np.random.default_rng(seed).random(self.num_pairs) * (1 - 2**-20)  # so that no sum below rounds up to the next question
         order = np.argsort(self.pair_question + places, kind="stable")
-        return replace(self, candidates=self.candidates[order], labels=self.labels[order], candidate_ids=self.candidate_ids[order])
+        return replace(
+            self,
+            candidates=self.candidates[order],
+            labels=self.labels[order],
+            candidate_ids=self.candidate_ids[order],
+            retrieval_scores=self.retrieval_scores[order if len(self.retrieval_scores) else slice(0)],
+        )
 
 
 @dataclass(frozen=True)
@@ -116,6 +144,8 @@ class RankingCorpus:
     splits: Mapping[str, RankingSplit]
     answer_set: Int[np.ndarray, " answer"]
     """The texts that negatives may be drawn from."""
+    held_out: Int[np.ndarray, " text"] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """Texts that are kept from training of any kind, where a data set names such."""
     notes: Mapping[str, int] = field(default_factory=dict)
     """Counted irregularities: repeated candidates, empty texts, questions without a right candidate."""
     fingerprint: str = ""
@@ -127,7 +157,12 @@ class RankingCorpus:
         (folder / "vocabulary.txt").write_bytes("\n".join(self.vocabulary.words).encode())
         for name, array in self._arrays().items():
             np.save(folder / f"{name}.npy", array)
-        facts = {"splits": list(self.splits), "notes": dict(self.notes), "fingerprint": self.compute_fingerprint()}
+        facts = {
+            "splits": list(self.splits),
+            "num_fields": self.texts.num_fields,
+            "notes": dict(self.notes),
+            "fingerprint": self.compute_fingerprint(),
+        }
         (folder / "facts.json").write_text(json.dumps(facts, indent=1), encoding="utf-8")
 
     @classmethod
@@ -141,9 +176,10 @@ class RankingCorpus:
 
         return cls(
             vocabulary=Vocabulary((folder / "vocabulary.txt").read_bytes().decode().split("\n")),
-            texts=TokenTable(array("tokens"), array("text_offsets")),
+            texts=TokenTable(array("tokens"), array("text_offsets"), facts["num_fields"]),
             splits={split: RankingSplit(**{name: array(f"{split}.{name}") for name in names}) for split in facts["splits"]},
             answer_set=array("answer_set"),
+            held_out=array("held_out"),
             notes=facts["notes"],
             fingerprint=facts["fingerprint"],
         )
@@ -151,58 +187,78 @@ class RankingCorpus:
     def compute_fingerprint(self) -> str:
         digest = hashlib.sha256("\n".join(self.vocabulary.words).encode())
         for name, array in sorted(self._arrays().items()):
+            if name.endswith(("held_out", "retrieval_scores")) and not len(array):
+                continue
             digest.update(name.encode())
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        arrays = {"tokens": self.texts.ids, "text_offsets": self.texts.offsets, "answer_set": self.answer_set}
+        arrays = {"tokens": self.texts.ids, "text_offsets": self.texts.offsets, "answer_set": self.answer_set, "held_out": self.held_out}
         for split, table in self.splits.items():
             arrays |= {f"{split}.{name}": getattr(table, name) for name in RankingSplit.__dataclass_fields__}
         return arrays
 
 
+Candidate = tuple[str, int, int] | tuple[str, int, int, float]
+"""Candidate id, text, label, and where a search engine's score is published, that."""
+
+
 class CorpusBuilder:
     """Collects a corpus question by question; equal texts are stored once, repeated candidates of a pool are dropped and counted."""
 
-    def __init__(self, vocabulary: Vocabulary | None = None) -> None:
-        self._vocabulary = vocabulary
+    def __init__(self, vocabulary: Vocabulary | None = None, num_fields: int = 1) -> None:
+        self._vocabulary, self._num_fields = vocabulary, num_fields
         self._word_ids: dict[str, int] = dict.fromkeys(SPECIAL_WORDS, UNKNOWN)
-        self._text_ids: dict[tuple[int, ...], int] = {}
-        self._splits: dict[str, list[tuple[int, str, list[tuple[str, int, int]]]]] = {}
+        self._text_ids: dict[tuple[tuple[int, ...], ...], int] = {}
+        self._splits: dict[str, list[tuple[int, str, list[Candidate]]]] = {}
         self._answer_set: dict[int, None] = {}
+        self._held_out: dict[int, None] = {}
         self.notes: dict[str, int] = {}
 
     def note(self, what: str, count: int = 1) -> None:
         """Count an irregularity that the record should name."""
         self.notes[what] = self.notes.get(what, 0) + count
 
-    def text(self, words: Sequence[str]) -> int:
-        """The number of a text. An empty text becomes one unknown word, and is counted."""
-        if not words:
+    def text(self, *fields: Sequence[str]) -> int:
+        """The number of a text, given the words of each field. A text without any word becomes one unknown word, and is counted."""
+        if not any(fields):
             self.note("empty texts (read as one unknown word)")
+            return self._text_ids.setdefault(((UNKNOWN,), *[()] * (self._num_fields - 1)), len(self._text_ids))
+        return self._text_ids.setdefault(tuple(map(self._ids, fields)), len(self._text_ids))
+
+    def _ids(self, words: Sequence[str]) -> tuple[int, ...]:
         if self._vocabulary is not None:
-            ids = tuple(self._vocabulary.ids(words)) or (UNKNOWN,)
-        else:
-            ids = tuple(self._word_ids.setdefault(word, len(self._word_ids)) for word in words) or (UNKNOWN,)
-        return self._text_ids.setdefault(ids, len(self._text_ids))
+            return tuple(self._vocabulary.ids(words))
+        return tuple(self._word_ids.setdefault(word, len(self._word_ids)) for word in words)
 
     def answer(self, text: int) -> None:
         """Let negatives be drawn from this text."""
         self._answer_set[text] = None
 
+    def hold_out(self, text: int) -> None:
+        """Keep this text from training of any kind."""
+        self._held_out[text] = None
+
     def split(self, name: str) -> None:
         """Announce a split, so that it exists even without questions."""
         self._splits.setdefault(name, [])
 
-    def question(self, split: str, question_id: str, text: int, candidates: Iterable[tuple[str, int, int]]) -> None:
-        """Add a question and its pool of (candidate id, text, label). Of a candidate given twice the first one counts."""
-        pool: dict[str, tuple[str, int, int]] = {}
+    def pair(self, split: str, pair_id: str, first: int, second: int, label: int) -> None:
+        """Add a pair with a class: a question whose pool is one candidate."""
+        self._splits.setdefault(split, []).append((first, pair_id, [(pair_id, second, label)]))
+
+    def question(self, split: str, question_id: str, text: int, candidates: Iterable[Candidate]) -> None:
+        """Add a question and its pool of (candidate id, text, label), or with the retrieval score as well, in all pools of a split or none.
+
+        Of a candidate given twice the first one counts.
+        """
+        pool: dict[str, Candidate] = {}
         for candidate in candidates:
             if candidate[0] in pool:
                 self.note(f"{split}: repeated candidates (dropped)")
             pool.setdefault(candidate[0], candidate)
-        if not any(label for _, _, label in pool.values()):
+        if not any(candidate[2] for candidate in pool.values()):
             self.note(f"{split}: questions without a right candidate")
         if not pool:
             self.note(f"{split}: questions without any candidate (left out)")
@@ -210,23 +266,26 @@ class CorpusBuilder:
 
     def build(self) -> RankingCorpus:
         vocabulary = self._vocabulary or Vocabulary.of_words(self._word_ids)
-        lengths = [len(ids) for ids in self._text_ids]
+        lengths = [len(ids) for text in self._text_ids for ids in text]
         texts = TokenTable(
-            ids=np.fromiter((i for ids in self._text_ids for i in ids), dtype=np.int32, count=sum(lengths)),
+            ids=np.fromiter((i for text in self._text_ids for ids in text for i in ids), dtype=np.int32, count=sum(lengths)),
             offsets=np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]),
+            num_fields=self._num_fields,
         )
         splits = {name: _split_of(questions) for name, questions in self._splits.items()}
-        corpus = RankingCorpus(vocabulary, texts, splits, np.array(list(self._answer_set), dtype=np.int64), self.notes)
+        answers, held_out = (np.array(list(chosen), dtype=np.int64) for chosen in (self._answer_set, self._held_out))
+        corpus = RankingCorpus(vocabulary, texts, splits, answers, held_out, self.notes)
         return replace(corpus, fingerprint=corpus.compute_fingerprint())
 
 
-def _split_of(questions: list[tuple[int, str, list[tuple[str, int, int]]]]) -> RankingSplit:
+def _split_of(questions: list[tuple[int, str, list[Candidate]]]) -> RankingSplit:
     pairs: list[Any] = [candidate for _, _, pool in questions for candidate in pool]
     return RankingSplit(
         questions=np.array([text for text, _, _ in questions], dtype=np.int64),
         offsets=np.concatenate([[0], np.cumsum([len(pool) for _, _, pool in questions], dtype=np.int64)]).astype(np.int64),
-        candidates=np.array([text for _, text, _ in pairs], dtype=np.int64),
-        labels=np.array([label for _, _, label in pairs], dtype=np.int8),
+        candidates=np.array([pair[1] for pair in pairs], dtype=np.int64),
+        labels=np.array([pair[2] for pair in pairs], dtype=np.int8),
         question_ids=np.array([name.encode() for _, name, _ in questions], dtype=np.bytes_),
-        candidate_ids=np.array([name.encode() for name, _, _ in pairs], dtype=np.bytes_),
+        candidate_ids=np.array([pair[0].encode() for pair in pairs], dtype=np.bytes_),
+        retrieval_scores=np.array([pair[3] for pair in pairs if len(pair) > 3], dtype=np.float32),
     )

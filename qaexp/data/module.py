@@ -1,6 +1,6 @@
 """The one LightningDataModule: a reader's corpus, its word vectors, batches to learn from and blocks to score."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytorch_lightning as pl
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from qaexp.data import card
@@ -17,12 +17,15 @@ from qaexp.data.corpus import RankingCorpus, RankingSplit
 from qaexp.data.embeddings import VectorSource, WordVectors, coverage
 from qaexp.data.negatives import NegativeSampling
 from qaexp.data.prepare import Reader, prepared
-from qaexp.errors import BadDataError
+from qaexp.errors import BadDataError, ConfigError
 from qaexp.metrics import RankingMetrics, find_convention
 
 
 class RankingDataModule(pl.LightningDataModule):
     """Gives any ranking model its batches. `train` is learned from, `dev` selects, every other split is a test split."""
+
+    classes: Sequence[str] = ()
+    """Names of the classes of a pair, where these take the place of right and wrong."""
 
     def __init__(
         self,
@@ -51,7 +54,6 @@ class RankingDataModule(pl.LightningDataModule):
         self.tokenise = tokenise
         self.num_classes = num_classes
         self.convention = convention
-        self._tie_order = find_convention(convention).tie_order
         self.selection_metric = selection_metric
         self.max_question_length = max_question_length
         self.max_candidate_length = max_candidate_length
@@ -71,7 +73,7 @@ class RankingDataModule(pl.LightningDataModule):
         """
         corpus = prepared(self._reader, self._cache)
         if self._expected is not None:
-            card.require(self._expected, f"{self.name}", corpus.splits)
+            card.require(self._expected, str(self.name), {name: self.counts(split) for name, split in corpus.splits.items()})
         return corpus
 
     @cached_property
@@ -83,15 +85,22 @@ class RankingDataModule(pl.LightningDataModule):
         """
         splits = {}
         for number, (name, split) in enumerate(self.corpus.splits.items()):
-            unanswered_too = self._keep_unanswered and name != "train"
-            keep = np.diff(split.offsets) > 0 if unanswered_too else split.answers_per_question > 0
+            keep = self.usable(name, split)
             used = split if keep.all() else split.keep(np.flatnonzero(keep))
             if not used.num_questions:
-                lacking = "candidates" if unanswered_too else "a right candidate"
+                lacking = "candidates" if self._keep_unanswered and name != "train" else "a right candidate"
                 fault = f"split {name}: none of its {split.num_questions} questions has {lacking}, so nothing can be learned or measured"
                 raise BadDataError(f"data set {self.name}", [fault], "Put the published files in place of these.")
             splits[name] = used if self._shuffle_seed is None else used.shuffled(self._shuffle_seed + number)
         return splits
+
+    def usable(self, name: str, split: RankingSplit) -> Bool[np.ndarray, " question"]:
+        """The questions that are learned from or ranked: those with a right candidate, or, if unanswered ones are kept, with any."""
+        return np.diff(split.offsets) > 0 if self._keep_unanswered and name != "train" else split.answers_per_question > 0
+
+    def counts(self, split: RankingSplit) -> card.Counts:
+        """The numbers of a split that cards and records state."""
+        return card.counted(split)
 
     @property
     def ranked_splits(self) -> list[str]:
@@ -101,7 +110,8 @@ class RankingDataModule(pl.LightningDataModule):
     @cached_property
     def tie_orders(self) -> Mapping[str, np.ndarray]:
         """For each ranked split, what decides between equal scores (larger first); see `qaexp.metrics`."""
-        return {name: self._tie_order(self.splits[name].candidate_ids) for name in self.ranked_splits}
+        tie_order = find_convention(self.convention).tie_order
+        return {name: tie_order(self.splits[name].candidate_ids) for name in self.ranked_splits}
 
     def metrics(self, split: str, scores: Float[Tensor, " pair"]) -> RankingMetrics:
         """The metrics of a ranked split, given the scores of its pairs in order."""
@@ -129,6 +139,9 @@ class RankingDataModule(pl.LightningDataModule):
         return self.training_batches(self.trainer.current_epoch if self.trainer else 0)
 
     def training_batches(self, epoch: int) -> TrainingBatches:
+        if "train" not in self.splits:
+            there = ", ".join(self.splits)
+            raise ConfigError(f"dataset={self.name} has {there}, and nothing to train on; choose a model that needs no training")
         rng = np.random.default_rng([self.seed, epoch])
         groups = self._negatives.draw(self.splits["train"], self.corpus.answer_set, rng)
         return TrainingBatches(self.corpus.texts, groups, self._batch_size, self.max_question_length, self.max_candidate_length, rng)
@@ -153,7 +166,7 @@ class RankingDataModule(pl.LightningDataModule):
             "words": len(self.corpus.vocabulary),
             "texts": len(self.corpus.texts),
             "card": card.standing(self._expected),
-            "as read": {name: _counts(split) for name, split in self.corpus.splits.items()},
+            "as read": {name: self._spelled_counts(split) for name, split in self.corpus.splits.items()},
             "splits": {name: self._describe_split(split) for name, split in self.splits.items()},
             "notes": dict(self.corpus.notes),
             "vectors": {"source": repr(self._vectors), "coverage": coverage(self._word_vectors, self.corpus)},
@@ -167,8 +180,7 @@ class RankingDataModule(pl.LightningDataModule):
         ):
             texts = np.unique(used)
             cut[f"cut {side}"] = int((self.corpus.texts.lengths(texts, 10**9) > limit).sum())
-        return {**_counts(split), **cut}
+        return {**self._spelled_counts(split), **cut}
 
-
-def _counts(split: RankingSplit) -> dict[str, int]:
-    return {name.replace("_", " "): count for name, count in card.counted(split).items()}
+    def _spelled_counts(self, split: RankingSplit) -> dict[str, int]:
+        return {name.replace("_", " "): count for name, count in self.counts(split).items()}

@@ -19,7 +19,7 @@ from qaexp.errors import OutputError
 
 log = logging.getLogger(__name__)
 
-LAYOUT = 2
+LAYOUT = 3
 """Raise it when the prepared files change their format; older ones are then left alone and never read."""
 
 MANIFEST = "manifest.json"

@@ -28,3 +28,12 @@ def published_tokens_v1(text: str) -> list[str]:
     ['do', 'Walmart', 'offer', 'Health', 'Insurance']
     """
     return text.split()
+
+
+def lower_tokens_v1(text: str) -> list[str]:
+    """The published tokens in lower case, as Severyn & Moschitti (2015) and after them the field use them.
+
+    >>> lower_tokens_v1("When did Jean Harlow die ?")
+    ['when', 'did', 'jean', 'harlow', 'die', '?']
+    """
+    return text.lower().split()

@@ -1,8 +1,9 @@
-"""What a run leaves of its rankings: metrics for the record, per-question metrics, and files that trec_eval reads."""
+"""What a run leaves of its scores: metrics for the record, and files from which anyone can compute them again."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import torch
 from jaxtyping import Float
@@ -13,20 +14,34 @@ from qaexp.metrics import METRICS
 from qaexp.results.record import write_whole
 from qaexp.results.trec_files import write_qrels, write_run
 
-Scores = Mapping[str, Float[Tensor, " pair"]]
+Scores = Mapping[str, Float[Tensor, "pair *class"]]
 """Split to the scores of its pairs, in order."""
 
 
 def write_rankings(folder: Path, scores: Scores, data: RankingDataModule, tag: str) -> dict[str, dict[str, int | float]]:
-    """Write `<split>.run`, `<split>.qrels` and `<split>.questions.csv`; returns the metrics of each split.
+    """Write `<split>.run`, `<split>.qrels` and `<split>.questions.csv`, or, of classes, `<split>.pairs.csv`; returns each split's metrics.
 
     Raises:
         OutputError: the folder is full or read-only.
     """
-    return {split: _write_split(folder, scores[split], data, split, tag) for split in data.ranked_splits}
+    if data.classes:
+        return {split: _write_classes(folder, scores[split], data, split) for split in data.ranked_splits}
+    return {split: _write_ranking(folder, scores[split], data, split, tag) for split in data.ranked_splits}
 
 
-def _write_split(folder: Path, scores: Float[Tensor, " pair"], data: RankingDataModule, split: str, tag: str) -> dict[str, int | float]:
+def _write_classes(folder: Path, scores: Float[Tensor, "pair class"], data: RankingDataModule, split: str) -> dict[str, int | float]:
+    table, names = data.splits[split], np.array(data.classes)
+    columns = {
+        "pair": [name.decode() for name in table.question_ids],
+        "class": names[table.labels],
+        "predicted": names[scores.argmax(dim=1).numpy()],
+        **{f"score of {name}": scores[:, place].tolist() for place, name in enumerate(names)},
+    }
+    write_whole(folder / f"{split}.pairs.csv", pd.DataFrame(columns).to_csv(index=False))
+    return {**{name: value.item() for name, value in data.metrics(split, scores).compute().items()}, "pairs": table.num_pairs}
+
+
+def _write_ranking(folder: Path, scores: Float[Tensor, " pair"], data: RankingDataModule, split: str, tag: str) -> dict[str, int | float]:
     table, metrics = data.splits[split], data.metrics(split, scores)
     names = [name.decode() for name in table.question_ids]
     questions = [names[q] for q in table.pair_question]

@@ -17,6 +17,8 @@ from qaexp.errors import QaexpError
 from qaexp.metrics import METRICS
 from qaexp.results.record import RunRecord, config_key, write_whole
 
+MEASURES = (*METRICS, "accuracy")
+
 VOLATILE = ("output_dir", "logger", "seed", "cache_dir", "data_dir")
 """Overrides that do not make another row."""
 
@@ -47,8 +49,8 @@ def run_table(records: Iterable[RunRecord], split: str) -> pd.DataFrame:
             "model": record.config["choices"]["model"],
             "options": row_name(record),
             "seed": record.seed,
-            **{metric: record.metrics[split][metric] for metric in METRICS},
-            "questions": record.metrics[split]["questions"],
+            **{metric: record.metrics[split].get(metric) for metric in MEASURES},
+            "questions": record.metrics[split].get("questions", record.metrics[split]["pairs"]),
             "best epoch": record.best_epoch,
             "epochs": len(record.history),
             "seconds": record.seconds["total"],
@@ -68,16 +70,18 @@ def by_row(runs: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for _, group in runs.groupby(["dataset", "model", "options"], sort=False):
         row = {**group.iloc[0][["dataset", "model", "options"]].to_dict(), "seeds": group["seed"].nunique()}
-        row |= {metric.upper(): _percent(group[metric].tolist()) for metric in METRICS}
+        row |= {metric.upper(): _percent(group[metric].dropna().tolist()) for metric in MEASURES if bool(runs[metric].notna().any())}
         rows.append({**row, "questions": group["questions"].iloc[0], "seconds": round(group["seconds"].mean())})
     return pd.DataFrame(rows)
 
 
 def _percent(values: Sequence[float]) -> str:
     """
-    >>> _percent([0.5]), _percent([0.5, 0.6])
-    ('50.00', '55.00 ± 7.07')
+    >>> _percent([0.5]), _percent([0.5, 0.6]), _percent([])
+    ('50.00', '55.00 ± 7.07', '')
     """
+    if not values:
+        return ""
     spread = f" ± {100 * stdev(values):.2f}" if len(values) > 1 else ""
     return f"{100 * mean(values):.2f}{spread}"
 

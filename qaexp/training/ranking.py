@@ -44,7 +44,7 @@ class RankingModule(pl.LightningModule):
         self._data, self._rebuild = data, rebuild
         self._scoring: SplitScores | None = None
         self._ranking = ""
-        self.scores: dict[str, Float[Tensor, " pair"]] = {}
+        self.scores: dict[str, Float[Tensor, "pair *class"]] = {}
         """The scores of each split that was ranked, in the order of its pairs."""
 
     def training_step(self, batch: RankingBatch, index: int) -> Float[Tensor, ""]:

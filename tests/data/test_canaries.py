@@ -10,16 +10,20 @@ import numpy as np
 import pytest
 import torch
 
+from qaexp.config import choices
 from qaexp.data import canaries
+from qaexp.data import check as check_command
 from qaexp.data.__main__ import main
 from qaexp.data.canaries import BROKEN, LEAK, NOTE, OK, check
 from qaexp.data.chance import chance
+from qaexp.data.class_canaries import check_classes
 from qaexp.data.corpus import CorpusBuilder, RankingCorpus
 from qaexp.data.datasets.wikiqa import COLUMNS
 from qaexp.data.embeddings import RandomVectors
 from qaexp.data.module import RankingDataModule
 from qaexp.data.negatives import PoolNegatives
 from qaexp.data.tokenise import words_v1
+from qaexp.errors import MissingDataError
 from qaexp.metrics import CONVENTIONS, Convention, file_tie_order, measure_questions
 
 
@@ -82,6 +86,7 @@ def verdicts(cache_dir: Path) -> Callable[..., dict[str, str]]:
         return kind(
             name="small",
             partial_data=False,
+            num_classes=1,
             reader=reader,
             vectors=RandomVectors(dim=4, deviation=1.0),
             negatives=PoolNegatives(num=1),
@@ -249,7 +254,7 @@ def test_published_data_leak_nothing_and_what_is_noted_is_known(data_dir: Path, 
     folder, noted = PUBLISHED[name]
     if not (data_dir / folder).is_dir():
         pytest.skip(f"{data_dir / folder} is not at hand")
-    data, in_files = (canaries._built(name, str(data_dir), **order) for order in ({}, {"shuffle_seed": None}))
+    data, in_files = (check_command._built(name, str(data_dir), **order) for order in ({}, {"shuffle_seed": None}))
     findings = check(data, in_files, seed=1)
     assert {f.verdict for f in findings} == {OK, NOTE}
     assert {split: [f.canary for f in findings if f.split == split and f.verdict == NOTE] for split in noted} == noted
@@ -260,3 +265,35 @@ def test_published_data_leak_nothing_and_what_is_noted_is_known(data_dir: Path, 
             name
         ]
     )
+
+
+@pytest.mark.parametrize("name", choices("dataset"))
+def test_nothing_leaks_or_is_broken_in_any_data_set_at_hand(name: str, data_dir: Path, cache_dir: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("QAEXP_CACHE", str(cache_dir))
+    try:
+        data = check_command._built(name, str(data_dir))
+    except MissingDataError as error:
+        pytest.skip(str(error).splitlines()[0])
+    if data.classes:
+        findings = check_classes(data, seed=1)
+        assert {f.canary for f in findings} >= {"label-leaking", "random", *(f"always {c}" for c in data.classes)}
+    else:
+        findings = check(data, check_command._built(name, str(data_dir), shuffle_seed=None), seed=1)
+        assert {f.canary for f in findings} >= {"label-leaking", "random", "constant", "order in use", "shuffled, trec"}
+    assert {f.verdict for f in findings} <= {OK, NOTE}, [f for f in findings if f.verdict not in (OK, NOTE)]
+
+
+def test_wrong_accuracies_and_telling_neighbours_are_named(cache_dir: Path, data_dir: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("QAEXP_CACHE", str(cache_dir))
+    data = check_command._built("snli_partial", str(data_dir))
+    order = np.argsort(data.splits["dev"].labels, kind="stable")
+    monkeypatch.setitem(data.splits, "dev", data.splits["dev"].keep(order))
+    assert {f.canary: f.verdict for f in check_classes(data, 1) if f.split == "dev"}["class of the pair before"] == LEAK
+    monkeypatch.setattr(type(data), "metrics", lambda self, split, scores: Fixed())
+    verdicts = {f.canary: f.verdict for f in check_classes(data, 1) if f.split == "test"}
+    assert verdicts["label-leaking"] == verdicts["random"] == verdicts["always neutral"] == BROKEN
+
+
+class Fixed:
+    def compute(self) -> dict[str, torch.Tensor]:
+        return {"accuracy": torch.tensor(0.9)}

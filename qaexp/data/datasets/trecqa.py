@@ -26,15 +26,6 @@ from qaexp.data.naming import text_names
 from qaexp.data.tokenise import bare
 
 
-def lower_tokens_v1(text: str) -> list[str]:
-    """The published tokens in lower case, as Severyn & Moschitti (2015) and after them the field use them.
-
-    >>> lower_tokens_v1("When did Jean Harlow die ?")
-    ['when', 'did', 'jean', 'harlow', 'die', '?']
-    """
-    return text.lower().split()
-
-
 class Question(NamedTuple):
     """A question as a file has it."""
 

@@ -1,0 +1,58 @@
+"""Pairs that belong to one of several classes: the data module with accuracy in place of ranks."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+from torchmetrics import MetricCollection
+from torchmetrics.classification import MulticlassAccuracy
+
+from qaexp.data import card
+from qaexp.data.corpus import RankingSplit
+from qaexp.data.module import RankingDataModule
+from qaexp.errors import ConfigError
+
+CONVENTION = "accuracy"
+
+
+class ClassificationDataModule(RankingDataModule):
+    """Each pair is a question with a pool of one. Its label is a class; a model gives a score for each, and the highest one counts.
+
+    Raises:
+        ConfigError: the classes are not as many as `num_classes`, or a convention of ranks is asked for.
+    """
+
+    def __init__(self, classes: Sequence[str], **settings: Any) -> None:
+        super().__init__(**settings)
+        self.classes = tuple(classes)
+        if len(self.classes) != self.num_classes:
+            named = f"{len(self.classes)} ({', '.join(self.classes)})"
+            raise ConfigError(f"dataset.num_classes={self.num_classes}, and dataset.classes names {named}: set both alike")
+        if self.convention != CONVENTION:
+            raise ConfigError(f"dataset.convention={self.convention}: pairs with classes are not ranked; set {CONVENTION}")
+
+    def usable(self, name: str, split: RankingSplit) -> Bool[np.ndarray, " question"]:
+        return np.ones(split.num_questions, dtype=bool)
+
+    def counts(self, split: RankingSplit) -> card.Counts:
+        """Pairs, and how many of them are of each class."""
+        of_class = np.bincount(split.labels, minlength=self.num_classes).tolist()
+        return {"pairs": split.num_pairs, **dict(zip(self.classes, of_class, strict=True))}
+
+    def metrics(self, split: str, scores: Float[Tensor, "pair class"]) -> MetricCollection:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Share of the pairs whose highest score is that of their class.
+
+        Raises:
+            ConfigError: the model gives a pair one score.
+        """
+        if scores.ndim != 2:
+            raise ConfigError(
+                f"dataset={self.name} has {self.num_classes} classes, and the model gives a pair one score; "
+                "choose a model whose output has classes, such as model/similarity=mlp"
+            )
+        metrics = MetricCollection({"accuracy": MulticlassAccuracy(self.num_classes, average="micro")})
+        metrics.update(scores, torch.from_numpy(self.splits[split].labels.astype(np.int64)))
+        return metrics

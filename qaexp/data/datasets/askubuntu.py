@@ -1,0 +1,132 @@
+"""AskUbuntu (Lei et al. 2016): questions with title and body, and for some of them a pool of questions that may ask the same."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from qaexp.data.corpus import Candidate, CorpusBuilder, RankingCorpus
+from qaexp.data.fetch import fetch_hint
+from qaexp.data.files import Faults, lines, locate, records
+from qaexp.data.tokenise import bare
+
+FIELDS = ("title", "body")
+REMEDY = "The file is not as it was published."
+
+
+@dataclass(frozen=True)
+class AskUbuntuReader:
+    """Reads `text_tokenized.txt`, `train_random.txt`, `dev.txt`, `test.txt` and `heldout.txt`.
+
+    A training pool holds the questions that users marked as similar, which are right, and those drawn at random, which are wrong. A
+    pool of dev or test holds the twenty that a search engine found, with its BM25 scores; annotators said which are right. Negatives may
+    be drawn from every question of the corpus that is not held out.
+
+    Without `texts` the corpus is not read, and each question's text is its id: enough to rank by BM25 and to check the files.
+    """
+
+    folder: str
+    texts: str | None
+    splits: Mapping[str, str]
+    """Split to file."""
+    held_out: str | None
+    fields: Sequence[str]
+    """`title`, `body`, or both: a model encodes each by itself."""
+    tokenise: Callable[[str], list[str]]
+
+    version = 1
+
+    def files(self) -> list[Path]:
+        """The files to read: texts and held-out questions where they are asked for, then a file a split.
+
+        Raises:
+            MissingDataError: naming those that are absent.
+        """
+        names = [name for name in (self.texts, self.held_out, *self.splits.values()) if name is not None]
+        return locate([Path(self.folder) / name for name in names], fetch_hint("askubuntu"))
+
+    def read(self) -> RankingCorpus:
+        """Read every file.
+
+        Raises:
+            BadDataError: a line's number of fields, an id or a score is not what the file should have.
+        """
+        builder, paths = CorpusBuilder(num_fields=len(self.fields)), iter(self.files())
+        text_of = self._texts(next(paths), builder) if self.texts is not None else None
+        held_out = self._held_out(next(paths), text_of, builder) if self.held_out is not None else set[int]()
+        for split in self.splits:
+            builder.split(split)
+            for question, pool in self._pools(next(paths), split, text_of, builder):
+                builder.question(split, question, _text(question, text_of, builder), pool)
+        for text in (text_of or {}).values():
+            if text not in held_out:
+                builder.answer(text)
+        return builder.build()
+
+    def _texts(self, path: Path, builder: CorpusBuilder) -> dict[str, int]:
+        """Question id to text."""
+        tokenise, columns = bare(self.tokenise), [1 + FIELDS.index(field) for field in self.fields]
+        text_of: dict[str, int] = {}
+        with Faults(path, f"{REMEDY} {fetch_hint('askubuntu')}") as faults:
+            for line, row in records(faults, 1 + len(FIELDS)):
+                if row[0] in text_of:
+                    faults.add(line, f"question {row[0]} again")
+                text_of[row[0]] = builder.text(*(tokenise(row[column]) for column in columns))
+        return text_of
+
+    def _held_out(self, path: Path, text_of: Mapping[str, int] | None, builder: CorpusBuilder) -> set[int]:
+        held_out = set[int]()
+        with Faults(path, f"{REMEDY} {fetch_hint('askubuntu')}") as faults:
+            for line, question in lines(faults):
+                if _unknown([question], text_of):
+                    faults.add(line, f"question {question!r} has no text")
+                    continue
+                held_out.add(_text(question, text_of, builder))
+        for text in sorted(held_out):
+            builder.hold_out(text)
+        return held_out
+
+    def _pools(
+        self, path: Path, split: str, text_of: Mapping[str, int] | None, builder: CorpusBuilder
+    ) -> Iterator[tuple[str, list[Candidate]]]:
+        """The questions of a split with their pools."""
+        with Faults(path, f"{REMEDY} {fetch_hint('askubuntu')}") as faults:
+            for line, row in lines(faults):
+                fields = row.split("\t")
+                if len(fields) not in (3, 4):
+                    faults.add(line, f"{len(fields)} field{'s' if len(fields) != 1 else ''}, 3 or 4 expected")
+                    continue
+                question, right, listed = fields[0], fields[1].split(), fields[2].split()
+                scores = fields[3].split() if len(fields) == 4 else []
+                wrong = list(_faults(question, right, listed, scores, text_of))
+                for fault in wrong:
+                    faults.add(line, fault)
+                if wrong:
+                    continue
+                candidates = [*right, *(other for other in listed if other not in right)] if not scores else listed
+                labelled = [(other, _text(other, text_of, builder), int(other in right)) for other in candidates]
+                scored = [(*candidate, float(score)) for candidate, score in zip(labelled, scores, strict=True)] if scores else labelled
+                yield question, list[Candidate](scored)
+
+
+def _text(question: str, text_of: Mapping[str, int] | None, builder: CorpusBuilder) -> int:
+    return builder.text([question]) if text_of is None else text_of[question]
+
+
+def _unknown(questions: Sequence[str], text_of: Mapping[str, int] | None) -> list[str]:
+    return [] if text_of is None else [question for question in questions if question not in text_of]
+
+
+def _faults(
+    question: str, right: Sequence[str], listed: Sequence[str], scores: Sequence[str], text_of: Mapping[str, int] | None
+) -> Iterator[str]:
+    """What is wrong with a line of a pool."""
+    if unknown := _unknown([question, *right, *listed], text_of):
+        yield f"no text for question {', '.join(unknown[:5])}{' ...' if len(unknown) > 5 else ''}"
+    if not scores:
+        return
+    if len(scores) != len(listed):
+        yield f"field 4 has {len(scores)} scores for {len(listed)} candidates of field 3"
+    if stray := [other for other in right if other not in listed]:
+        yield f"field 2 has {', '.join(stray)}, which is no candidate of field 3"
+    if bad := [score for score in scores if not score.replace(".", "", 1).isdigit()]:
+        yield f"field 4 has {bad[0]!r}, a score expected"
