@@ -138,8 +138,8 @@ class Ranker:
         return dict(sorted(zip(self.classes, probabilities, strict=True), key=lambda item: -item[1]))
 
     def _scores(self, question: str, answers: Sequence[str]) -> Float[torch.Tensor, "pair *class"]:
-        questions = encode_texts(self.scorer.encode_question, self._ids([question], self._max_lengths[0]))
-        candidates = encode_texts(self.scorer.encode_candidate, self._ids(answers, self._max_lengths[1]))
+        questions = encode_texts(self.scorer.encode_question, self._ids([question], self._max_lengths[0]), skips_padding=True)
+        candidates = encode_texts(self.scorer.encode_candidate, self._ids(answers, self._max_lengths[1]), self.scorer.skips_padding)
         pairs = {name: tensor.expand(len(answers), *tensor.shape[1:]) for name, tensor in questions.items()}
         return self.scorer.score(pairs, candidates)
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from qaexp.types import PADDING
 
 
-def token_mask(tokens: Int[Tensor, "text length"]) -> Bool[Tensor, "text length"]:
+def token_mask(tokens: Int[Tensor, "text *field length"]) -> Bool[Tensor, "text *field length"]:
     """True on real tokens.
 
     >>> token_mask(torch.tensor([[5, 6, 0]])).tolist()

@@ -31,12 +31,12 @@ class SplitScores:
     def add(self, block: ScoringBlock) -> None:
         """Encode the block's texts; for candidates, score every pair they take part in."""
         if block.side == "question":
-            self._question_blocks.append(encode_texts(self._scorer.encode_question, block.tokens))
+            self._question_blocks.append(encode_texts(self._scorer.encode_question, block.tokens, self._scorer.skips_padding))
             return
         if self._questions is None:
             self._questions = concatenated(self._question_blocks)
             self._question_blocks.clear()
-        candidates = encode_texts(self._scorer.encode_candidate, block.tokens)
+        candidates = encode_texts(self._scorer.encode_candidate, block.tokens, self._scorer.skips_padding)
         size = max(1, self._pair_tokens // max(longest_text(self._questions), longest_text(candidates)))
         chunks = zip(block.pairs.split(size), block.pair_question.split(size), block.pair_candidate.split(size), strict=True)
         for pairs, question, candidate in chunks:

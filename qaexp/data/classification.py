@@ -42,7 +42,7 @@ class ClassificationDataModule(RankingDataModule):
         of_class = np.bincount(split.labels, minlength=self.num_classes).tolist()
         return {"pairs": split.num_pairs, **dict(zip(self.classes, of_class, strict=True))}
 
-    def metrics(self, split: str, scores: Float[Tensor, "pair class"]) -> MetricCollection:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def metrics(self, split: str, scores: Float[Tensor, "pair *class"]) -> MetricCollection:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Share of the pairs whose highest score is that of their class.
 
         Raises:

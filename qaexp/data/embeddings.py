@@ -263,4 +263,4 @@ def _drawn(num_words: int, dim: int, deviation: float, seed: int) -> Float[np.nd
 def _own_text(corpus: RankingCorpus) -> Iterator[np.ndarray]:
     """The training questions and the whole answer set."""
     for text in np.union1d(corpus.splits["train"].questions, corpus.answer_set):
-        yield corpus.texts.words(text)
+        yield corpus.texts.words(int(text))

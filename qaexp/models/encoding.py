@@ -1,6 +1,7 @@
 """Encoding the texts of a batch: in blocks of similar length, and field by field where texts have fields."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 from jaxtyping import Int
@@ -10,21 +11,26 @@ from qaexp.errors import ConfigError
 from qaexp.masking import token_mask
 from qaexp.types import Text, concatenated
 
-MIN_SAVED = 1024
-"""Tokens of padding that one more block has to save: about what a block costs for itself."""
+SAVED = {"cpu": 48, "cuda": 8192}
+"""Tokens of padding that one more block has to save on each kind of device: about what a block costs for itself."""
+
+SHARE_SAVED = 0.02
+"""One more block has to save this share of all tokens as well."""
 
 
-def encode_texts(encode: Callable[[Tensor], Text], tokens: Int[Tensor, "text *field length"]) -> Text:
+def encode_texts(encode: Callable[[Tensor], Text], tokens: Int[Tensor, "text *field length"], skips_padding: bool) -> Text:
     """The encodings of all texts, in order. Of texts with fields (title, body), the mean of the vectors of those that are not empty.
 
-    Lei et al. 2016, §4.1: "we encode both ... and average the two vectors".
+    Lei et al. 2016, §4.1: "we apply the encoder to both the question title and body, and the final representation is computed as the
+    average of the two resulting vectors". A model that `skips_padding` anyway is given all texts in one block.
 
     Raises:
         ConfigError: texts have fields, and the model keeps words beyond the pooling.
     """
+    encode_field = encode if skips_padding else partial(_by_length, encode)
     if tokens.ndim == 2:
-        return _by_length(encode, tokens)
-    fields = [_by_length(encode, tokens[:, field]) for field in range(tokens.shape[1])]
+        return encode_field(tokens)
+    fields = [encode_field(field) for field in tokens.unbind(dim=1)]
     if beyond := sorted({name for field in fields for name in field if name != "vector"}):
         raise ConfigError(
             f"texts with fields are averaged after pooling, and this model keeps {', '.join(beyond)} of each text for its pairs; "
@@ -35,25 +41,33 @@ def encode_texts(encode: Callable[[Tensor], Text], tokens: Int[Tensor, "text *fi
     return {"vector": (vectors * there).sum(dim=1) / there.sum(dim=1).clamp(min=1)}
 
 
-def blocks_by_length(lengths: Sequence[int]) -> list[int]:
+def blocks_by_length(lengths: Sequence[int], least: int) -> list[int]:
     """Sizes of the blocks into which texts, given by ascending length, are cut: the cut that saves most is made, then those on its sides.
 
-    >>> blocks_by_length([10] * 60 + [90] * 40), blocks_by_length([10, 90])
+    `least` is the number of tokens of padding that a cut has to save.
+
+    >>> blocks_by_length([10] * 60 + [90] * 40, least=100), blocks_by_length([10, 90], least=100)
     ([60, 40], [2])
     """
     saved = [place * (lengths[-1] - before) for place, before in enumerate(lengths[:-1], start=1)]
     cut = max(range(len(saved)), key=saved.__getitem__, default=0) + 1
-    if not saved or saved[cut - 1] < MIN_SAVED:
+    if not saved or saved[cut - 1] < least:
         return [len(lengths)]
-    return [*blocks_by_length(lengths[:cut]), *blocks_by_length(lengths[cut:])]
+    return [*blocks_by_length(lengths[:cut], least), *blocks_by_length(lengths[cut:], least)]
+
+
+def blocks_of(tokens: Int[Tensor, "text length"]) -> tuple[Int[Tensor, " text"], list[int], list[int]]:
+    """An order of the texts, the sizes of the blocks into which it is cut, and the longest text of each block in tokens."""
+    lengths, order = token_mask(tokens).sum(dim=1).sort(stable=True)
+    least = max(SAVED.get(tokens.device.type, SAVED["cuda"]), int(SHARE_SAVED * len(lengths) * int(lengths[-1])))
+    sizes = blocks_by_length(lengths.tolist(), least)
+    return order, sizes, [max(1, int(block[-1])) for block in lengths.split(sizes)]
 
 
 def _by_length(encode: Callable[[Tensor], Text], tokens: Int[Tensor, "text length"]) -> Text:
-    lengths, order = token_mask(tokens).sum(dim=1).sort(stable=True)
-    sizes = blocks_by_length(lengths.tolist())
+    order, sizes, longest = blocks_of(tokens)
     if len(sizes) == 1:
         return encode(tokens)
-    longest = [max(1, int(block[-1])) for block in lengths.split(sizes)]
     encoded = concatenated([encode(tokens[rows, :length]) for rows, length in zip(order.split(sizes), longest, strict=True)])
     places = order.argsort()
     return {name: tensor[places] for name, tensor in encoded.items()}

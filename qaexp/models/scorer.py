@@ -19,6 +19,9 @@ from qaexp.types import RankingBatch, Text, gather_texts
 class AnswerScorer(nn.Module, ABC):
     """Scores pairs in two steps: what depends on one text is done once for each text, the rest once for each pair."""
 
+    skips_padding: bool = False
+    """Whether padding costs nothing before the cut, as where texts are packed."""
+
     def count_words(self, corpus: RankingCorpus) -> None:
         """Let the parts that need document frequencies count them. Called once, before training; checkpoints keep the counts."""
         for module in self.modules():
@@ -39,8 +42,8 @@ class AnswerScorer(nn.Module, ABC):
 
     def forward(self, batch: RankingBatch) -> Float[Tensor, "pair *class"]:
         """Scores of all pairs of a batch, each distinct text encoded once."""
-        questions = encode_texts(self.encode_question, batch.questions)
-        candidates = encode_texts(self.encode_candidate, batch.candidates)
+        questions = encode_texts(self.encode_question, batch.questions, self.skips_padding)
+        candidates = encode_texts(self.encode_candidate, batch.candidates, self.skips_padding)
         return self.score(gather_texts(questions, batch.pair_question), gather_texts(candidates, batch.pair_candidate))
 
 
@@ -95,6 +98,7 @@ class Scorer(AnswerScorer):
         self.interaction = interaction(input_dim=self.candidate_encoder.output_dim)
         self.pooling = pooling(input_dim=self.interaction.output_dim)
         self.similarity = similarity(input_dim=self.pooling.output_dim)
+        self.skips_padding = self.candidate_encoder.skips_padding
         self.overlap = WordOverlapFeatures(num_words=len(vectors)) if self.similarity.reads_overlap else None
         if self.interaction.joint != (self.candidate_encoder.joint if self.interaction.begun else None):
             raise ConfigError(

@@ -28,6 +28,9 @@ class Encoder(Stage):
     joint: ClassVar[str | None] = None
     """What stands between the halves; an interaction that steps in names the same."""
 
+    skips_padding: ClassVar[bool] = False
+    """Whether padding costs it nothing, as where texts are packed."""
+
     def begin(self, text: Text) -> Text:
         """The half before the joint."""
         return text

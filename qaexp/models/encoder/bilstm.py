@@ -1,5 +1,7 @@
 """Bidirectional LSTM, the encoder of QA-LSTM (Tan et al. 2016)."""
 
+from typing import ClassVar
+
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
@@ -13,6 +15,8 @@ class BiLSTM(Encoder):
     Texts are packed, so the backward direction starts at the last real token, never in the padding. States of padding are
     zero, but for the first of a text that is all padding: a packed text has at least one.
     """
+
+    skips_padding: ClassVar[bool] = True
 
     def __init__(self, input_dim: int, hidden_dim: int) -> None:
         super().__init__()

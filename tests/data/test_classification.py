@@ -1,0 +1,68 @@
+"""Pairs with classes: what the data module gives, accuracy, and what is refused."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hydra.errors import InstantiationException
+from hydra.utils import instantiate
+
+from qaexp.config import compose
+from qaexp.data.classification import ClassificationDataModule
+from qaexp.errors import ConfigError
+
+
+def line(pair_id: str, label: str) -> str:
+    parses = {"sentence1_binary_parse": f"( Two dogs {pair_id} )", "sentence2_binary_parse": "( They race )"}
+    return json.dumps({"gold_label": label, "pairID": pair_id, **parses})
+
+
+TRAIN = [line("1", "neutral"), line("2", "contradiction")]
+MORE = [line("3", "-"), line("4", "entailment")]
+
+
+@pytest.fixture
+def snli(tmp_path: Path, cache_dir: Path, write: Callable[..., Path]) -> Callable[..., ClassificationDataModule]:
+    for name, content in (("train", TRAIN + MORE), ("dev", TRAIN)):
+        write(tmp_path / "snli" / f"{name}.jsonl", content)
+    files = "{train: [train.jsonl], dev: [dev.jsonl], test: [dev.jsonl]}"
+    places = [f"data_dir={tmp_path}", f"cache_dir={cache_dir}", f"dataset.reader.splits={files}", "dataset.expected=null"]
+
+    def make(*overrides: str) -> ClassificationDataModule:
+        return instantiate(compose(["dataset=snli", "dataset/vectors=random", *places, *overrides]).dataset)
+
+    return make
+
+
+def test_the_loss_follows_the_data_set_unless_the_user_says_otherwise() -> None:
+    assert compose(["dataset=snli"]).loss._target_ == "qaexp.losses.ClassCrossEntropy"
+    assert compose(["dataset=snli", "loss=pairwise_hinge"]).loss._target_ == "qaexp.losses.PairwiseHinge"
+    assert compose(["dataset=wikiqa"]).loss._target_ == "qaexp.losses.PairwiseHinge"
+
+
+def test_pairs_keep_their_order_their_class_and_every_one_is_used(snli: Callable[..., Any]) -> None:
+    data = snli()
+    assert data.splits["train"].labels.tolist() == [1, 2, 0]
+    assert data.counts(data.splits["train"]) == {"pairs": 3, "entailment": 1, "neutral": 1, "contradiction": 1}
+    [batch] = list(data.training_batches(epoch=0))
+    assert sorted(batch.labels.tolist()) == [0, 1, 2]
+    assert batch.num_groups == 3
+    assert data.describe()["as read"]["dev"] == {"pairs": 2, "entailment": 0, "neutral": 1, "contradiction": 1}
+
+
+def test_accuracy_is_the_share_whose_own_class_scores_highest(snli: Callable[..., Any]) -> None:
+    data = snli()
+    scores = torch.tensor([[0.0, -1.0, -2.0], [-9.0, -8.0, -7.0]])  # dev: neutral, contradiction
+    assert data.metrics("dev", scores).compute()["accuracy"].item() == 0.5
+
+
+def test_what_does_not_fit_is_refused_with_a_remedy(snli: Callable[..., Any]) -> None:
+    with pytest.raises(ConfigError, match=r"dataset=snli has 3 classes, and the model gives a pair one score; .*model/similarity=mlp"):
+        snli().metrics("dev", torch.zeros(2))
+    for override, named in (("dataset.num_classes=2", "num_classes=2"), ("dataset.convention=trec", "convention=trec")):
+        with pytest.raises(InstantiationException) as refused:
+            snli(override)
+        assert named in str(refused.value)
