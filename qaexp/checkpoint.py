@@ -15,6 +15,7 @@ from qaexp.data.module import RankingDataModule
 from qaexp.data.vocabulary import Vocabulary
 from qaexp.errors import CheckpointError, OutputError
 from qaexp.models.encoding import encode_texts
+from qaexp.models.readout import read_out
 from qaexp.models.scorer import AnswerScorer
 
 log = logging.getLogger(__name__)
@@ -136,6 +137,11 @@ class Ranker:
             raise ValueError("this model ranks answers and knows no classes; call rank(question, answers)")
         probabilities = self._scores(first, [second])[0].softmax(dim=0).tolist()
         return dict(sorted(zip(self.classes, probabilities, strict=True), key=lambda item: -item[1]))
+
+    def read_out(self, question: str, answer: str) -> dict[str, torch.Tensor]:
+        """Attention weights, gates and grids of one pair, as `qaexp.models.readout.read_out` gives them."""
+        [question_ids], [answer_ids] = self._ids([question], self._max_lengths[0]), self._ids([answer], self._max_lengths[1])
+        return read_out(self.scorer, question_ids, answer_ids)
 
     def _scores(self, question: str, answers: Sequence[str]) -> Float[torch.Tensor, "pair *class"]:
         questions = encode_texts(self.scorer.encode_question, self._ids([question], self._max_lengths[0]), skips_padding=True)

@@ -20,6 +20,7 @@ from torch.nn import functional as F
 from qaexp.config import CONF, choices, compose
 from qaexp.data.batching import ScoringBlocks
 from qaexp.data.corpus import RankingSplit, TokenTable
+from qaexp.models.readout import read_out
 from qaexp.models.scorer import AnswerScorer
 from qaexp.scoring import score_blocks
 from qaexp.types import RankingBatch, Text, gather_texts
@@ -221,6 +222,21 @@ def _as_split(batch: RankingBatch) -> tuple[TokenTable, RankingSplit]:
         candidate_ids=names,
     )
     return texts, split
+
+
+def test_reading_a_pair_out_gives_its_score_and_changes_none(build: Build, batch: RankingBatch) -> None:
+    """Whatever a model shows, it shows of this pair alone: one question's words, one candidate's."""
+    scorer = build()
+    before = scores_of(scorer, batch)
+    question, candidate = batch.questions[1][batch.questions[1] != 0], batch.candidates[3][batch.candidates[3] != 0]
+    seen = read_out(scorer, question, candidate)
+    close(seen["score"], before[3])
+    assert {name.partition(".")[0] for name in seen} <= {"score", "question", "candidate", "pair"}
+    for name, tensor in seen.items():
+        assert torch.isfinite(tensor.float()).all(), name
+        if name.endswith("weights"):
+            close(tensor.sum(dim=-1), torch.ones(tensor.shape[:-1]))
+    assert torch.equal(scores_of(scorer, batch), before)
 
 
 def test_bfloat16_scores_and_learns_nearly_as_float32(build: Build, batch: RankingBatch) -> None:

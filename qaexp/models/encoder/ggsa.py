@@ -10,6 +10,7 @@ from torch.nn import functional as F
 from qaexp.errors import ConfigError
 from qaexp.masking import masked_mean
 from qaexp.models.encoder.self_attention import SelfAttention, attention
+from qaexp.models.shown import show
 
 
 class GatedGroupSelfAttention(SelfAttention):
@@ -27,6 +28,8 @@ class GatedGroupSelfAttention(SelfAttention):
     Reading: the first half of the heads cuts the text at 0, l, 2l, ...; the other half at o, o + l, ..., so its first
     group is `offset` words long (§3.1.2 and Figure 5). An offset shifts borders; it never joins the end of a text to its
     beginning. With an odd number of heads the extra one has offset 0, and so has a single head.
+
+    Shows `gate` (text, length, dim) besides the attention, which is zero between groups.
 
     Raises:
         ConfigError: the offset is not smaller than the group, or the heads do not divide the width.
@@ -54,7 +57,9 @@ class GatedGroupSelfAttention(SelfAttention):
     def context(self, X: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text length dim"]:
         if self.gate is not None:
             mean = masked_mean(X, mask)  # x̄: (text, dim)
-            X = X * self.gate(X * mean.unsqueeze(1)).sigmoid()
+            G = self.gate(X * mean.unsqueeze(1)).sigmoid()
+            show("gate", G)
+            X = X * G
         return super().context(X, mask)
 
     def attend(
@@ -67,6 +72,13 @@ class GatedGroupSelfAttention(SelfAttention):
         straight = self._in_groups(QKV[:, :, :, :aligned], mask, offset=0)
         shifted = self._in_groups(QKV[:, :, :, aligned:], mask, offset=self.offset)
         return torch.cat([straight, shifted], dim=2)
+
+    def reach(self, length: int, like: Bool[Tensor, "text length"]) -> Bool[Tensor, "#head length length"]:
+        """Words of one group reach one another."""
+        heads = torch.arange(self.num_heads, device=like.device)
+        offsets = torch.where(heads < (self.num_heads + 1) // 2, 0, self.offset)
+        groups = (torch.arange(length, device=like.device) - offsets[:, None]).div(self.group_size, rounding_mode="floor")  # (head, length)
+        return groups[:, :, None] == groups[:, None, :]
 
     def _in_groups(
         self, QKV: Float[Tensor, "text length 3 head head_dim"], mask: Bool[Tensor, "text length"], offset: int

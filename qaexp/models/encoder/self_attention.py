@@ -8,7 +8,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from qaexp.errors import ConfigError
+from qaexp.masking import masked_softmax
 from qaexp.models.encoder.positions import sinusoids
+from qaexp.models.shown import show, watched
 from qaexp.models.stage import Encoder
 from qaexp.types import Text
 
@@ -35,6 +37,8 @@ class SelfAttention(Encoder):
 
     Reading: the paper says nothing of α, `input_scale`; Vaswani et al. 2017, §3.4, multiply embeddings by √D. Positions are
     √(D/2) long (12 for D = 300): word vectors that are much shorter would drown in them.
+
+    Shows `attention` (text, head, length, length), from word to word.
 
     Raises:
         ConfigError: the heads do not divide the width.
@@ -72,14 +76,27 @@ class SelfAttention(Encoder):
 
     def context(self, X: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text length dim"]:
         """C, what the words gather from one another."""
-        S = self.attend(self.query_key_value(X).unflatten(-1, (3, self.num_heads, -1)), mask)
-        return self.output(S.flatten(2))
+        QKV = self.query_key_value(X).unflatten(-1, (3, self.num_heads, -1))
+        if watched():
+            show("attention", self.weights(QKV, mask))
+        return self.output(self.attend(QKV, mask).flatten(2))
 
     def attend(
         self, QKV: Float[Tensor, "text length 3 head head_dim"], mask: Bool[Tensor, "text length"]
     ) -> Float[Tensor, "text length head head_dim"]:
         """Attention of each head over all real tokens."""
         return attention(QKV, mask, self.scale)
+
+    def weights(
+        self, QKV: Float[Tensor, "text length 3 head head_dim"], mask: Bool[Tensor, "text length"]
+    ) -> Float[Tensor, "text head length length"]:
+        """What `attend` weighs the words by, from word (row) to word, written out."""
+        Q, K, _ = QKV.permute(2, 0, 3, 1, 4)  # each (text, head, length, head_dim)
+        return masked_softmax(self.scale * Q @ K.transpose(2, 3), self.reach(mask.shape[1], like=mask) & mask[:, None, None, :])
+
+    def reach(self, length: int, like: Bool[Tensor, "text length"]) -> Bool[Tensor, "#head length length"]:
+        """Whether a word may attend to another."""
+        return like.new_ones(1, length, length)
 
 
 def attention(

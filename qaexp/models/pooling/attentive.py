@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from qaexp.masking import masked_softmax
+from qaexp.models.shown import show
 from qaexp.models.stage import Stage
 from qaexp.types import Text
 
@@ -19,6 +20,8 @@ class AttentivePooling(Stage):
         r^q = Q·σ^q,  r^a = A·σ^a                                               eq. 17–18
 
     Reading: the paper does not say how U begins; its entries are drawn uniformly within ±√(6 / 2c) (Glorot & Bengio 2010).
+
+    Shows `alignment` G (pair, M, L), `question weights` σ^q (pair, M) and `candidate weights` σ^a (pair, L).
     """
 
     pairwise: ClassVar[bool] = True
@@ -37,4 +40,7 @@ class AttentivePooling(Stage):
         g_candidate = G.masked_fill(~question["mask"].unsqueeze(2), lowest).amax(dim=1)  # (pair, L)
         weights_question = masked_softmax(g_question, question["mask"])
         weights_candidate = masked_softmax(g_candidate, candidate["mask"])
+        show("alignment", G)
+        show("question weights", weights_question)
+        show("candidate weights", weights_candidate)
         return {"vector": (weights_question.unsqueeze(1) @ Q).squeeze(1)}, {"vector": (weights_candidate.unsqueeze(1) @ A).squeeze(1)}
