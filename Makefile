@@ -1,6 +1,6 @@
 # Two commands need nothing else: `make run` and `make test`. Both make the environment first if it is not there.
 .DEFAULT_GOAL := help
-.PHONY: help setup run check test test-slow bench lock clean
+.PHONY: help setup run check test test-slow bench learn lock clean
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
@@ -33,6 +33,9 @@ check: setup  ## ruff, pyright and the tests: what a commit must pass
 
 bench: setup  ## ratios side by side in one run: attention, the cut, metrics, memory, start
 	$(RUN) -m benchmarks $(ARGS)
+
+learn: setup  ## every named model, briefly, on WikiQA and TrecQA: results/learn.csv (needs QAEXP_DATA)
+	$(RUN) -m qaexp.learn $(ARGS)
 
 lock:  ## resolve the newest versions that pyproject.toml allows into constraints.txt
 	rm -rf .lock && $(PYTHON) -m venv .lock

@@ -8,7 +8,6 @@ import logging
 import os
 import sys
 import traceback
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -111,7 +110,7 @@ def run_in(folder: Path, cfg: Any, command: str, resume: bool = False) -> None:
             console.show_config(cfg)
         from qaexp.train import train  # torch and Lightning: some seconds
 
-        _quieten()
+        console.quieten()
         console.show_results(train(cfg, folder, command, resume), folder)
     except (KeyboardInterrupt, SystemExit) as stop:  # Lightning turns Ctrl-C into SystemExit
         log.error("interrupted; go on with: python -m qaexp resume=%s", folder)
@@ -125,10 +124,3 @@ def run_in(folder: Path, cfg: Any, command: str, resume: bool = False) -> None:
     finally:
         logging.getLogger().removeHandler(log_file)
         log_file.close()
-
-
-def _quieten() -> None:
-    """Lightning's chatter says nothing that our screen does not."""
-    for name in ("pytorch_lightning", "lightning_fabric", "lightning", "gensim", "wandb"):
-        logging.getLogger(name).setLevel(logging.ERROR)
-    warnings.filterwarnings("ignore", module="pytorch_lightning|torch|wandb|lightning_fabric")

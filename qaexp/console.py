@@ -1,6 +1,8 @@
 """What the terminal shows of a run: the configuration as a tree before it, a table of results after it."""
 
 import json
+import logging
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +54,13 @@ def _irregularities(record: RunRecord) -> dict[str, int]:
         for what in ("cut questions", "cut candidates")
     }
     return {note: count for note, count in {**record.data["notes"], **cut}.items() if count}
+
+
+def quieten() -> None:
+    """Lightning's chatter says nothing that our screen does not."""
+    for name in ("pytorch_lightning", "lightning_fabric", "lightning", "gensim", "wandb"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", module="pytorch_lightning|torch|wandb|lightning_fabric")
 
 
 def finished(folder: Path) -> RunRecord | None:

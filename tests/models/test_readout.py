@@ -34,7 +34,7 @@ def test_a_pair_of_each_family_shows_its_parts() -> None:
     ggsa = read_out(build("model=iggsa"), QUESTION, CANDIDATE)
     assert ggsa["candidate.attention"].shape == (6, 23, 23)
     assert ggsa["question.gate"].shape == (3, 24)
-    assert ((ggsa["question.gate"] > 0) & (ggsa["question.gate"] < 1)).all()
+    assert ((ggsa["question.gate"] >= 0) & (ggsa["question.gate"] <= 1)).all()
     attentive = read_out(build("model=ap_cnn"), QUESTION, CANDIDATE)
     assert attentive["pair.alignment"].shape == (3, 23)
     torch.testing.assert_close(attentive["pair.candidate weights"], attentive["pair.alignment"].amax(dim=0).softmax(dim=0))

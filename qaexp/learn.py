@@ -1,0 +1,145 @@
+"""`make learn`: trains every named model briefly on real data, and says which learn more than the baselines know.
+
+python -m qaexp.learn [MODEL ...] [--csv results/learn.csv]
+"""
+
+import argparse
+import difflib
+import logging
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from omegaconf import OmegaConf
+
+from qaexp.checkpoint import LAST
+from qaexp.config import CONF, choices, compose
+from qaexp.console import finished, quieten
+from qaexp.errors import ConfigError, QaexpError
+from qaexp.results.record import RunRecord, config_key, write_whole
+from qaexp.train import train
+
+log = logging.getLogger(__name__)
+
+PLAN = CONF.parent / "experiments" / "learn.yaml"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is trained, on what, for how long; `experiments/learn.yaml`."""
+
+    datasets: Sequence[str]
+    max_epochs: int
+    baselines: Sequence[str]
+    common: Sequence[str]
+    """Overrides of every model that is trained, as far as the model has the slot."""
+    models: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Overrides of some models, after the common ones."""
+
+    @classmethod
+    def load(cls, path: Path = PLAN) -> "Plan":
+        content: Any = OmegaConf.to_container(OmegaConf.load(path))
+        return cls(**content)
+
+    def overrides(self, model: str, dataset: str) -> list[str]:
+        """The command line of one run."""
+        if model in self.baselines:
+            return [f"model={model}", f"dataset={dataset}"]
+        slots = {folder.name for folder in (CONF / "model").iterdir() if folder.is_dir()} & set(compose([f"model={model}"]).model)
+        common = [each for each in self.common if not each.startswith("model/") or each.partition("=")[0].removeprefix("model/") in slots]
+        return [f"model={model}", f"dataset={dataset}", f"trainer.max_epochs={self.max_epochs}", *common, *self.models.get(model, ())]
+
+
+def run(overrides: Sequence[str], folder: Path) -> RunRecord:
+    """The record of a run, from its folder if it was finished there before; one that was interrupted is taken up again."""
+    cfg = compose([*overrides, "logger=none"])
+    resolved: Any = OmegaConf.to_container(cfg, resolve=True)
+    place = folder / f"{cfg.run_name}_{config_key(resolved)}"
+    if record := finished(place):
+        return record
+    place.mkdir(parents=True, exist_ok=True)
+    log.info("%s", " ".join(overrides))
+    return train(cfg, place, " ".join(overrides), resume=(place / LAST).is_file())
+
+
+def learning_curve(record: RunRecord, dataset: str) -> list[dict[str, Any]]:
+    """A row for each epoch; a model that is not trained has its dev metrics as epoch 0."""
+    seconds = record.seconds.get("fit", 0.0) / max(1, len(record.history))
+    facts = {
+        "dataset": dataset,
+        "model": record.config["choices"]["model"],
+        "options": record.command,
+        "parameters": record.parameters["trainable without word embeddings"],
+        "seconds an epoch": round(seconds, 1),
+        "commit": record.commit,
+    }
+    epochs = record.history or [{"epoch": 0, **{f"dev/{name}": record.metrics["dev"][name] for name in ("map", "mrr")}}]
+    return [{**facts, "epoch": e["epoch"], "dev map": e["dev/map"], "dev mrr": e["dev/mrr"], "loss": e.get("train/loss")} for e in epochs]
+
+
+def verdicts(curves: pd.DataFrame, baselines: Sequence[str]) -> pd.DataFrame:
+    """A row for each model and data set: its best epoch's dev MAP and MRR, and the best baseline that reaches as much."""
+    best = curves.loc[curves.groupby(["dataset", "model"], sort=False)["dev map"].idxmax()]
+    rows = []
+    for _, row in best.iterrows():
+        others = best[(best["dataset"] == row["dataset"]) & best["model"].isin(baselines)].sort_values("dev map", ascending=False)
+        better = [] if row["model"] in baselines else others.loc[others["dev map"] >= row["dev map"], "model"].tolist()
+        percent = {name: f"{100 * row[name]:.2f}" for name in ("dev map", "dev mrr")}
+        rows.append({name: row[name] for name in ("dataset", "model", "parameters", "epoch")} | percent | {"not above": ", ".join(better)})
+    return pd.DataFrame(rows)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The exit status: 0, 1 where a model failed or is not above a baseline, 2 for a mistake of the user, 130 after Ctrl-C."""
+    plan, known = Plan.load(), choices("model")
+    parser = argparse.ArgumentParser(
+        prog="python -m qaexp.learn",
+        description=f"Train named models for {plan.max_epochs} epochs on {' and '.join(plan.datasets)}, and compare them with "
+        f"{' and '.join(plan.baselines)}. Finished runs are kept: the same command goes on where it was interrupted.",
+    )
+    parser.add_argument("models", nargs="*", metavar="MODEL", help="choices of model= (default: all)")
+    parser.add_argument("--csv", type=Path, default=Path("results/learn.csv"), help="dev metrics by epoch (default: %(default)s)")
+    parser.add_argument("--runs", type=Path, default=Path("results/runs/learn"), help="where the runs are kept (default: %(default)s)")
+    options = parser.parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    quieten()
+    try:
+        for name in options.models:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, n=2) or known
+                raise ConfigError(f"model={name} is not among the choices: did you mean {' or '.join(near)}?")
+        curves, failed = _learn(plan, [*plan.baselines, *(m for m in options.models or known if m not in plan.baselines)], options)
+    except QaexpError as error:
+        log.error("%s", error)
+        return 2
+    except (KeyboardInterrupt, SystemExit):
+        log.error("interrupted; the same command goes on where it stopped")
+        return 130
+    table = verdicts(curves, plan.baselines)
+    sys.stdout.write(table.to_string(index=False) + "\n")
+    return int(bool(failed) or bool((table["not above"] != "").any()))
+
+
+def _learn(plan: Plan, models: Sequence[str], options: argparse.Namespace) -> tuple[pd.DataFrame, list[str]]:
+    """All curves, written after each run, and the runs that failed."""
+    rows: list[dict[str, Any]] = []
+    failed: list[str] = []
+    for dataset in plan.datasets:
+        for model in models:
+            try:
+                rows += learning_curve(run(plan.overrides(model, dataset), options.runs), dataset)
+            except Exception as error:  # the others go on
+                log.error("model=%s dataset=%s failed: %s", model, dataset, error)
+                failed.append(f"{model} on {dataset}")
+            options.csv.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(options.csv, pd.DataFrame(rows).to_csv(index=False))
+    if not rows:
+        raise QaexpError("no run was finished; the messages above say why")
+    return pd.DataFrame(rows), failed
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,60 @@
+"""`make learn`: plans, curves and verdicts; runs that are finished are not made again."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from qaexp import learn
+from qaexp.config import choices
+from qaexp.learn import Plan, main, run, verdicts
+
+TOY = [f"dataset.reader.num_{split}={number}" for split, number in (("train", 10), ("dev", 6), ("test", 6))]
+
+
+def test_the_plan_composes_for_every_named_model() -> None:
+    plan = Plan.load()
+    assert set(plan.models) <= set(choices("model"))
+    assert set(plan.baselines) <= set(choices("model"))
+    assert plan.overrides("word_overlap", "wikiqa") == ["model=word_overlap", "dataset=wikiqa"]
+    for model in choices("model"):
+        overrides = plan.overrides(model, "wikiqa")
+        assert learn.compose(overrides).choices.model == model
+        assert (f"trainer.max_epochs={plan.max_epochs}" in overrides) == (model not in plan.baselines)
+
+
+def test_a_finished_run_is_kept_and_its_curve_has_a_row_an_epoch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    overrides = ["model=qa_cnn", "model.encoder.num_filters=8", "trainer.max_epochs=2", f"cache_dir={tmp_path}", *TOY]
+    record = run(overrides, tmp_path / "runs")
+    curve = learn.learning_curve(record, "toy")
+    assert [row["epoch"] for row in curve] == [1, 2]
+    assert all(0 < row["dev map"] <= 1 and row["parameters"] > 0 and row["loss"] is not None for row in curve)
+    monkeypatch.setattr(learn, "train", lambda *_, **__: pytest.fail("it was trained again"))
+    assert run(overrides, tmp_path / "runs") == record
+
+
+POINTS = [("chance", 0, 0.2), ("words", 0, 0.5), ("good", 1, 0.4), ("good", 2, 0.6), ("weak", 1, 0.5), ("bad", 1, 0.1)]
+
+
+def test_models_that_know_no_more_than_a_baseline_are_named() -> None:
+    curves = pd.DataFrame(
+        [
+            {"dataset": "d", "model": m, "parameters": 1, "epoch": e, "dev map": value, "dev mrr": value}
+            for m, e, value in [
+                ("chance", 0, 0.2),
+                ("words", 0, 0.5),
+                ("good", 1, 0.4),
+                ("good", 2, 0.6),
+                ("weak", 1, 0.5),
+                ("bad", 1, 0.1),
+            ]
+        ]
+    )
+    table = verdicts(curves, ["chance", "words"]).set_index("model")
+    assert table["not above"].to_dict() == {"chance": "", "words": "", "good": "", "weak": "words", "bad": "words, chance"}
+    assert (table.loc["good", "epoch"], table.loc["good", "dev map"]) == (2, "60.00")
+
+
+def test_a_mistyped_model_is_named_with_what_comes_near(caplog: pytest.LogCaptureFixture) -> None:
+    assert main(["ggas"]) == 2
+    assert "model=ggas is not among the choices: did you mean ggsa" in caplog.text
