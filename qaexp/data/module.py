@@ -130,7 +130,7 @@ class RankingDataModule(pl.LightningDataModule):
 
     def training_batches(self, epoch: int) -> TrainingBatches:
         rng = np.random.default_rng([self.seed, epoch])
-        groups = self._negatives.draw(self.splits["train"], self.corpus.answer_set, rng)
+        groups = self._negatives.draw(self.splits["train"], self.corpus, rng)
         return TrainingBatches(self.corpus.texts, groups, self._batch_size, self.max_question_length, self.max_candidate_length, rng)
 
     def val_dataloader(self) -> ScoringBlocks:

@@ -86,6 +86,7 @@ def verdicts(cache_dir: Path) -> Callable[..., dict[str, str]]:
             vectors=RandomVectors(dim=4, deviation=1.0),
             negatives=PoolNegatives(num=1),
             tokenise=words_v1,
+            num_classes=1,
             convention=convention,
             selection_metric="dev/map",
             keep_unanswered=False,
