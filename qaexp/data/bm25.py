@@ -1,5 +1,6 @@
 """BM25 over tokenised texts: the best matches of one text among many, ties decided by their order."""
 
+import logging
 from collections.abc import Sequence
 
 import numpy as np
@@ -23,6 +24,7 @@ class BM25Index:
     def __init__(self, texts: Sequence[Sequence[int]], num_words: int, k1: float, b: float) -> None:
         from bm25s import BM25  # a quarter of a second to import, needed once a data set
 
+        logging.getLogger("bm25s").setLevel(logging.WARNING)  # on import it has set itself to DEBUG
         self._index = BM25(k1=k1, b=b, method="lucene")
         word_ids = {word: word for word in range(num_words)}
         self._index.index(([list(text) for text in texts], word_ids), create_empty_token=False, show_progress=False)

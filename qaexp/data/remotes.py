@@ -232,12 +232,33 @@ _DERIVED = (
     "insuranceqa_subset is not published anywhere: this project's maintainers derived it from the part of InsuranceQA's text that is "
     "public; use the whole set instead with dataset=insuranceqa, which `python -m qaexp.data fetch insuranceqa` fetches."
 )
+_YAHOO_TEXT = (
+    "The text files of Yahoo! Answers are published in BUAAw-ML/Deep-Active-Learning-for-Answer-Selection @ "
+    "33aedf50b12eb5c0616859dbc93b96915a6d0f29 (data/YahooCQA/data.txt) and wabyking/qnn @ 3383f1b169f2abe40930bfa7c1cddeecb2f4d91d "
+    "(data/QA/yahoo/train.txt); no command fetches them."
+)
+_WEBSCOPE = (
+    "Yahoo! Answers Comprehensive (L6) is given to researchers on request, at https://webscope.sandbox.yahoo.com; no command fetches it. "
+    "Put FullOct2007.xml.part1.gz and FullOct2007.xml.part2.gz in the folder yahoomqa of the data folder."
+)
+_GOOGLE_NEWS = (
+    "GoogleNews-vectors-negative300.bin.gz is published at https://code.google.com/archive/p/word2vec/, which asks for a browser; no "
+    "command fetches it. Put it, packed or not, in the folder embeddings of the data folder."
+)
 _WEBTEXT = (
     "The webtext vectors are not published anywhere: this project's maintainers trained them on public text; use instead "
-    "dataset/vectors=word2vec (trained on the data set's own text), or GloVe, which `python -m qaexp.data fetch glove.6B` fetches."
+    "dataset/vectors=own_text (trained on the data set's own text), or GloVe, which `python -m qaexp.data fetch glove.6B` fetches."
 )
-UNPUBLISHED = {"insuranceqa_subset": _DERIVED, "insuranceqa/v1_subset": _DERIVED, "webtext": _WEBTEXT}
-"""What no fetch can bring, and what to use in its place."""
+UNPUBLISHED = {
+    "insuranceqa_subset": _DERIVED,
+    "insuranceqa/v1_subset": _DERIVED,
+    "webtext": _WEBTEXT,
+    "yahooqa_partial": _YAHOO_TEXT,
+    "yahoomqa_partial": _YAHOO_TEXT,
+    "yahoomqa": _WEBSCOPE,
+    "googlenews": _GOOGLE_NEWS,
+}
+"""What no fetch can bring, and how to come by it, or what to use in its place. Of names that begin alike, the longer comes first."""
 
 
 def find(name: str) -> PublishedSet | None:

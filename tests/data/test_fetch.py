@@ -457,7 +457,7 @@ def test_interruption_says_how_to_go_on(
         ("Glove", "did you mean glove.6B or glove.840B?"),
         ("xyzzy", "choose among insuranceqa,"),
         ("insuranceqa_subset", "not published anywhere"),
-        ("webtext", "dataset/vectors=word2vec"),
+        ("webtext", "dataset/vectors=own_text"),
     ],
 )
 def test_unknown_set(capsys: pytest.CaptureFixture[str], name: str, words: str) -> None:
@@ -489,7 +489,7 @@ def test_data_root(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_hint_is_honest_about_what_is_not_published(dataset: str) -> None:
     hint = fetch_hint(dataset)
     assert "not published" in hint
-    assert "dataset=insuranceqa" in hint or "dataset/vectors=word2vec" in hint
+    assert "dataset=insuranceqa" in hint or "dataset/vectors=own_text" in hint
 
 
 @pytest.mark.parametrize("known", PUBLISHED, ids=lambda known: known.name)

@@ -228,6 +228,7 @@ VARIANTS = {
     "trecqa": TRAIN | CLEAN,
     "trecqa_raw": TRAIN | RAW,
     "trecqa_xml": TRAIN | CLEAN,
+    "trecqa_toks": {"train": (93, 4_718, 348)} | CLEAN,
     "trecqa_train_all": TRAIN_ALL | CLEAN,
     "trecqa_train_all_raw": TRAIN_ALL | RAW,
 }
