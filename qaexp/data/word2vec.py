@@ -60,8 +60,8 @@ def _read(faults: Faults, num_words: int, dim: int) -> tuple[list[str], np.ndarr
     except (*CUT_OFF, ValueError, MemoryError) as error:
         faults.add_whole(f"{stated}, which cannot be read: {error or type(error).__name__}")
         return [], np.empty((0, dim), dtype=np.float32)
-    matrix = np.asarray(vectors.vectors, dtype=np.float32)
-    words = [word.encode(errors="surrogateescape") for word in vectors.index_to_key[: len(matrix)]]
+    words = [word.encode(errors="surrogateescape") for word in vectors.index_to_key if word is not None]  # None for each listed twice
+    matrix = np.asarray(vectors.vectors[: len(words)], dtype=np.float32)
     if faults.path.suffix != ".gz" and len(words) == num_words:
         read = len(f"{num_words} {dim}\n") + sum(map(len, words)) + num_words * (1 + 4 * dim)  # and a line end after each vector, or none
         if not read <= (size := faults.path.stat().st_size) <= read + num_words:
