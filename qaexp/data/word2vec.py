@@ -15,6 +15,9 @@ REMEDY = (
     "A .bin file is word2vec's: a line with the number of words and of dimensions, then each word and its float32 numbers. Fetch it again."
 )
 
+MOST_PACKED = 1032
+"""Bytes that gzip may make of one."""
+
 
 def is_word2vec(path: Path) -> bool:
     """Whether a file is in this format, by its name.
@@ -53,7 +56,10 @@ def _header(faults: Faults) -> tuple[int, int] | None:
 def _read(faults: Faults, num_words: int, dim: int) -> tuple[list[str], np.ndarray]:
     from gensim.models import KeyedVectors  # half a second to import, needed once a file
 
-    stated = f"{num_words:,} words of {dim:,} dimensions are stated"
+    stated, size = f"{num_words:,} words of {dim:,} dimensions are stated", faults.path.stat().st_size
+    if 4 * dim * num_words > size * (MOST_PACKED if faults.path.suffix == ".gz" else 1):  # gensim makes room before it reads
+        faults.add_whole(f"{stated}, which take more than the {size:,} bytes of the file")
+        return [], np.empty((0, dim), dtype=np.float32)
     logging.getLogger("gensim.models.keyedvectors").setLevel(logging.ERROR)  # it warns of every word that is listed twice
     try:
         vectors = KeyedVectors.load_word2vec_format(str(faults.path), binary=True, unicode_errors="surrogateescape")
@@ -64,7 +70,7 @@ def _read(faults: Faults, num_words: int, dim: int) -> tuple[list[str], np.ndarr
     matrix = np.asarray(vectors.vectors[: len(words)], dtype=np.float32)
     if faults.path.suffix != ".gz" and len(words) == num_words:
         read = len(f"{num_words} {dim}\n") + sum(map(len, words)) + num_words * (1 + 4 * dim)  # and a line end after each vector, or none
-        if not read <= (size := faults.path.stat().st_size) <= read + num_words:
+        if not read <= size <= read + num_words:
             faults.add_whole(f"{stated}, which take {read:,} bytes; the file has {size:,}")
     wrong = ~np.isfinite(matrix).all(axis=1)
     if wrong.any():

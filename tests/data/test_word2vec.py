@@ -89,7 +89,7 @@ FAULTY: dict[str, tuple[str, bytes, str]] = {
     "more words stated": (
         "a.bin",
         with_line_ends(header="9 5"),
-        f"9 words of 5 dimensions are stated, {UNREADABLE}: unexpected end",
+        "9 words of 5 dimensions are stated, which take more than the 160 bytes of the file",
     ),
     "fewer words stated": ("a.bin", with_line_ends(header="4 5"), "4 words of 5 dimensions are stated, which take "),
     "other dimensions stated": ("a.bin", with_line_ends(header="6 3"), "6 words of 3 dimensions are stated, which take "),
@@ -98,6 +98,7 @@ FAULTY: dict[str, tuple[str, bytes, str]] = {
         with_line_ends(header=f"{10**15} {10**4}"),
         "1,000,000,000,000,000 words of 10,000 dimensions are stated",
     ),
+    "impossible numbers, packed": ("a.bin.gz", gzip.compress(with_line_ends(header=f"{10**15} 5")), "1,000,000,000,000,000 words of 5 dim"),
     "text": ("a.bin", b"the 0.1 0.2 0.3\n", "line 1: b'the 0.1 0.2 0.3\\n', the number of words and of dimensions expected"),
     "a page": ("a.bin", b"<html>\nlog in</html>", "line 1: b'<html>\\n', the number of words and of dimensions expected"),
     "nothing": ("a.bin", b"", "line 1: b'', the number of words and of dimensions expected"),
