@@ -121,7 +121,7 @@ def named(name: str) -> PublishedSet:
 
 def listing() -> str:
     """A line for each set: name, size of the download, title."""
-    return "\n".join(f"  {published.name:<12} {_size(published):>15}  {published.title}" for published in PUBLISHED)
+    return "\n".join(f"  {published.name:<15} {_size(published):>15}  {published.title}" for published in PUBLISHED)
 
 
 def _size(published: PublishedSet) -> str:

@@ -17,8 +17,9 @@ from rich.progress import Progress
 
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.fetch import fetch_hint
-from qaexp.data.files import Faults, digest, locate, raw_lines
-from qaexp.data.prepare import kept
+from qaexp.data.files import Faults, locate, raw_lines
+from qaexp.data.prepare import kept, remembered_digest
+from qaexp.data.word2vec import is_word2vec, read_word2vec
 from qaexp.errors import ConfigError
 
 log = logging.getLogger(__name__)
@@ -53,7 +54,7 @@ class RandomVectors:
 
 @dataclass(frozen=True)
 class PublishedVectors:
-    """Vectors in GloVe's text format (`word v1 ... vN`), plain or gzipped, multiplied by `scale`.
+    """Vectors in GloVe's text format (`word v1 ... vN`) or, if `path` ends in `.bin`, word2vec's, plain or gzipped, multiplied by `scale`.
 
     A word that the file lacks is looked up in lower case, then drawn from a normal distribution with the file's own
     standard deviation.
@@ -76,11 +77,11 @@ class PublishedVectors:
     def _open(self, cache: Path) -> tuple[list[str], np.ndarray]:
         """The whole file, parsed once and memory-mapped after."""
         [path] = locate([Path(self.path)], fetch_hint(self.name))
-        folder = cache / "vectors" / digest(path)[:16]
+        folder = cache / "vectors" / remembered_digest(path, cache)[:16]
 
         def read() -> tuple[list[str], np.ndarray]:
             log.info("reading %s (once; kept in %s)", path, folder)
-            return read_glove(path)
+            return read_word2vec(path) if is_word2vec(path) else read_glove(path)
 
         return kept(folder, _load_published, read, _save_published)
 
@@ -185,7 +186,18 @@ def read_glove(path: Path) -> tuple[list[str], Float[np.ndarray, "word dim"]]:
             lines = list(islice(source, LINES_AT_A_TIME))
         if not words and not faults:
             faults.add_whole("the file is empty")
-    return words, np.concatenate(blocks)
+    return words, _joined(blocks, dim)
+
+
+def _joined(blocks: list[np.ndarray], dim: int) -> Float[np.ndarray, "word dim"]:
+    """The rows of all blocks, each of which is let go once it is copied, so that there are never two of everything."""
+    matrix, row = np.empty((sum(map(len, blocks)), dim), dtype=np.float32), 0
+    blocks.reverse()
+    while blocks:
+        block = blocks.pop()
+        matrix[row : row + len(block)] = block
+        row += len(block)
+    return matrix
 
 
 def _is_header(line: bytes) -> bool:

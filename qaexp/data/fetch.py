@@ -63,6 +63,7 @@ class Fetch:
         if failures:
             raise MissingDataError(f"{published.name}: could not get {'; '.join(failures)}: {self._remedy(published)}")
         log.info("%s is complete in %s (%s)", published.name, folder, ", ".join(f"{n} {what}" for what, n in done.items()))
+        log.info("use it with %s", published.use)
         if published.note:
             log.warning("note: %s", published.note)
         log.info("terms of use: %s", published.terms)

@@ -143,7 +143,7 @@ class RankingDataModule(pl.LightningDataModule):
             there = ", ".join(self.splits)
             raise ConfigError(f"dataset={self.name} has {there}, and nothing to train on; choose a model that needs no training")
         rng = np.random.default_rng([self.seed, epoch])
-        groups = self._negatives.draw(self.splits["train"], self.corpus.answer_set, rng)
+        groups = self._negatives.draw(self.splits["train"], self.corpus, rng)
         return TrainingBatches(self.corpus.texts, groups, self._batch_size, self.max_question_length, self.max_candidate_length, rng)
 
     def val_dataloader(self) -> ScoringBlocks:

@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Int, Int8
 
-from qaexp.data.corpus import RankingSplit, ranges
+from qaexp.data.corpus import RankingCorpus, RankingSplit, ranges
 from qaexp.errors import ConfigError
 
 
@@ -29,7 +29,41 @@ class Groups:
 class NegativeSampling(Protocol):
     """Chooses in YAML what a training example is (`dataset/negatives=...`)."""
 
-    def draw(self, split: RankingSplit, answer_set: Int[np.ndarray, " answer"], rng: np.random.Generator) -> Groups: ...
+    def draw(self, split: RankingSplit, corpus: RankingCorpus, rng: np.random.Generator) -> Groups: ...
+
+
+class Keys:
+    """Makes one number of a question and a text, of which there are `num_texts`.
+
+    >>> Keys(10)(np.array([1, 2]), np.array([3, 0])).tolist()
+    [13, 20]
+    """
+
+    def __init__(self, num_texts: int) -> None:
+        self._texts = max(1, num_texts)
+
+    def __call__(self, question: Int[np.ndarray, "*shape"], text: Int[np.ndarray, "*other"]) -> Int[np.ndarray, "*whole"]:
+        return question * self._texts + text
+
+    def most_in(self, keys: Int[np.ndarray, " key"], texts: Int[np.ndarray, " text"]) -> int:
+        """The largest number of one question's keys whose text is among `texts`."""
+        counts = np.unique(keys[np.isin(keys % self._texts, texts)] // self._texts, return_counts=True)[1]
+        return int(counts.max(initial=0))
+
+
+def wrong_pairs(split: RankingSplit, corpus: RankingCorpus) -> Int[np.ndarray, " negative"]:
+    """The pairs labelled wrong, but for those whose text is labelled right in the same pool."""
+    keys = Keys(len(corpus.texts))(split.pair_question, split.candidates)
+    return np.flatnonzero((split.labels == 0) & ~np.isin(keys, keys[split.labels == 1]))
+
+
+def some_of_each(
+    items: Int[np.ndarray, " item"], choices: Int[np.ndarray, " group"], sizes: Int[np.ndarray, " group"], rng: np.random.Generator
+) -> Int[np.ndarray, " chosen"]:
+    """Of every group's `choices` items, which lie end to end, `sizes` in random order."""
+    group = np.repeat(np.arange(len(choices)), choices)
+    shuffled = items[np.lexsort((rng.random(len(items)), group))]
+    return shuffled[ranges(np.cumsum(choices) - choices, sizes)]
 
 
 @dataclass(frozen=True)
@@ -41,10 +75,10 @@ class RandomNegatives:
 
     num: int
 
-    def draw(self, split: RankingSplit, answer_set: Int[np.ndarray, " answer"], rng: np.random.Generator) -> Groups:
-        right = np.flatnonzero(split.labels)
+    def draw(self, split: RankingSplit, corpus: RankingCorpus, rng: np.random.Generator) -> Groups:
+        right, answer_set = np.flatnonzero(split.labels), corpus.answer_set
         question, answer = split.questions[split.pair_question[right]], split.candidates[right]
-        keys = _Keys(split, answer_set)
+        keys = Keys(len(corpus.texts))
         is_right = np.unique(keys(question, answer))
         if not len(answer_set) or keys.most_in(is_right, answer_set) >= len(np.unique(answer_set)):
             raise ConfigError(
@@ -71,11 +105,8 @@ class PoolNegatives:
 
     num: int
 
-    def draw(self, split: RankingSplit, answer_set: Int[np.ndarray, " answer"], rng: np.random.Generator) -> Groups:
-        of_pair = split.pair_question
-        keys = _Keys(split, answer_set)(of_pair, split.candidates)
-        is_negative = (split.labels == 0) & ~np.isin(keys, keys[split.labels == 1])
-        negatives = np.flatnonzero(is_negative)
+    def draw(self, split: RankingSplit, corpus: RankingCorpus, rng: np.random.Generator) -> Groups:
+        of_pair, negatives = split.pair_question, wrong_pairs(split, corpus)
         num_negatives = np.bincount(of_pair[negatives], minlength=split.num_questions)
         right = np.flatnonzero((split.labels == 1) & (num_negatives[of_pair] > 0))
         if not len(right):
@@ -83,10 +114,8 @@ class PoolNegatives:
         question = of_pair[right]  # (group)
         choices = num_negatives[question]
         offered = negatives[ranges((np.cumsum(num_negatives) - num_negatives)[question], choices)]  # (choice) of all groups, end to end
-        group = np.repeat(np.arange(len(right)), choices)
-        offered = offered[np.lexsort((rng.random(len(offered)), group))]  # each group's choices in random order
         sizes = np.minimum(choices, self.num)
-        chosen = offered[ranges(np.cumsum(choices) - choices, sizes)]
+        chosen = some_of_each(offered, choices, sizes, rng)
         offsets = np.concatenate([[0], np.cumsum(1 + sizes)])
         pairs = np.empty(offsets[-1], dtype=np.int64)
         pairs[offsets[:-1]] = right
@@ -94,25 +123,10 @@ class PoolNegatives:
         return Groups(split.questions[question], offsets, split.candidates[pairs], split.labels[pairs])
 
 
-class _Keys:
-    """Makes one number of a question and a candidate's text."""
-
-    def __init__(self, split: RankingSplit, answer_set: Int[np.ndarray, " answer"]) -> None:
-        self._texts = 1 + max(int(answer_set.max(initial=0)), int(split.candidates.max(initial=0)))
-
-    def __call__(self, question: Int[np.ndarray, "*shape"], text: Int[np.ndarray, "*other"]) -> Int[np.ndarray, "*whole"]:
-        return question * self._texts + text
-
-    def most_in(self, keys: Int[np.ndarray, " key"], texts: Int[np.ndarray, " text"]) -> int:
-        """The largest number of one question's keys whose text is among `texts`."""
-        counts = np.unique(keys[np.isin(keys % self._texts, texts)] // self._texts, return_counts=True)[1]
-        return int(counts.max(initial=0))
-
-
 @dataclass(frozen=True)
 class PoolPairs:
     """A group for each labelled pair by itself, as pointwise losses read them."""
 
-    def draw(self, split: RankingSplit, answer_set: Int[np.ndarray, " answer"], rng: np.random.Generator) -> Groups:
+    def draw(self, split: RankingSplit, corpus: RankingCorpus, rng: np.random.Generator) -> Groups:
         offsets = np.arange(split.num_pairs + 1)
         return Groups(split.questions[split.pair_question], offsets, np.asarray(split.candidates), np.asarray(split.labels))

@@ -7,6 +7,7 @@ import logging
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, is_dataclass
 from functools import partial
@@ -23,6 +24,12 @@ LAYOUT = 3
 """Raise it when the prepared files change their format; older ones are then left alone and never read."""
 
 MANIFEST = "manifest.json"
+
+LARGE = 1 << 26
+"""Bytes from which on the digest of a file is remembered."""
+
+SETTLED = 2.0
+"""Seconds that a file must have been left alone before its digest is remembered: a later change then shows in its time."""
 
 Kept = TypeVar("Kept")
 
@@ -45,7 +52,7 @@ def prepared(reader: Reader, cache: Path) -> RankingCorpus:
         MissingDataError, BadDataError: from the reader.
         OutputError: the cache cannot be written.
     """
-    folder = cache / "corpora" / f"{type(reader).__name__.removesuffix('Reader').lower()}-{_key(reader)}"
+    folder = cache / "corpora" / f"{type(reader).__name__.removesuffix('Reader').lower()}-{_key(reader, cache)}"
 
     def read() -> RankingCorpus:
         log.info("reading %s (once; kept in %s)", ", ".join(str(path) for path in reader.files()) or "the embedded data", folder)
@@ -115,12 +122,35 @@ def _output_errors(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def _key(reader: Reader) -> str:
+def remembered_digest(path: Path, cache: Path) -> str:
+    """SHA-256 of a file's bytes; of a large file that has kept its size and time of change, as it was computed before.
+
+    Raises:
+        BadDataError: the file may not be read.
+    """
+    facts = path.stat()
+    if facts.st_size < LARGE:
+        return digest(path)
+    place = hashlib.sha256(f"{path.resolve()} {facts.st_size} {facts.st_mtime_ns}".encode()).hexdigest()[:32]
+    note = cache / "digests" / place
+    with contextlib.suppress(OSError):
+        return note.read_text(encoding="ascii")
+    computed = digest(path)
+    if time.time() - facts.st_mtime > SETTLED:
+        with contextlib.suppress(OSError):  # then it is computed again
+            note.parent.mkdir(parents=True, exist_ok=True)
+            part = note.with_suffix(f".{os.getpid()}")
+            part.write_text(computed, encoding="ascii")
+            os.replace(part, note)
+    return computed
+
+
+def _key(reader: Reader, cache: Path) -> str:
     """Reader, version, settings and content of the files; their place on the disk is left out."""
     settings = asdict(reader) if is_dataclass(reader) and not isinstance(reader, type) else {}
     for name in ("folder", "vocabulary"):
         settings.pop(name, None)
-    facts = [LAYOUT, type(reader).__name__, reader.version, settings, [digest(path) for path in reader.files()]]
+    facts = [LAYOUT, type(reader).__name__, reader.version, settings, [remembered_digest(path, cache) for path in reader.files()]]
     return hashlib.sha256(json.dumps(facts, default=_spell, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -39,7 +39,7 @@ def unpadded(tokens: torch.Tensor) -> list[list[int]]:
 )
 def test_an_epoch_holds_every_group_once(corpus: RankingCorpus, sampling: NegativeSampling) -> None:
     texts = corpus.texts
-    groups = sampling.draw(corpus.splits["train"], corpus.answer_set, np.random.default_rng(1))
+    groups = sampling.draw(corpus.splits["train"], corpus, np.random.default_rng(1))
     expected = sorted(
         (
             row(texts, question, QUESTION_LENGTH),
@@ -94,7 +94,7 @@ def test_padding_on_insuranceqa_is_what_its_pairs_force(data_dir: Path) -> None:
         train="question.train.token_idx.label",
         pools={},
     ).read()
-    groups = RandomNegatives(num=1).draw(corpus.splits["train"], corpus.answer_set, np.random.default_rng(1))
+    groups = RandomNegatives(num=1).draw(corpus.splits["train"], corpus, np.random.default_rng(1))
     batches = list(TrainingBatches(corpus.texts, groups, 128, 200, 200, np.random.default_rng(2)))
     longest = groups.offsets[-1] * 200
     lengths = corpus.texts.lengths(groups.candidates, 200).reshape(-1, 2)

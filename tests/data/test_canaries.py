@@ -231,40 +231,49 @@ def test_without_names_what_is_missing_is_passed_over_and_with_them_it_is_named(
 
 
 def test_an_unknown_name_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", "wikqa"]) == 2
-    assert capsys.readouterr().err == "dataset=wikqa is not among the choices: did you mean wikiqa?\n"
+    assert main(["check", "toyy"]) == 2
+    assert capsys.readouterr().err == "dataset=toyy is not among the choices: did you mean toy?\n"
 
 
+FIRST = {"dev": ["order in files"], "test": ["order in files"]}
 PUBLISHED = {
-    "insuranceqa_subset": ("insuranceqa/V1_subset", {"dev": ["constant", "asked in train"], "test": ["constant"]}),
-    "wikiqa": ("wikiqa", {"dev": ["constant", "order in files"], "test": ["constant", "order in files", "asked in train"]}),
+    "insuranceqa_subset": ("insuranceqa/V1_subset", {"dev": ["constant", "asked in train"], "test": ["constant"]}, {"dev": 40, "test": 0}),
+    "wikiqa": (
+        "wikiqa",
+        {"dev": ["constant", "order in files"], "test": ["constant", "order in files", "asked in train"]},
+        {"dev": 0, "test": 1},
+    ),
+    "wikiqa_all": (
+        "wikiqa",
+        {"dev": ["constant", "order in files"], "test": ["constant", "order in files", "asked in train"]},
+        {"dev": 0, "test": 1},
+    ),
     "qatarliving_partial": (
         "qatarliving",
         {
             "dev": ["constant", "order in use", "order in files"],
             "test": ["constant", "order in use", "order in files", "asked in train"],
         },
+        {"dev": 0, "test": 5},
     ),
+    "trecqa_toks": ("trecqa/toks", FIRST, {"dev": 0, "test": 0}),
+    "yahoomqa_partial": ("yahooqa", FIRST, {"dev": 0, "test": 0}),
+    "yahoomqa_partial_10": ("yahooqa", FIRST, {"dev": 0, "test": 0}),
 }
+"""Data set to its folder, what is noted of each split, and how many questions of each are asked in train."""
 
 
 @pytest.mark.usefixtures("private_cache")
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_data_leak_nothing_and_what_is_noted_is_known(data_dir: Path, name: str) -> None:
-    folder, noted = PUBLISHED[name]
+    folder, noted, asked = PUBLISHED[name]
     if not (data_dir / folder).is_dir():
         pytest.skip(f"{data_dir / folder} is not at hand")
     data, in_files = (check_command._built(name, str(data_dir), **order) for order in ({}, {"shuffle_seed": None}))
     findings = check(data, in_files, seed=1)
     assert {f.verdict for f in findings} == {OK, NOTE}
     assert {split: [f.canary for f in findings if f.split == split and f.verdict == NOTE] for split in noted} == noted
-    seen = {f.split: f.measured["count"] for f in findings if f.canary == "asked in train"}
-    assert (
-        seen
-        == {"insuranceqa_subset": {"dev": 40, "test": 0}, "wikiqa": {"dev": 0, "test": 1}, "qatarliving_partial": {"dev": 0, "test": 5}}[
-            name
-        ]
-    )
+    assert {f.split: f.measured["count"] for f in findings if f.canary == "asked in train"} == asked
 
 
 @pytest.mark.parametrize("name", choices("dataset"))

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hydra.utils import instantiate
 
+from qaexp.config import compose
 from qaexp.data import embeddings
 from qaexp.data.corpus import CorpusBuilder, RankingCorpus
 from qaexp.data.datasets.wikiqa import WikiQAReader
@@ -203,3 +205,17 @@ def test_webtext_covers_wikiqa(data_dir: Path, cache_dir: Path, read_count: list
 def test_coverage_of_nothing_is_zero(corpus: RankingCorpus) -> None:
     vectors = RandomVectors(dim=2, deviation=1.0).build(corpus, Path("unused"), 1)
     assert coverage(vectors, corpus) == {"types": 0.0, "running words": 0.0}
+
+
+def test_the_glove_subset_covers_the_test_set_it_was_made_for(data_dir: Path, cache_dir: Path) -> None:
+    cfg = compose(["dataset=trecqa", "dataset/vectors=glove50_trecqa", f"data_dir={data_dir}", f"cache_dir={cache_dir}"]).dataset
+    if not Path(f"{cfg.vectors.path}.gz").is_file() or not (data_dir / "trecqa" / "jsonl").is_dir():
+        pytest.skip(f"not at hand: {cfg.vectors.path}.gz or {data_dir / 'trecqa' / 'jsonl'}")
+    data = instantiate(cfg)
+    assert data.word_vectors.shape == (len(data.corpus.vocabulary), 50)
+    words, texts, vectors = data.corpus.vocabulary.words, data.corpus.texts, data._word_vectors
+    test = data.splits["test"]
+    used = np.concatenate([texts.ids[texts.offsets[t] : texts.offsets[t + 1]] for t in np.union1d(test.questions, test.candidates)])
+    used = used[[any(letter.isalpha() for letter in words[word]) and words[word] != "<num>" for word in used]]
+    assert np.isin(used, vectors.known).mean() == pytest.approx(0.994, abs=0.005)
+    assert np.linalg.norm(vectors.matrix[vectors.known], axis=1).mean() == pytest.approx(4.9, abs=0.5)

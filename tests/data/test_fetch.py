@@ -6,6 +6,7 @@ import hashlib
 import http.server
 import io
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -17,7 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hydra.utils import instantiate
 
+from qaexp.config import choices, compose
 from qaexp.data import __main__ as cli
 from qaexp.data.checksums import git_blob_id, sha256
 from qaexp.data.copies import Copies
@@ -90,7 +93,7 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
 def tiny_set(monkeypatch: pytest.MonkeyPatch) -> PublishedSet:
     """`tiny`: a big file and a small one, as a repository would publish them."""
     files = (published("V1/answers", BIG), published("V1/vocabulary", SMALL))
-    tiny = PublishedSet("tiny", "tiny", "a tiny set", "someone/tiny @ 12ab", "https://example.org/tiny", "free", files)
+    tiny = PublishedSet("tiny", "tiny", "a tiny set", "someone/tiny @ 12ab", "https://example.org/tiny", "free", "dataset=tiny", files)
     monkeypatch.setattr(cli, "PUBLISHED", (*PUBLISHED, tiny))
     monkeypatch.setattr(cli, "find", lambda name: {known.name: known for known in cli.PUBLISHED}.get(name))
     return tiny
@@ -457,7 +460,9 @@ def test_interruption_says_how_to_go_on(
         ("Glove", "did you mean glove.6B or glove.840B?"),
         ("xyzzy", "choose among insuranceqa,"),
         ("insuranceqa_subset", "not published anywhere"),
-        ("webtext", "dataset/vectors=word2vec"),
+        ("webtext", "dataset/vectors=own_text"),
+        ("yahoomqa", "is given to researchers on request"),
+        ("googlenews", "code.google.com/archive/p/word2vec"),
     ],
 )
 def test_unknown_set(capsys: pytest.CaptureFixture[str], name: str, words: str) -> None:
@@ -474,7 +479,7 @@ def test_help_lists_the_sets(capsys: pytest.CaptureFixture[str]) -> None:
     shown = capsys.readouterr().out
     assert all(known.name in shown for known in PUBLISHED)
     assert cli.main(["fetch"]) == 0
-    assert "wikiqa                6.2 MB" in capsys.readouterr().out
+    assert "wikiqa                   6.2 MB" in capsys.readouterr().out
 
 
 def test_data_root(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -489,7 +494,7 @@ def test_data_root(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_hint_is_honest_about_what_is_not_published(dataset: str) -> None:
     hint = fetch_hint(dataset)
     assert "not published" in hint
-    assert "dataset=insuranceqa" in hint or "dataset/vectors=word2vec" in hint
+    assert "dataset=insuranceqa" in hint or "dataset/vectors=own_text" in hint
 
 
 @pytest.mark.parametrize("known", PUBLISHED, ids=lambda known: known.name)
@@ -503,8 +508,35 @@ def test_table_is_sound(known: PublishedSet) -> None:
         assert all(url.startswith("https://") for url in file.urls)
 
 
+@pytest.mark.parametrize("known", PUBLISHED, ids=lambda known: known.name)
+def test_whoever_has_fetched_a_set_is_told_a_choice_that_reads_it(
+    known: PublishedSet, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The choices exist, and every file they read lies where `fetch` puts it."""
+    caplog.set_level("INFO", "qaexp.data")
+    for content in known.contents:
+        (tmp_path / known.folder / content.path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / known.folder / content.path).touch()
+    fetch = Fetch(tmp_path, quick())
+    fetch.run(replace(known, files=tuple(PublishedFile(c.path, checksum=f"git:{blob_id(b'')}") for c in known.contents)))
+    assert f"use it with {known.use}" in caplog.messages
+    overrides = re.split(r",? or |, ", known.use)
+    for override in overrides:
+        group, _, choice = override.partition("=")
+        if choice not in choices(group):
+            pytest.skip(f"{override} is not among the choices")
+        cfg = compose([override, f"data_dir={tmp_path}"]).dataset
+        if group == "dataset":
+            assert instantiate(cfg.reader).files()
+        else:
+            assert Path(cfg.vectors.path).exists()
+
+
 def test_hint_finds_a_variant_and_admits_ignorance() -> None:
     assert fetch_hint("trecqa_clean") == fetch_hint("trecqa")
+    assert "fetch trecqa_toks`" in fetch_hint("trecqa_toks")
+    assert "fetch yahooqa_partial`" in fetch_hint("yahoomqa_partial_10")
+    assert "on request" in fetch_hint("yahoomqa_10")
     assert "is not among the published sets" in fetch_hint("toy")
     assert "is not among the published sets" in fetch_hint("")
 

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from qaexp.data.corpus import RankingSplit
+from qaexp.data.corpus import RankingCorpus, RankingSplit, TokenTable
+from qaexp.data.lists import QuestionLists
 from qaexp.data.negatives import Groups, PoolNegatives, PoolPairs, RandomNegatives
+from qaexp.data.vocabulary import SPECIAL_WORDS, Vocabulary
 from qaexp.errors import ConfigError
 
 
@@ -33,7 +35,13 @@ def rng(*seed: int) -> np.random.Generator:
     return np.random.default_rng(list(seed))
 
 
-ANSWERS = np.arange(10)
+def among(*answers: int) -> RankingCorpus:
+    """A corpus of 2,000 texts of one word, with this answer set."""
+    texts = TokenTable(np.ones(2000, dtype=np.int32), np.arange(2001))
+    return RankingCorpus(Vocabulary(SPECIAL_WORDS), texts, {}, np.array(answers, dtype=np.int64))
+
+
+ANSWERS = among(*range(10))
 TABLE = split((100, [0, 1], [1, 1]), (101, [2, 3], [1, 0]), (102, [4], [0]), (100, [5, 5], [1, 1]))  # 100 is asked twice
 
 
@@ -55,7 +63,7 @@ def test_a_draw_depends_on_its_seed_alone() -> None:
     for sampling in (RandomNegatives(num=2), PoolNegatives(num=1)):
         table = many if isinstance(sampling, RandomNegatives) else split(*[(100 + q, [0, 1, 2, 3, 4], [1, 0, 0, 0, 0]) for q in range(200)])
         first, again, next_epoch, other_seed = (
-            sampling.draw(table, np.arange(200), rng(*seed)).candidates for seed in ((1, 0), (1, 0), (1, 1), (2, 0))
+            sampling.draw(table, among(*range(200)), rng(*seed)).candidates for seed in ((1, 0), (1, 0), (1, 1), (2, 0))
         )
         np.testing.assert_array_equal(first, again)
         for other in (next_epoch, other_seed):
@@ -73,10 +81,10 @@ def test_random_negatives_are_drawn_evenly() -> None:
 
 def test_an_answer_set_of_right_answers_alone_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"none is left to draw as a negative\. Use dataset/negatives=pool"):
-        RandomNegatives(num=1).draw(TABLE, np.array([0, 1, 5]), rng(1))
+        RandomNegatives(num=1).draw(TABLE, among(0, 1, 5), rng(1))
     with pytest.raises(ConfigError, match="none is left"):
-        RandomNegatives(num=1).draw(TABLE, np.array([], dtype=np.int64), rng(1))
-    [*_, last] = listed(RandomNegatives(num=2).draw(TABLE, np.array([0, 1, 5, 7]), rng(1)))
+        RandomNegatives(num=1).draw(TABLE, among(), rng(1))
+    [*_, last] = listed(RandomNegatives(num=2).draw(TABLE, among(0, 1, 5, 7), rng(1)))
     assert last == (100, [5, 7, 7], [1, 0, 0])
 
 
@@ -126,3 +134,56 @@ def test_pool_pairs_are_every_labelled_pair_by_itself() -> None:
         )
         for candidate, label in zip(candidates, labels, strict=True)
     ]
+
+
+LISTS = split(
+    (100, [0, 1, 2, 3], [1, 0, 0, 1]),
+    (101, [4, 5], [1, 1]),  # no wrong candidate
+    (102, [6, 7], [0, 0]),  # no right candidate
+    (103, [8, 9, 8, 7], [1, 0, 0, 0]),  # text 8 is right under one id, wrong under another
+    (104, [10, 11, 12, 13], [1, 1, 1, 0]),  # more right ones than `max_answers`
+)
+
+
+@pytest.mark.parametrize("num", [1, 2, 20])
+def test_a_list_is_every_right_candidate_and_some_wrong_ones(num: int) -> None:
+    seen: dict[int, set[int]] = {100: set(), 103: set()}
+    for epoch in range(30):
+        groups = listed(QuestionLists(num=num, max_answers=2).draw(LISTS, ANSWERS, rng(epoch)))
+        assert [question for question, _, _ in groups] == [100, 103]
+        for question, candidates, labels in groups:
+            right, wrong = {100: ([0, 3], {1, 2}), 103: ([8], {7, 9})}[question]
+            size = min(num, len(wrong))
+            assert labels == [1] * len(right) + [0] * size
+            assert candidates[: len(right)] == right
+            drawn = set(candidates[len(right) :])
+            assert len(drawn) == size
+            assert drawn <= wrong
+            seen[question] |= drawn
+    assert seen == {100: {1, 2}, 103: {7, 9}}
+
+
+def test_questions_with_many_right_candidates_come_with_a_higher_limit() -> None:
+    groups = listed(QuestionLists(num=5, max_answers=3).draw(LISTS, ANSWERS, rng(1)))
+    assert groups[-1] == (104, [10, 11, 12, 13], [1, 1, 1, 0])
+
+
+def test_wrong_candidates_of_a_list_are_drawn_evenly() -> None:
+    table = split(*[(100, [0, 1, 2, 3, 4], [0, 0, 1, 0, 0])] * 4000)
+    counts = np.bincount(QuestionLists(num=1, max_answers=1).draw(table, ANSWERS, rng(3)).candidates[1::2], minlength=5)
+    assert counts[2] == 0
+    assert ((counts[[0, 1, 3, 4]] - 1000) ** 2 / 1000).sum() < 16.3  # 3 degrees of freedom: once in a thousand
+
+
+def test_the_draw_of_a_list_depends_on_its_seed_alone() -> None:
+    table = split(*[(100 + q, list(range(10)), [1] + [0] * 9) for q in range(50)])
+    draw = QuestionLists(num=4, max_answers=10).draw
+    first, again, next_epoch, other_seed = (draw(table, ANSWERS, rng(*seed)).candidates for seed in ((1, 0), (1, 0), (1, 1), (2, 0)))
+    np.testing.assert_array_equal(first, again)
+    for other in (next_epoch, other_seed):
+        assert (first != other).mean() > 0.2
+
+
+def test_pools_that_give_no_list_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"1 to 2 right candidates in its pool\. Raise dataset\.negatives\.max_answers"):
+        QuestionLists(num=1, max_answers=2).draw(split((101, [4, 5], [1, 1]), (104, [1, 2, 3, 4], [1, 1, 1, 0])), ANSWERS, rng(1))

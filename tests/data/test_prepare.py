@@ -16,10 +16,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from qaexp.data import prepare
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.datasets.insuranceqa import InsuranceQAReader
 from qaexp.data.datasets.toy import ToyReader
 from qaexp.data.datasets.wikiqa import WikiQAReader
+from qaexp.data.files import digest
 from qaexp.data.prepare import kept, prepared
 from qaexp.data.tokenise import published_tokens_v1, words_v1
 from qaexp.errors import BadDataError, OutputError
@@ -224,3 +226,32 @@ def test_the_manifest_lists_every_file(insuranceqa: Make, cache_dir: Path) -> No
     [folder] = (cache_dir / "corpora").iterdir()
     sizes = {path.name: path.stat().st_size for path in folder.iterdir() if path.name != "manifest.json"}
     assert json.loads((folder / "manifest.json").read_text()) == sizes
+
+
+def test_the_digest_of_a_large_file_is_remembered_until_it_changes(
+    tmp_path: Path, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, computed = tmp_path / "large", list[Path]()
+    monkeypatch.setattr(prepare, "digest", lambda file: (computed.append(file), digest(file))[1])
+    path.write_bytes(b"one")
+    os.utime(path, ns=(10**18, 10**18))
+    assert prepare.remembered_digest(path, cache_dir) == prepare.remembered_digest(path, cache_dir) == digest(path)
+    assert len(computed) == 2, "small files are not worth it"
+    monkeypatch.setattr(prepare, "LARGE", 3)
+    assert {prepare.remembered_digest(path, cache_dir) for _ in range(3)} == {digest(path)}
+    assert len(computed) == 3
+    path.write_bytes(b"two")
+    for calls in (4, 5):  # it was changed a moment ago, and could be changed again without a trace
+        assert prepare.remembered_digest(path, cache_dir) == digest(path)
+        assert len(computed) == calls
+    os.utime(path, ns=(10**18 + 1, 10**18 + 1))
+    assert {prepare.remembered_digest(path, cache_dir) for _ in range(3)} == {digest(path)}
+    assert len(computed) == 6
+
+
+def test_a_cache_that_cannot_hold_a_digest_is_done_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prepare, "LARGE", 0)
+    (tmp_path / "cache").write_text("no folder")
+    (tmp_path / "file").write_bytes(b"one")
+    os.utime(tmp_path / "file", ns=(10**18, 10**18))
+    assert prepare.remembered_digest(tmp_path / "file", tmp_path / "cache") == digest(tmp_path / "file")

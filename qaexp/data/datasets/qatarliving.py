@@ -64,7 +64,7 @@ class QatarLivingReader:
             MissingDataError: naming those that are absent.
         """
         paths = [Path(self.folder) / name for names in self.splits.values() for name in names]
-        derived = " A `.jsonl` is derived, not published: without it, leave it out of dataset.reader.splits.train."
+        derived = " A `.jsonl` is derived, not published: without it, use dataset=qatarliving_xml."
         return locate(paths, fetch_hint("qatarliving") + (derived if any(path.suffix == ".jsonl" for path in paths) else ""))
 
     def read(self) -> RankingCorpus:

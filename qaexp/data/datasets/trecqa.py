@@ -106,10 +106,7 @@ class TrecQAReader(ABC):
 class TrecQAJsonlReader(TrecQAReader):
     """Reads a question a line, `{"question": str, "candidates": [{"label": 0 or 1, "sentence": str}, ...]}`, named by its line."""
 
-    hint = (
-        "The jsonl layout is published in mcrisc/lexdecomp @ 9b781db8cac9a132b6e97e7a21946a66c945aedf, folder trec-qa. "
-        f"Or read the XML layout (dataset=trecqa_xml): {fetch_hint('trecqa')}"
-    )
+    hint = fetch_hint("trecqa")
 
     def _questions(self, split: str, *faults: Faults) -> list[Question]:
         (file,) = faults
@@ -237,10 +234,7 @@ class TrecQAToksReader(TrecQAReader):
     The pairs of a question stand together.
     """
 
-    hint = (
-        "The toks layout is published in castorini/NCE-CNN-Torch @ 9f57a6aa1be493d0bc385a75a690378c9b951b4f, folder data/TrecQA. "
-        f"Or read the XML layout (dataset=trecqa_xml): {fetch_hint('trecqa')}"
-    )
+    hint = fetch_hint("trecqa_toks")
     parts = ("a.toks", "b.toks", "id.txt", "sim.txt")
 
     def _questions(self, split: str, *faults: Faults) -> list[Question]:

@@ -221,7 +221,8 @@ class YahooQATextReader:
         builder, tokenise = CorpusBuilder(), bare(self.tokenise)
         pools: list[tuple[str, str, list[tuple[str, int]]]] = []
         for name, path, separator in zip(("hash", "tab"), self.files(), ("#", "\t"), strict=True):
-            pools += ((f"{name}-{line}", question, pool) for line, question, pool in _read_text(path, separator, builder))
+            with Faults(path, f"The file is not as it was published. {HINT}") as faults:
+                pools += ((f"{name}-{line}", question, pool) for line, question, pool in read_text_file(faults, separator, builder))
         keys = [" ".join(tokenise(question)) for _, question, _ in pools]
         split_of = self._draw_splits(keys)
         for split in ("train", "dev", "test"):
@@ -239,27 +240,22 @@ class YahooQATextReader:
         return dict(zip(distinct, names, strict=True))
 
 
-HINT = (
-    "The text files are published in BUAAw-ML/Deep-Active-Learning-for-Answer-Selection @ 33aedf50b12eb5c0616859dbc93b96915a6d0f29 "
-    "(data/YahooCQA/data.txt) and wabyking/qnn @ 3383f1b169f2abe40930bfa7c1cddeecb2f4d91d (data/QA/yahoo/train.txt). "
-    f"For the whole set use dataset=yahooqa: {fetch_hint('yahooqa')}"
-)
+HINT = f"{fetch_hint('yahooqa_partial')} For the whole set use dataset=yahooqa: {fetch_hint('yahooqa')}"
 
 
-def _read_text(path: Path, separator: str, builder: CorpusBuilder) -> list[tuple[int, str, list[tuple[str, int]]]]:
-    """The pools of a file: line, question, and candidates with their labels."""
+def read_text_file(faults: Faults, separator: str, builder: CorpusBuilder) -> list[tuple[int, str, list[tuple[str, int]]]]:
+    """The pools of the file that `faults` watches: line, question, and candidates with their labels."""
     pools: list[tuple[int, str, list[tuple[str, int]]]] = []
-    with Faults(path, f"The file is not as it was published. {HINT}") as faults:
-        for question, run in groupby(_rows(faults, separator, builder), key=lambda row: row[1][0]):
-            rows = list(run)
-            first, candidates = rows[0][0], [(answer, int(label)) for _, (_, answer, label) in rows]
-            right = sum(label for _, label in candidates)
-            if len(candidates) != POOL * right:
-                faults.add(first, f"{len(candidates)} lines of {question[:40]!r} with {right} right, 1 in {POOL} expected")
-                continue
-            pools += ((first + POOL * number, question, pool) for number, pool in enumerate(_pools(candidates)))
-        if not pools and not faults:
-            faults.add_whole("there is no question")
+    for question, run in groupby(_rows(faults, separator, builder), key=lambda row: row[1][0]):
+        rows = list(run)
+        first, candidates = rows[0][0], [(answer, int(label)) for _, (_, answer, label) in rows]
+        right = sum(label for _, label in candidates)
+        if len(candidates) != POOL * right:
+            faults.add(first, f"{len(candidates)} lines of {question[:40]!r} with {right} right, 1 in {POOL} expected")
+            continue
+        pools += ((first + POOL * number, question, pool) for number, pool in enumerate(_pools(candidates)))
+    if not pools and not faults:
+        faults.add_whole("there is no question")
     return pools
 
 
