@@ -78,7 +78,7 @@ class Scorer(AnswerScorer):
     `shared` says whether questions and candidates go through one encoder or through two of the same make.
 
     Raises:
-        ConfigError: an interaction needs a joint that the encoder lacks.
+        ConfigError: an interaction needs a joint that the encoder lacks, or a pooling a last state that has read everything.
     """
 
     def __init__(
@@ -100,6 +100,11 @@ class Scorer(AnswerScorer):
         self.similarity = similarity(input_dim=self.pooling.output_dim)
         self.skips_padding = self.candidate_encoder.skips_padding
         self.overlap = WordOverlapFeatures(num_words=len(vectors)) if self.similarity.reads_overlap else None
+        if self.pooling.needs_last_state and not self.candidate_encoder.accumulates:
+            raise ConfigError(
+                f"model/pooling={type(self.pooling).__name__} takes the last state for the text, and that of "
+                f"{type(self.candidate_encoder).__name__} has not read all of it; choose an encoder like lstm, or another pooling"
+            )
         if self.interaction.joint != (self.candidate_encoder.joint if self.interaction.begun else None):
             raise ConfigError(
                 f"model/interaction={type(self.interaction).__name__} steps in at the {self.interaction.joint} of an encoder, and "

@@ -15,6 +15,8 @@ class Stage(nn.Module):
     """
 
     pairwise: ClassVar[bool] = False
+    needs_last_state: ClassVar[bool] = False
+    """For a pooling: whether it takes the last state for one that has read the whole text."""
     output_dim: int
 
 
@@ -30,6 +32,9 @@ class Encoder(Stage):
 
     skips_padding: ClassVar[bool] = False
     """Whether padding costs it nothing, as where texts are packed."""
+
+    accumulates: ClassVar[bool] = False
+    """Whether each state has read all words up to its own, so that the last one knows the text."""
 
     def begin(self, text: Text) -> Text:
         """The half before the joint."""

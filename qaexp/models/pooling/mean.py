@@ -1,16 +1,20 @@
 """Mean over time."""
 
+from torch.nn import functional as F
+
 from qaexp.masking import masked_mean
 from qaexp.models.stage import Stage
 from qaexp.types import Text
 
 
 class MeanPooling(Stage):
-    """v = Σ_t h_t / L over real tokens."""
+    """v = Σ_t h_t / L over real tokens; with `normalise`, of h_t / ‖h_t‖, as the release of Lei et al. 2016 has it."""
 
-    def __init__(self, input_dim: int) -> None:
+    def __init__(self, input_dim: int, normalise: bool) -> None:
         super().__init__()
+        self.normalise = normalise
         self.output_dim = input_dim
 
     def forward(self, text: Text) -> Text:
-        return {"vector": masked_mean(text["states"], text["mask"])}
+        states = F.normalize(text["states"], dim=-1) if self.normalise else text["states"]
+        return {"vector": masked_mean(states, text["mask"])}

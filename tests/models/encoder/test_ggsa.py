@@ -35,7 +35,7 @@ def layer_norm(x: Tensor, norm: nn.LayerNorm) -> Tensor:
 def paper(block: GatedGroupSelfAttention, words: Tensor, scale_by: str) -> Tensor:
     """H of one text without padding, a word at a time."""
     length, D = words.shape
-    n, l = block.num_heads, block.group_size  # noqa: E741
+    n, l = block.num_heads, block.group_size
     d = D // n
     W_q, W_k, W_v = block.query_key_value.weight.split(D)
     x = [block.input_scale * words[i] + sinusoids(length, D, like=words)[i] for i in range(length)]

@@ -1,0 +1,92 @@
+"""LSTM, GRU and QRNN against torch's cells and against loops written from Tay et al. 2018, on texts of different lengths."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from qaexp.models.encoder.gru import GRU
+from qaexp.models.encoder.lstm import LSTM
+from qaexp.models.encoder.qrnn import QRNN
+from qaexp.types import Text
+
+LENGTHS = [6, 1, 4]
+
+
+@pytest.fixture
+def text() -> Text:
+    torch.manual_seed(2)
+    mask = torch.arange(8) < torch.tensor(LENGTHS)[:, None]
+    return {"states": torch.randn(3, 8, 5), "mask": mask}
+
+
+@pytest.mark.parametrize("kind", [LSTM, GRU])
+@torch.no_grad()
+def test_states_are_those_of_torchs_layer_over_real_words(kind: type[LSTM] | type[GRU], text: Text) -> None:
+    encoder = kind(input_dim=5, hidden_dim=7)
+    states = encoder(text)["states"]
+    for row, length in enumerate(LENGTHS):
+        torch.testing.assert_close(states[row, :length], encoder.recurrence(text["states"][row, :length])[0])
+
+
+@torch.no_grad()
+def test_an_lstm_is_its_equations() -> None:
+    encoder = LSTM(input_dim=3, hidden_dim=2)
+    words = torch.randn(1, 5, 3)
+    states = encoder({"states": words, "mask": torch.ones(1, 5, dtype=torch.bool)})["states"][0]
+    W, U, b = encoder.recurrence.weight_ih_l0, encoder.recurrence.weight_hh_l0, encoder.recurrence.bias_ih_l0
+    h, c = torch.zeros(2), torch.zeros(2)
+    for t in range(5):
+        i, f, z, o = (W @ words[0, t] + U @ h + b).chunk(4)
+        c = f.sigmoid() * c + i.sigmoid() * z.tanh()
+        h = o.sigmoid() * c.tanh()
+        torch.testing.assert_close(states[t], h)
+
+
+@torch.no_grad()
+def test_a_gru_is_its_equations() -> None:
+    encoder = GRU(input_dim=3, hidden_dim=2)
+    words = torch.randn(1, 5, 3)
+    states = encoder({"states": words, "mask": torch.ones(1, 5, dtype=torch.bool)})["states"][0]
+    W, U, b = encoder.recurrence.weight_ih_l0, encoder.recurrence.weight_hh_l0, encoder.recurrence.bias_ih_l0
+    h = torch.zeros(2)
+    for t in range(5):
+        (r, z, n), (Ur, Uz, Un) = (W @ words[0, t] + b).chunk(3), (U @ h).chunk(3)
+        r, z = (r + Ur).sigmoid(), (z + Uz).sigmoid()
+        h = (1 - z) * (n + r * Un).tanh() + z * h
+        torch.testing.assert_close(states[t], h)
+
+
+@pytest.mark.parametrize("kind", [LSTM, GRU])
+def test_the_second_bias_is_zero_and_stays_so(kind: type[LSTM] | type[GRU], text: Text) -> None:
+    encoder = kind(input_dim=5, hidden_dim=7)
+    frozen = [p for name, p in encoder.named_parameters() if "bias_hh" in name]
+    assert len(frozen) == 1
+    assert not frozen[0].requires_grad
+    assert not frozen[0].any()
+
+
+@pytest.mark.parametrize("width", [1, 2, 3])
+@torch.no_grad()
+def test_a_qrnn_is_its_equations_word_by_word(width: int, text: Text) -> None:
+    encoder = QRNN(input_dim=5, hidden_dim=4, width=width)
+    states = encoder(text)["states"]
+    W, b = encoder.gates.weight, encoder.gates.bias  # (3 · dim, input, width)
+    for row, length in enumerate(LENGTHS):
+        c = torch.zeros(4)
+        for t in range(length):
+            gates = sum((W[:, :, k] @ word(text, row, t - (width - 1) + k) for k in range(width)), b.clone())
+            z, f, o = gates.chunk(3)
+            c = f.sigmoid() * c + (1 - f.sigmoid()) * z.tanh()
+            torch.testing.assert_close(states[row, t], o.sigmoid() * c, rtol=1e-5, atol=1e-5)
+
+
+def word(text: Text, row: int, t: int) -> Tensor:
+    """Words before the first are zeros."""
+    return text["states"][row, t] if t >= 0 else torch.zeros(5)
+
+
+def test_gates_are_one_convolution(text: Text) -> None:
+    encoder = QRNN(input_dim=5, hidden_dim=4, width=2)
+    words = text["states"] * text["mask"].unsqueeze(-1)
+    convolved = nn.functional.conv1d(nn.functional.pad(words.transpose(1, 2), (1, 0)), encoder.gates.weight, encoder.gates.bias)
+    torch.testing.assert_close(encoder.begin(text)["Z"], convolved[:, :4].transpose(1, 2).tanh(), rtol=1e-5, atol=1e-6)

@@ -1,0 +1,17 @@
+"""The last real state, never one of the padding."""
+
+import torch
+
+from qaexp.models.pooling.last import LastPooling
+from qaexp.models.pooling.mean import MeanPooling
+
+
+def test_the_last_real_state_is_read() -> None:
+    states = torch.arange(12.0).reshape(3, 4, 1)
+    mask = torch.tensor([[True, True, True, True], [True, False, False, False], [False] * 4])
+    assert LastPooling(1)({"states": states, "mask": mask})["vector"].flatten().tolist() == [3.0, 4.0, 0.0]
+
+
+def test_states_can_be_made_of_length_one_before_they_are_averaged() -> None:
+    text = {"states": torch.tensor([[[3.0, 4.0], [0.0, 2.0], [9.0, 9.0]]]), "mask": torch.tensor([[True, True, False]])}
+    torch.testing.assert_close(MeanPooling(2, normalise=True)(text)["vector"], torch.tensor([[0.3, 0.9]]))
