@@ -20,6 +20,7 @@ NAMES = {
     "cut": "scoring through the cut against pair by pair",
     "metrics": "ranking metrics against torchmetrics' own",
     "memory": "peak memory of scoring at InsuranceQA's full size",
+    "recurrent": "training steps of CTRN, QRNN, LSTM and AP-biLSTM",
     "padding": "the share of padding in training batches of every data set at hand (needs QAEXP_DATA)",
     "start": "start of a process to its first training batch (needs QAEXP_DATA)",
 }

@@ -1,31 +1,67 @@
-"""The recurrence of quasi-recurrent layers against a loop over words, values and gradients."""
+"""The recurrences of quasi-recurrent layers against loops over words, values and gradients."""
 
 import torch
+from torch import Tensor
 
-from qaexp.models.recurrence import forget_mult
+from qaexp.models.recurrence import activate, crossed_fo_pool, fo_pool
+
+ROWS, LENGTH, PARTNER_LENGTH, DIM = 3, 6, 4, 2
+PLACES = torch.tensor([[0, 0, 1, 2, 2, 3], [0, 1, 2, 3, 3, 3], [3, 2, 1, 0, 0, 0]])
+PARTNER_PLACES = torch.tensor([[0, 1, 3, 5], [0, 0, 0, 0], [5, 5, 2, 1]])
 
 
-def test_it_is_the_loop_and_so_are_its_gradients() -> None:
-    torch.manual_seed(1)
-    f, z = (torch.randn(7, 3, 4, dtype=torch.float64, requires_grad=True) for _ in range(2))
-    weights = torch.randn(7, 3, 4, dtype=torch.float64)
-    c, cells = torch.zeros(3, 4, dtype=torch.float64), []
-    for t in range(7):
-        c = f[t].sigmoid() * c + (1 - f[t].sigmoid()) * z[t]
-        cells.append(c)
-    slow = torch.stack(cells)
-    expected = torch.autograd.grad((slow * weights).sum(), (f, z))
-    fast = forget_mult(f.sigmoid(), z)
+def gates(length: int) -> Tensor:
+    return torch.randn(ROWS, length, 3 * DIM, dtype=torch.float64, requires_grad=True)
+
+
+def activated(raw: Tensor) -> Tensor:
+    """What `activate` gives, written out."""
+    Z, F, O = raw.chunk(3, dim=2)
+    return torch.cat([Z.tanh(), F.sigmoid(), O.sigmoid()], dim=2)
+
+
+def loop(G: Tensor) -> Tensor:
+    Z, F, O = G.chunk(3, dim=2)
+    c, states = torch.zeros(ROWS, DIM, dtype=G.dtype), []
+    for t in range(G.shape[1]):
+        c = F[:, t] * c + (1 - F[:, t]) * Z[:, t]
+        states.append(O[:, t] * c)
+    return torch.stack(states, dim=1)
+
+
+def crossed_loop(G: Tensor, partner: Tensor, places: Tensor) -> Tensor:
+    Z, _, _ = G.chunk(3, dim=2)
+    _, F, O = (part.gather(1, places.unsqueeze(2).expand(-1, -1, DIM)) for part in partner.chunk(3, dim=2))
+    return loop(G) * loop(torch.cat([Z, F, O], dim=2))
+
+
+def same(fast: Tensor, slow: Tensor, leaves: tuple[Tensor, ...]) -> None:
+    weights = torch.randn_like(slow)
     torch.testing.assert_close(fast, slow)
-    for ours, theirs in zip(torch.autograd.grad((fast * weights).sum(), (f, z)), expected, strict=True):
+    expected = torch.autograd.grad((slow * weights).sum(), leaves)
+    for ours, theirs in zip(torch.autograd.grad((fast * weights).sum(), leaves), expected, strict=True):
         torch.testing.assert_close(ours, theirs)
-    assert torch.autograd.gradcheck(lambda a, b: forget_mult(a.sigmoid(), b), (f, z))
+
+
+def test_fo_pooling_is_its_loop_and_so_are_its_gradients() -> None:
+    torch.manual_seed(1)
+    raw = gates(LENGTH)
+    same(fo_pool(activate(raw)), loop(activated(raw)), (raw,))
+    assert torch.autograd.gradcheck(lambda each: fo_pool(activated(each)), (raw,))
+
+
+def test_a_crossed_recurrence_is_the_product_of_two_loops_and_so_are_its_gradients() -> None:
+    torch.manual_seed(2)
+    raw, partner = gates(LENGTH), gates(PARTNER_LENGTH)
+    fast = crossed_fo_pool(activate(raw), activate(partner), PLACES, PARTNER_PLACES)
+    slow = (
+        crossed_loop(activated(raw), activated(partner), PLACES),
+        crossed_loop(activated(partner), activated(raw), PARTNER_PLACES),
+    )
+    same(torch.cat(fast, dim=1), torch.cat(slow, dim=1), (raw, partner))
+    assert torch.autograd.gradcheck(lambda a, b: crossed_fo_pool(activated(a), activated(b), PLACES, PARTNER_PLACES), (raw, partner))
 
 
 def test_one_word_is_a_text_too() -> None:
-    f, z = torch.full((1, 1, 1), 0.25), torch.full((1, 1, 1), 2.0, requires_grad=True)
-    c = forget_mult(f, z)
-    c.sum().backward()
-    assert c.item() == 1.5
-    assert z.grad is not None
-    assert z.grad.item() == 0.75
+    raw = gates(1)
+    same(fo_pool(activate(raw)), loop(activated(raw)), (raw,))

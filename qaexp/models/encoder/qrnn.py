@@ -2,12 +2,11 @@
 
 from typing import ClassVar
 
-import torch
 from torch import nn
 from torch.nn import functional as F
 
-from qaexp.models.recurrence import forget_mult
-from qaexp.models.shown import show
+from qaexp.models.recurrence import activate, fo_pool
+from qaexp.models.shown import show, watched
 from qaexp.models.stage import Encoder
 from qaexp.types import Text
 
@@ -19,7 +18,8 @@ class QRNN(Encoder):
         c_t = f_t ⊙ c_{t−1} + (1 − f_t) ⊙ z_t                                    the joint is before this line
         h_t = o_t ⊙ c_t
 
-    Tay et al. 2018, "Quasi Recurrent Neural Network". 3·k·d·m weights, and 3·d biases that the paper does not count.
+    Tay et al. 2018, "Quasi Recurrent Neural Network". 3·k·d·m weights, and 3·d biases that the paper does not count. Begun texts hold
+    `gates` (text, length, 3 dim), Z, F and O side by side.
 
     Reading: words before the first one are zeros (Bradbury et al. 2016, §2, mask their convolutions so).
 
@@ -31,25 +31,19 @@ class QRNN(Encoder):
 
     def __init__(self, input_dim: int, hidden_dim: int, width: int) -> None:
         super().__init__()
-        self.gates = nn.Conv1d(input_dim, 3 * hidden_dim, width)
+        self.gates = nn.Conv2d(input_dim, 3 * hidden_dim, (1, width))  # of two dimensions, for which kernels take words end to end
         self.width = width
         self.output_dim = hidden_dim
 
     def begin(self, text: Text) -> Text:
         words = text["states"].masked_fill(~text["mask"].unsqueeze(-1), 0.0)
-        windows = F.pad(words, (0, 0, self.width - 1, 0)).unfold(1, self.width, 1)  # (text, length, dim, width)
-        weight, bias = self.gates.weight.flatten(1), self.gates.bias
-        convolved = F.linear(windows.flatten(2), weight, bias)  # one product for all gates of all words
-        Z, forget, output = convolved.chunk(3, dim=2)
-        return {"mask": text["mask"], "Z": Z.tanh(), "F": forget.sigmoid(), "O": output.sigmoid()}
+        image = F.pad(words, (0, 0, self.width - 1, 0)).transpose(1, 2).unsqueeze(2)  # (text, dim, 1, length), channels last in memory
+        gates = self.gates(image).squeeze(2).transpose(1, 2).contiguous()  # (text, length, 3 dim)
+        return {"mask": text["mask"], "gates": activate(gates)}
 
     def finish(self, text: Text) -> Text:
-        show("forget gate", text["F"])
-        show("output gate", text["O"])
-        Z, forget = (text[gate].transpose(0, 1).contiguous() for gate in ("Z", "F"))  # (length, text, dim)
-        return {"mask": text["mask"], "states": text["O"] * forget_mult(forget, Z).transpose(0, 1)}
-
-
-def gates_of(text: Text) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Z, F and O of begun texts, each (text, length, dim)."""
-    return text["Z"], text["F"], text["O"]
+        if watched():
+            _, forget, output = text["gates"].chunk(3, dim=2)
+            show("forget gate", forget)
+            show("output gate", output)
+        return {"mask": text["mask"], "states": fo_pool(text["gates"])}

@@ -7,10 +7,9 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from qaexp.errors import ConfigError
-from qaexp.models.encoder.qrnn import gates_of
-from qaexp.models.recurrence import forget_mult
+from qaexp.models.recurrence import crossed_fo_pool
 from qaexp.models.scorer import Interaction
-from qaexp.models.shown import show
+from qaexp.models.shown import show, watched
 from qaexp.types import Text
 
 ALIGNMENTS = ("proportional", "index")
@@ -50,18 +49,18 @@ class TemporalCrossing(Interaction):
         self.output_dim = input_dim
 
     def forward(self, question: Text, candidate: Text) -> tuple[Text, Text]:
-        return self._crossed(question, candidate, "question"), self._crossed(candidate, question, "candidate")
+        of_question = aligned(question["mask"], candidate["mask"], self.alignment)
+        of_candidate = aligned(candidate["mask"], question["mask"], self.alignment)
+        if watched():
+            _show_loan("question", candidate, of_question)
+            _show_loan("candidate", question, of_candidate)
+        states = crossed_fo_pool(question["gates"].contiguous(), candidate["gates"].contiguous(), of_question, of_candidate)
+        return {"mask": question["mask"], "states": states[0]}, {"mask": candidate["mask"], "states": states[1]}
 
-    def _crossed(self, text: Text, partner: Text, side: str) -> Text:
-        Z, F, O = gates_of(text)
-        _, partner_F, partner_O = gates_of(partner)
-        places = aligned(text["mask"], partner["mask"], self.alignment).unsqueeze(-1).expand(-1, -1, Z.shape[2])
-        crossed_F, crossed_O = partner_F.gather(1, places), partner_O.gather(1, places)
-        show(f"forget gate lent to the {side}", crossed_F)
-        both_Z, both_F = torch.cat([Z, Z]), torch.cat([F, crossed_F])  # one loop for both
-        cells = forget_mult(both_F.transpose(0, 1).contiguous(), both_Z.transpose(0, 1).contiguous())
-        own, crossed = cells.transpose(0, 1).chunk(2)
-        return {"mask": text["mask"], "states": (O * own) * (crossed_O * crossed)}
+
+def _show_loan(side: str, partner: Text, places: Int[Tensor, "pair length"]) -> None:
+    forget = partner["gates"].chunk(3, dim=2)[1]
+    show(f"forget gate lent to the {side}", forget.take_along_dim(places.unsqueeze(2), dim=1))
 
 
 def aligned(mask: Bool[Tensor, "pair length"], partner: Bool[Tensor, "pair partner_length"], alignment: str) -> Int[Tensor, "pair length"]:

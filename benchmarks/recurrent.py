@@ -1,0 +1,71 @@
+"""Training steps of the recurrent models of Tay et al. 2018 at d = 512, length 50, batch 256: CTRN, QRNN, LSTM, AP-biLSTM."""
+
+from collections.abc import Callable, Iterator
+
+import torch
+from hydra.utils import instantiate
+
+from benchmarks.row import Row
+from benchmarks.timing import CPU, DEVICE, paired
+from qaexp.config import compose
+from qaexp.losses import PairwiseHinge, PointwiseCrossEntropy
+from qaexp.models.encoder.lstm import LSTM
+from qaexp.models.encoder.qrnn import QRNN
+from qaexp.models.stage import Encoder
+from qaexp.types import RankingBatch
+
+DIM, LENGTH, BATCH, EMBEDDING_DIM, VOCABULARY = 512, 50, 256, 300, 5000
+NUM_PAIRS = 5 if DEVICE == CPU else 20
+
+
+def rows() -> Iterator[Row]:
+    batch = made_up_batch().to(DEVICE)
+    at = f"d {DIM}, length {LENGTH}, batch {BATCH}"
+    steps = {name: step(name, batch) for name in ("ctrn", "qrnn", "lstm", "ap_bilstm")}
+    yield paired(steps["ctrn"], steps["qrnn"], NUM_PAIRS, DEVICE).at_most(f"training step at {at}: CTRN, QRNN", 1.4)
+    yield paired(steps["qrnn"], steps["lstm"], NUM_PAIRS, DEVICE).at_least("the same: QRNN, nn.LSTM", 1.7)
+    qrnn, lstm = layer(QRNN(EMBEDDING_DIM, DIM, width=2)), layer(LSTM(EMBEDDING_DIM, DIM))
+    yield paired(qrnn, lstm, NUM_PAIRS, DEVICE).at_least("the layers alone, over word vectors that stay fixed: QRNN, nn.LSTM", 1.7)
+    yield paired(steps["ctrn"], steps["ap_bilstm"], max(3, NUM_PAIRS // 2), DEVICE).at_least("the same: CTRN, AP-biLSTM", 3.0)
+
+
+def step(model: str, batch: RankingBatch) -> Callable[[], None]:
+    """Forward and backward of a model of the same width, its words frozen under a projection."""
+    torch.manual_seed(1)
+    options = [f"model={model}", "model/embedding=projected", f"model.encoder.hidden_dim={DIM}"]
+    scorer = instantiate(compose(options).model, vectors=torch.randn(VOCABULARY, EMBEDDING_DIM)).to(DEVICE)
+    loss = PairwiseHinge(margin=0.1) if model == "ap_bilstm" else PointwiseCrossEntropy()
+
+    def run() -> None:
+        scorer.zero_grad()
+        loss(scorer(batch), batch.labels, batch.groups).backward()
+
+    return run
+
+
+def layer(encoder: Encoder) -> Callable[[], None]:
+    """Forward and backward of one layer over as many texts as a batch has."""
+    encoder = encoder.to(DEVICE)
+    mask = torch.ones(2 * BATCH, LENGTH, dtype=torch.bool, device=DEVICE)
+    text = {"states": torch.randn(2 * BATCH, LENGTH, EMBEDDING_DIM, device=DEVICE), "mask": mask}
+    gradient = torch.randn(2 * BATCH, LENGTH, DIM, device=DEVICE)
+
+    def run() -> None:
+        encoder.zero_grad()
+        encoder(text)["states"].backward(gradient)
+
+    return run
+
+
+def made_up_batch() -> RankingBatch:
+    """Pairs of texts of their own, all of the full length, a right and a wrong one in turn."""
+    random = torch.Generator().manual_seed(0)
+    rows = torch.arange(BATCH)
+    return RankingBatch(
+        questions=torch.randint(1, VOCABULARY, (BATCH, LENGTH), generator=random),
+        candidates=torch.randint(1, VOCABULARY, (BATCH, LENGTH), generator=random),
+        pair_question=rows,
+        pair_candidate=rows,
+        labels=1 - rows % 2,
+        groups=rows // 2,
+    )
