@@ -17,6 +17,13 @@ class Stage(nn.Module):
     pairwise: ClassVar[bool] = False
     output_dim: int
 
+    def prepare(self, side: str, text: Text) -> Text:
+        """Of a pairwise stage's work, what depends on one text alone; `side` is `question` or `candidate`.
+
+        `forward` then takes both texts prepared. At the cut it is done once for each text, with the stages before it.
+        """
+        return text
+
 
 class Encoder(Stage):
     """A stage in two halves, between which an interaction may step in.
