@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from qaexp.config import compose
+from qaexp.models.readout import read_out
 from qaexp.models.scorer import Scorer
 
 LENGTHS = [12, 1, 10, 7]
@@ -41,3 +42,22 @@ def test_what_a_pooling_makes_of_one_text_is_made_before_the_cut() -> None:
         assert scorer.encode_candidate(tokens).keys() == of_candidate
     scorer = build("iggsa", "question_attention")  # the answer's states are known only once the question has stepped in
     assert scorer.encode_candidate(tokens).keys() == {"mask", "states"}
+
+
+@pytest.mark.parametrize(
+    ("pooling", "question", "candidate"),
+    [
+        ("attentive", {"pair.question_attention": (7,)}, {"pair.attention": (12,)}),
+        ("question_attention", {}, {"pair.attention": (12,)}),
+        ("multihop_mlp", {"question.question_attention": (2, 7)}, {"pair.attention": (3, 12)}),
+        ("multihop_sequential", {"question.question_attention": (2, 7)}, {"pair.attention": (3, 12)}),
+    ],
+)
+def test_the_weights_of_a_pair_can_be_read_out(pooling: str, question: dict[str, tuple[int]], candidate: dict[str, tuple[int]]) -> None:
+    tokens = texts(extra=0)
+    read = read_out(build("ggsa", pooling), tokens[3, :7], tokens[0])
+    score = read.pop("score")
+    assert score.shape == ()
+    assert {name: tuple(weights.shape) for name, weights in read.items()} == question | candidate
+    for weights in read.values():
+        torch.testing.assert_close(weights.sum(dim=-1), torch.ones(weights.shape[:-1]))
