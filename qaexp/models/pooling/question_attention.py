@@ -27,7 +27,7 @@ class QuestionAttention(Stage):
     Departs: L, the length of the answer, is not in the paper. The cosine that follows there does not see it; with it even attention is
     plain pooling, and longer answers have no shorter vectors under other similarities.
 
-    Reading: Xu et al. 2019 name no `pool` for their rows "with attention"; max is that of the QA-LSTM which they compare with.
+    Reading: Xu et al. 2019 name no `pool` for their rows "with attention"; conf/ has mean, the weighted sum.
 
     Shows `attention` (pair, length): s of each word of the candidate.
 
