@@ -16,6 +16,8 @@ class Stage(nn.Module):
 
     pairwise: ClassVar[bool] = False
     output_dim: int
+    backward_dim: int = 0
+    """How many of the last dimensions of the states were read from a text's end to its beginning; a pooling is told its encoder's."""
 
     def prepare(self, side: str, text: Text) -> Text:
         """Of a pairwise stage's work, what depends on one text alone; `side` is `question` or `candidate`.
