@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
+from qaexp.models.encoder.packed import run_packed
 from qaexp.models.shown import show, watched
 from qaexp.models.stage import Encoder
 from qaexp.types import Text
@@ -37,15 +38,13 @@ class GatedGRU(Encoder):
         super().__init__()
         self.gru = nn.GRU(input_dim, hidden_dim, batch_first=True, bidirectional=True)
         self.output_dim = 2 * hidden_dim
+        self.backward_dim = hidden_dim
 
     def forward(self, text: Text) -> Text:
         """Both halves in torch's kernel, unless somebody wants to see the gates."""
         if watched():
             return super().forward(text)
-        lengths = text["mask"].sum(dim=1).clamp(min=1).cpu()
-        packed = pack_padded_sequence(text["states"], lengths, batch_first=True, enforce_sorted=False)
-        states, _ = pad_packed_sequence(self.gru(packed)[0], batch_first=True, total_length=text["mask"].shape[1])
-        return {"mask": text["mask"], "states": states}
+        return {"mask": text["mask"], "states": run_packed(self.gru, text["states"], text["mask"])}
 
     def begin(self, text: Text) -> Text:
         """`gates` (text, length, direction, 3, hidden): the inputs g of r, z and n."""

@@ -2,9 +2,9 @@
 
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from qaexp.errors import ConfigError
+from qaexp.models.encoder.packed import run_packed
 from qaexp.models.pooling.multihop import MultihopPooling
 from qaexp.types import Text
 
@@ -35,7 +35,5 @@ class MultihopSequential(MultihopPooling):
     def answer_scores(self, o_q: Float[Tensor, "pair hop dim"], candidate: Text) -> Float[Tensor, "pair hop length"]:
         H, num_hops = candidate["states"], o_q.shape[1]
         gamma = (H.unsqueeze(1) * o_q.unsqueeze(2)).flatten(0, 1)  # (pair · hop, length, dim)
-        lengths = candidate["mask"].sum(dim=1).clamp(min=1).repeat_interleave(num_hops).cpu()
-        packed = pack_padded_sequence(gamma, lengths, batch_first=True, enforce_sorted=False)
-        eta, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=H.shape[1])
+        eta = run_packed(self.lstm, gamma, candidate["mask"].repeat_interleave(num_hops, dim=0))
         return eta.sum(dim=-1).unflatten(0, (-1, num_hops))
