@@ -24,7 +24,7 @@ def rows() -> Iterator[Row]:
     steps = {name: step(name, batch) for name in ("ctrn", "qrnn", "lstm", "ap_bilstm")}
     yield paired(steps["ctrn"], steps["qrnn"], NUM_PAIRS, DEVICE).at_most(f"training step at {at}: CTRN, QRNN", 1.4)
     yield paired(steps["qrnn"], steps["lstm"], NUM_PAIRS, DEVICE).at_least("the same: QRNN, nn.LSTM", 1.7)
-    qrnn, lstm = layer(QRNN(EMBEDDING_DIM, DIM, width=2)), layer(LSTM(EMBEDDING_DIM, DIM))
+    qrnn, lstm = layer(QRNN(EMBEDDING_DIM, DIM, window=2)), layer(LSTM(EMBEDDING_DIM, DIM))
     yield paired(qrnn, lstm, NUM_PAIRS, DEVICE).at_least("the layers alone, over word vectors that stay fixed: QRNN, nn.LSTM", 1.7)
     yield paired(steps["ctrn"], steps["ap_bilstm"], max(3, NUM_PAIRS // 2), DEVICE).at_least("the same: CTRN, AP-biLSTM", 3.0)
 

@@ -164,6 +164,7 @@ def crossed_fo_pool(
 
     The places name the partner's word whose gates each word is given (Tay et al. 2018, "Lightweight Temporal Crossing").
     """
+    question, candidate = question.contiguous(), candidate.contiguous()
     first = torch.arange(len(question), device=question.device).unsqueeze(1)
     rows = first * candidate.shape[1] + question_places, first * question.shape[1] + candidate_places
     return _CrossedFoPool.apply(question, candidate, *rows)  # pyright: ignore[reportReturnType]

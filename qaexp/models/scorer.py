@@ -72,8 +72,8 @@ class Scorer(AnswerScorer):
     """embedding → encoder → interaction → pooling → similarity.
 
     The cut falls before the first pairwise stage: an interaction inside the encoder leaves only the encoder's first half
-    to be done once for each text; a pairwise pooling still leaves the whole encoder. A pooling of several hops gives
-    vectors (pair, hop, dim), whose similarities are summed over the hops.
+    to be done once for each text; a pairwise pooling still leaves the whole encoder, and what it prepares of each text. A
+    pooling of several hops gives vectors (pair, hop, dim), whose similarities are summed over the hops.
 
     `shared` says whether questions and candidates go through one encoder or through two of the same make.
 
@@ -97,6 +97,7 @@ class Scorer(AnswerScorer):
         self.candidate_encoder = self.question_encoder if shared else encoder(input_dim=self.embedding.output_dim)
         self.interaction = interaction(input_dim=self.candidate_encoder.output_dim)
         self.pooling = pooling(input_dim=self.interaction.output_dim)
+        self.pooling.backward_dim = self.candidate_encoder.backward_dim
         self.similarity = similarity(input_dim=self.pooling.output_dim)
         self.skips_padding = self.candidate_encoder.skips_padding
         self.overlap = WordOverlapFeatures(num_words=len(vectors)) if self.similarity.reads_overlap else None
@@ -126,6 +127,8 @@ class Scorer(AnswerScorer):
                 question = self.question_encoder.finish(question) if "question" in self.interaction.begun else question
                 candidate = self.candidate_encoder.finish(candidate) if "candidate" in self.interaction.begun else candidate
         if self.pooling.pairwise:
+            if self.interaction.pairwise:
+                question, candidate = self.pooling.prepare("question", question), self.pooling.prepare("candidate", candidate)
             question, candidate = self.pooling(question, candidate)
         elif self.interaction.pairwise:
             question, candidate = self.pooling(question), self.pooling(candidate)
@@ -145,7 +148,7 @@ class Scorer(AnswerScorer):
             text = encoder(text)
             if not self.interaction.pairwise:
                 text = self.interaction(text)
-                text = text if self.pooling.pairwise else self.pooling(text)
+                text = self.pooling.prepare(side, text) if self.pooling.pairwise else self.pooling(text)
         return text if self.overlap is None else {**text, "tokens": tokens, "mask": mask}
 
 

@@ -18,6 +18,15 @@ class Stage(nn.Module):
     needs_last_state: ClassVar[bool] = False
     """For a pooling: whether it takes the last state for one that has read the whole text."""
     output_dim: int
+    backward_dim: int = 0
+    """How many of the last dimensions of the states were read from a text's end to its beginning; a pooling is told its encoder's."""
+
+    def prepare(self, side: str, text: Text) -> Text:
+        """Of a pairwise stage's work, what depends on one text alone; `side` is `question` or `candidate`.
+
+        `forward` then takes both texts prepared. At the cut it is done once for each text, with the stages before it.
+        """
+        return text
 
 
 class Encoder(Stage):

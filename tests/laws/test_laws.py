@@ -234,7 +234,7 @@ def test_reading_a_pair_out_gives_its_score_and_changes_none(build: Build, batch
     assert {name.partition(".")[0] for name in seen} <= {"score", "question", "candidate", "pair"}
     for name, tensor in seen.items():
         assert torch.isfinite(tensor.float()).all(), name
-        if name.endswith("weights"):
+        if name.endswith("attention"):
             close(tensor.sum(dim=-1), torch.ones(tensor.shape[:-1]))
     assert torch.equal(scores_of(scorer, batch), before)
 

@@ -74,5 +74,5 @@ def test_fields_are_encoded_apart_and_those_that_are_there_averaged() -> None:
 
 
 def test_fields_need_a_vector_for_each_text() -> None:
-    with pytest.raises(ConfigError, match=r"keeps mask, states of each text .* dataset\.reader\.fields a single field"):
+    with pytest.raises(ConfigError, match=r"keeps keys, mask, states of each text .* dataset\.reader\.fields a single field"):
         encode_texts(build("model=ap_cnn").encode_question, torch.ones(2, 2, 3, dtype=torch.int64), skips_padding=False)

@@ -37,7 +37,7 @@ def test_a_pair_of_each_family_shows_its_parts() -> None:
     assert ((ggsa["question.gate"] >= 0) & (ggsa["question.gate"] <= 1)).all()
     attentive = read_out(build("model=ap_cnn"), QUESTION, CANDIDATE)
     assert attentive["pair.alignment"].shape == (3, 23)
-    torch.testing.assert_close(attentive["pair.candidate weights"], attentive["pair.alignment"].amax(dim=0).softmax(dim=0))
+    torch.testing.assert_close(attentive["pair.attention"], attentive["pair.alignment"].amax(dim=0).softmax(dim=0))
 
 
 def test_reading_leaves_the_mode_of_the_model_as_it_was() -> None:

@@ -33,7 +33,7 @@ def chain(error: BaseException | None) -> Iterator[BaseException]:
         (["model.encoder.offset=10"], ["offset=10", "group_size=10"]),
         (["model.encoder.scale_by=root"], ["scale_by=root", "head or model"]),
         (["model=iggsa", "model/encoder=bilstm"], ["QuestionResidual", "BiLSTM", "interaction=none"]),
-        (["model=ap_bilstm", "model/pooling=last"], ["LastPooling", "BiLSTM", "like lstm"]),
+        (["model=ap_cnn", "model/pooling=last"], ["LastPooling", "CNN", "like lstm"]),
         (["model=ctrn", "model/encoder=ggsa"], ["TemporalCrossing", "GatedGroupSelfAttention", "recurrence gates", "residual block"]),
         (["model=ctrn", "model.interaction.alignment=cosine"], ["alignment=cosine", "proportional or index"]),
         (["model=qa_lstm", "model/interaction=question_residual"], ["QuestionResidual", "BiLSTM", "interaction=none"]),

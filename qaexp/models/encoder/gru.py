@@ -1,22 +1,38 @@
-"""GRU over words (Cho et al. 2014), in one direction."""
+"""GRU, one direction: a baseline of Lei et al. 2016."""
 
 from typing import ClassVar
 
 from torch import nn
 
-from qaexp.models.encoder.packed import PackedEncoder, one_bias
+from qaexp.models.encoder.packed import leave_one_bias, run_packed
+from qaexp.models.stage import Encoder
+from qaexp.types import Text
 
 
-class GRU(PackedEncoder):
-    """h_t = GRU(x_t, h_{t−1}): 3(ed + d² + d) parameters, as Lei et al. 2016, Table 3, count them.
+class GRU(Encoder):
+    """A GRU from left to right, `hidden_dim` wide.
 
-        r, z = σ(W x_t + U h_{t−1} + b),  n = tanh(W x_t + b + r ⊙ U h_{t−1})
-        h_t = (1 − z) ⊙ n + z ⊙ h_{t−1}
+        i_t = σ(Wⁱ·x_t + Uⁱ·h_{t−1} + bⁱ)
+        r_t = σ(Wʳ·x_t + Uʳ·h_{t−1} + bʳ)
+        c_t = tanh(W·x_t + r_t ⊙ (U·h_{t−1}) + b)
+        h_t = i_t ⊙ c_t + (1 − i_t) ⊙ h_{t−1}
 
-    Departs: the reset gate r multiplies U h_{t−1} and not h_{t−1}, as torch and cuDNN have it.
+    Lei et al. 2016, §5. One of torch's two biases is held at zero: 3(ed + d² + d) parameters, as Lei et al. count them.
+
+    Departs: the paper prints U·(r_t ⊙ h_{t−1}), the reset before the product; torch's layer, which this is, resets after it. Widths and
+    counts are the same.
+
+    Reading: torch's update gate is 1 − i_t: its rows of W, U and b are the paper's with the sign turned.
     """
 
     accumulates: ClassVar[bool] = True
+    skips_padding: ClassVar[bool] = True
 
     def __init__(self, input_dim: int, hidden_dim: int) -> None:
-        super().__init__(one_bias(nn.GRU(input_dim, hidden_dim, batch_first=True)))
+        super().__init__()
+        self.gru = nn.GRU(input_dim, hidden_dim, batch_first=True)
+        leave_one_bias(self.gru)
+        self.output_dim = hidden_dim
+
+    def finish(self, text: Text) -> Text:
+        return {"mask": text["mask"], "states": run_packed(self.gru, text["states"], text["mask"])}

@@ -12,38 +12,40 @@ from qaexp.types import Text
 
 
 class QRNN(Encoder):
-    """Z, F and O are `width` words wide, and see no later word.
+    """Z, F and O are `window` words wide, and see no later word.
 
         Z = tanh(W_z ∗ X),  F = σ(W_f ∗ X),  O = σ(W_o ∗ X)                    eq. 1
         c_t = f_t ⊙ c_{t−1} + (1 − f_t) ⊙ z_t                                    the joint is before this line
         h_t = o_t ⊙ c_t
 
-    Tay et al. 2018, "Quasi Recurrent Neural Network". 3·k·d·m weights, and 3·d biases that the paper does not count. Begun texts hold
-    `gates` (text, length, 3 dim), Z, F and O side by side.
+    Tay et al. 2018, "Quasi Recurrent Neural Network". Begun texts hold `gates` (text, length, 3 dim), Z, F and O side
+    by side. Its eq. 1 has no biases, nor has its count of 3·k·d·m.
 
     Reading: words before the first one are zeros (Bradbury et al. 2016, §2, mask their convolutions so).
 
-    Shows `forget gate` and `output gate` (text, length, dim).
+    Shows `forget_gate` and `output_gate` (text, length, dim).
     """
 
     joint: ClassVar[str | None] = "recurrence gates"
     accumulates: ClassVar[bool] = True
 
-    def __init__(self, input_dim: int, hidden_dim: int, width: int) -> None:
+    def __init__(self, input_dim: int, hidden_dim: int, window: int) -> None:
         super().__init__()
-        self.gates = nn.Conv2d(input_dim, 3 * hidden_dim, (1, width))  # of two dimensions, for which kernels take words end to end
-        self.width = width
+        self.gates = nn.Conv2d(
+            input_dim, 3 * hidden_dim, (1, window), bias=False
+        )  # of two dimensions, for which kernels take words end to end
+        self.window = window
         self.output_dim = hidden_dim
 
     def begin(self, text: Text) -> Text:
         words = text["states"].masked_fill(~text["mask"].unsqueeze(-1), 0.0)
-        image = F.pad(words, (0, 0, self.width - 1, 0)).transpose(1, 2).unsqueeze(2)  # (text, dim, 1, length), channels last in memory
+        image = F.pad(words, (0, 0, self.window - 1, 0)).transpose(1, 2).unsqueeze(2)  # (text, dim, 1, length), channels last in memory
         gates = self.gates(image).squeeze(2).transpose(1, 2).contiguous()  # (text, length, 3 dim)
         return {"mask": text["mask"], "gates": activate(gates)}
 
     def finish(self, text: Text) -> Text:
         if watched():
             _, forget, output = text["gates"].chunk(3, dim=2)
-            show("forget gate", forget)
-            show("output gate", output)
+            show("forget_gate", forget)
+            show("output_gate", output)
         return {"mask": text["mask"], "states": fo_pool(text["gates"])}

@@ -1,4 +1,4 @@
-"""CTRN's lightweight temporal crossing (Tay et al. 2018): each text's recurrence runs under its partner's gates as well."""
+"""Lightweight temporal crossing (Tay et al. 2018), what makes a QRNN a CTRN: each text is read under the other's gates too."""
 
 from typing import ClassVar
 
@@ -9,31 +9,28 @@ from torch import Tensor
 from qaexp.errors import ConfigError
 from qaexp.models.recurrence import crossed_fo_pool
 from qaexp.models.scorer import Interaction
-from qaexp.models.shown import show, watched
+from qaexp.models.shown import show
 from qaexp.types import Text
-
-ALIGNMENTS = ("proportional", "index")
 
 
 class TemporalCrossing(Interaction):
-    """Takes both texts as a quasi-recurrent layer has begun them, and does their recurrences itself. It has no weights.
+    """Runs the recurrences of both texts, each under its own and under its partner's gates, and multiplies them. Without parameters.
 
-        c_t = f^q_t ⊙ c_{t−1} + (1 − f^q_t) ⊙ z^q_t,          h_t = o^q_t ⊙ c_t              under its own gates
-        c†_t = f^a_{t*} ⊙ c†_{t−1} + (1 − f^a_{t*}) ⊙ z^q_t,  h†_t = o^a_{t*} ⊙ c†_t         under its partner's
-        h_t ⊙ h†_t                                                                            goes to the pooling
+        c_t^(q) = f_t^q ⊙ c_{t−1}^(q) + (1 − f_t^q) ⊙ z_t^q,             h_t^(q) = o_t^q ⊙ c_t^(q)
+        c_t^(q†) = f_{t*}^a ⊙ c_{t−1}^(q†) + (1 − f_{t*}^a) ⊙ z_t^q,     h_t^(q†) = o_{t*}^a ⊙ c_t^(q†)
+        h_t^q = h_t^(q) ⊙ h_t^(q†)
 
-    and likewise for the answer. Tay et al. 2018, "Lightweight Temporal Crossing".
+    and the same for the answer under the question's gates. Tay et al. 2018, "Lightweight Temporal Crossing". Shows the steps t* (from 0):
+    `question_alignment`, (pair, question length), and `candidate_alignment`, (pair, candidate length).
 
-    Reading: the printed t* = t·⌈max/min⌉ runs past the end of the shorter text. `alignment: proportional` takes the token that
-    stands as far into the partner as t stands into its text, t* = ⌊t · L_partner / L⌋; `index` takes t itself. Both stop at the
-    partner's last token.
+    Reading: the printed t* = t·⌈max(|q|,|a|) / min(|q|,|a|)⌉ leaves the shorter text. `alignment: proportional` takes t* = ⌈t·|a| / |q|⌉,
+    which is the printed step wherever that stays within the partner and the lengths divide; `alignment: index` takes t* = t, the "simple
+    index-wise alignment" of "Why does this work?". Both are clamped to the partner's last token.
 
-    Reading: the print has z^a_{t*} in the answer's c†; the cells are called "functionally symmetrical", so it is z^a_t.
-
-    Shows `forget gate lent to the question` and `... to the candidate` (pair, length, dim), the aligned gates of the partner.
+    Reading: CTRN-A's equations print z_{t*}^a and o_t^q; "CTRN-A and CTRN-Q are functionally symmetrical", so ours are z_t^a and o_{t*}^q.
 
     Raises:
-        ConfigError: an unknown alignment.
+        ConfigError: the alignment is neither.
     """
 
     pairwise: ClassVar[bool] = True
@@ -43,34 +40,31 @@ class TemporalCrossing(Interaction):
 
     def __init__(self, input_dim: int, alignment: str) -> None:
         super().__init__()
-        if alignment not in ALIGNMENTS:
-            raise ConfigError(f"model.interaction.alignment={alignment}: choose {' or '.join(ALIGNMENTS)}")
-        self.alignment = alignment
+        if alignment not in ("proportional", "index"):
+            raise ConfigError(f"model.interaction.alignment={alignment}: choose proportional or index")
+        self.proportional = alignment == "proportional"
         self.output_dim = input_dim
 
     def forward(self, question: Text, candidate: Text) -> tuple[Text, Text]:
-        of_question = aligned(question["mask"], candidate["mask"], self.alignment)
-        of_candidate = aligned(candidate["mask"], question["mask"], self.alignment)
-        if watched():
-            _show_loan("question", candidate, of_question)
-            _show_loan("candidate", question, of_candidate)
-        states = crossed_fo_pool(question["gates"].contiguous(), candidate["gates"].contiguous(), of_question, of_candidate)
-        return {"mask": question["mask"], "states": states[0]}, {"mask": candidate["mask"], "states": states[1]}
+        of_question = aligned(question["mask"], candidate["mask"], self.proportional)
+        of_candidate = aligned(candidate["mask"], question["mask"], self.proportional)
+        show("question_alignment", of_question)
+        show("candidate_alignment", of_candidate)
+        H_question, H_candidate = crossed_fo_pool(question["gates"], candidate["gates"], of_question, of_candidate)
+        return {"mask": question["mask"], "states": H_question}, {"mask": candidate["mask"], "states": H_candidate}
 
 
-def _show_loan(side: str, partner: Text, places: Int[Tensor, "pair length"]) -> None:
-    forget = partner["gates"].chunk(3, dim=2)[1]
-    show(f"forget gate lent to the {side}", forget.take_along_dim(places.unsqueeze(2), dim=1))
+def aligned(
+    mask: Bool[Tensor, "pair length"], partner: Bool[Tensor, "pair partner_length"], proportional: bool
+) -> Int[Tensor, "pair length"]:
+    """The partner's step for each of a text's steps, both from 0.
 
-
-def aligned(mask: Bool[Tensor, "pair length"], partner: Bool[Tensor, "pair partner_length"], alignment: str) -> Int[Tensor, "pair length"]:
-    """The partner's token whose gates each token of a text is given.
-
-    >>> of = lambda length: (torch.arange(6) < length)[None]
-    >>> aligned(of(6), of(3), "proportional").tolist(), aligned(of(6), of(3), "index").tolist()
-    ([[0, 0, 1, 1, 2, 2]], [[0, 1, 2, 2, 2, 2]])
+    >>> two, five = torch.ones(1, 2, dtype=torch.bool), torch.ones(1, 5, dtype=torch.bool)
+    >>> aligned(two, five, proportional=True), aligned(five, two, proportional=True), aligned(five, two, proportional=False)
+    (tensor([[2, 4]]), tensor([[0, 0, 1, 1, 1]]), tensor([[0, 1, 1, 1, 1]]))
     """
-    lengths, partner_lengths = (each.sum(dim=1, keepdim=True).clamp(min=1) for each in (mask, partner))
-    t = torch.arange(mask.shape[1], device=mask.device).expand(len(mask), -1)
-    places = t * partner_lengths // lengths if alignment == "proportional" else t
-    return places.minimum(partner_lengths - 1)
+    length, partner_length = mask.sum(dim=1, keepdim=True), partner.sum(dim=1, keepdim=True)  # (pair, 1)
+    step = torch.arange(1, mask.shape[1] + 1, device=mask.device).expand(mask.shape)  # (pair, length)
+    if proportional:
+        step = -(-step * partner_length // length.clamp(min=1))  # rounded up
+    return (torch.minimum(step, partner_length) - 1).clamp(min=0)

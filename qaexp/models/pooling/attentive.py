@@ -19,9 +19,9 @@ class AttentivePooling(Stage):
         σ^q = softmax(g^q),  σ^a = softmax(g^a)                                 eq. 16
         r^q = Q·σ^q,  r^a = A·σ^a                                               eq. 17–18
 
-    Reading: the paper does not say how U begins; its entries are drawn uniformly within ±√(6 / 2c) (Glorot & Bengio 2010).
+    Shows `alignment` (pair, M, L), `question_attention` (pair, M) and `attention` (pair, L): G, σ^q and σ^a.
 
-    Shows `alignment` G (pair, M, L), `question weights` σ^q (pair, M) and `candidate weights` σ^a (pair, L).
+    Reading: the paper does not say how U begins; its entries are drawn uniformly within ±√(6 / 2c) (Glorot & Bengio 2010).
     """
 
     pairwise: ClassVar[bool] = True
@@ -32,15 +32,19 @@ class AttentivePooling(Stage):
         nn.init.xavier_uniform_(self.U)
         self.output_dim = input_dim
 
+    def prepare(self, side: str, text: Text) -> Text:
+        """Qᵀ·U of a question, beside Q."""
+        return {**text, "keys": text["states"] @ self.U} if side == "question" else text
+
     def forward(self, question: Text, candidate: Text) -> tuple[Text, Text]:
         Q, A = question["states"], candidate["states"]  # (pair, M, c), (pair, L, c)
-        G = torch.tanh(Q @ self.U @ A.transpose(1, 2))  # (pair, M, L)
+        G = torch.tanh(question["keys"] @ A.transpose(1, 2))  # (pair, M, L)
         lowest = torch.finfo(G.dtype).min
         g_question = G.masked_fill(~candidate["mask"].unsqueeze(1), lowest).amax(dim=2)  # (pair, M)
         g_candidate = G.masked_fill(~question["mask"].unsqueeze(2), lowest).amax(dim=1)  # (pair, L)
         weights_question = masked_softmax(g_question, question["mask"])
         weights_candidate = masked_softmax(g_candidate, candidate["mask"])
         show("alignment", G)
-        show("question weights", weights_question)
-        show("candidate weights", weights_candidate)
+        show("question_attention", weights_question)
+        show("attention", weights_candidate)
         return {"vector": (weights_question.unsqueeze(1) @ Q).squeeze(1)}, {"vector": (weights_candidate.unsqueeze(1) @ A).squeeze(1)}

@@ -26,7 +26,7 @@ def test_padding_is_never_read(encoder: BiLSTM, text: Text) -> None:
     states = encoder(text)["states"]
     assert states.shape == (3, 6, encoder.output_dim)
     for i, length in enumerate(LENGTHS):
-        torch.testing.assert_close(states[i, :length], encoder.recurrence(text["states"][i : i + 1, :length])[0][0], rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(states[i, :length], encoder.lstm(text["states"][i : i + 1, :length])[0][0], rtol=1e-5, atol=1e-5)
         assert not states[i, length:].any()
 
 
@@ -34,8 +34,8 @@ def test_each_direction_is_the_recurrence_of_tan_et_al(encoder: BiLSTM, text: Te
     """i, f, o = σ(W x + U h + b), C̃ = tanh(...), C = i C̃ + f C, h = o tanh(C)."""
 
     def run(words: list[Tensor], suffix: str) -> list[Tensor]:
-        W, U = getattr(encoder.recurrence, f"weight_ih_l0{suffix}"), getattr(encoder.recurrence, f"weight_hh_l0{suffix}")
-        b = getattr(encoder.recurrence, f"bias_ih_l0{suffix}") + getattr(encoder.recurrence, f"bias_hh_l0{suffix}")
+        W, U = getattr(encoder.lstm, f"weight_ih_l0{suffix}"), getattr(encoder.lstm, f"weight_hh_l0{suffix}")
+        b = getattr(encoder.lstm, f"bias_ih_l0{suffix}") + getattr(encoder.lstm, f"bias_hh_l0{suffix}")
         h, C, states = torch.zeros(5), torch.zeros(5), []
         for x in words:
             i, f, candidate, o = (W @ x + U @ h + b).split(5)

@@ -25,7 +25,7 @@ def test_states_are_those_of_torchs_layer_over_real_words(kind: type[LSTM] | typ
     encoder = kind(input_dim=5, hidden_dim=7)
     states = encoder(text)["states"]
     for row, length in enumerate(LENGTHS):
-        torch.testing.assert_close(states[row, :length], encoder.recurrence(text["states"][row, :length])[0])
+        torch.testing.assert_close(states[row, :length], layer_of(encoder)(text["states"][row, :length])[0])
 
 
 @torch.no_grad()
@@ -33,7 +33,7 @@ def test_an_lstm_is_its_equations() -> None:
     encoder = LSTM(input_dim=3, hidden_dim=2)
     words = torch.randn(1, 5, 3)
     states = encoder({"states": words, "mask": torch.ones(1, 5, dtype=torch.bool)})["states"][0]
-    W, U, b = encoder.recurrence.weight_ih_l0, encoder.recurrence.weight_hh_l0, encoder.recurrence.bias_ih_l0
+    W, U, b = layer_of(encoder).weight_ih_l0, layer_of(encoder).weight_hh_l0, layer_of(encoder).bias_ih_l0
     h, c = torch.zeros(2), torch.zeros(2)
     for t in range(5):
         i, f, z, o = (W @ words[0, t] + U @ h + b).chunk(4)
@@ -47,7 +47,7 @@ def test_a_gru_is_its_equations() -> None:
     encoder = GRU(input_dim=3, hidden_dim=2)
     words = torch.randn(1, 5, 3)
     states = encoder({"states": words, "mask": torch.ones(1, 5, dtype=torch.bool)})["states"][0]
-    W, U, b = encoder.recurrence.weight_ih_l0, encoder.recurrence.weight_hh_l0, encoder.recurrence.bias_ih_l0
+    W, U, b = layer_of(encoder).weight_ih_l0, layer_of(encoder).weight_hh_l0, layer_of(encoder).bias_ih_l0
     h = torch.zeros(2)
     for t in range(5):
         (r, z, n), (Ur, Uz, Un) = (W @ words[0, t] + b).chunk(3), (U @ h).chunk(3)
@@ -68,16 +68,20 @@ def test_the_second_bias_is_zero_and_stays_so(kind: type[LSTM] | type[GRU], text
 @pytest.mark.parametrize("width", [1, 2, 3])
 @torch.no_grad()
 def test_a_qrnn_is_its_equations_word_by_word(width: int, text: Text) -> None:
-    encoder = QRNN(input_dim=5, hidden_dim=4, width=width)
+    encoder = QRNN(input_dim=5, hidden_dim=4, window=width)
     states = encoder(text)["states"]
-    W, b = encoder.gates.weight.squeeze(2), encoder.gates.bias  # (3 · dim, input, width)
+    W = encoder.gates.weight.squeeze(2)  # (3 · dim, input, width)
     for row, length in enumerate(LENGTHS):
         c = torch.zeros(4)
         for t in range(length):
-            gates = sum((W[:, :, k] @ word(text, row, t - (width - 1) + k) for k in range(width)), b.clone())
+            gates = sum((W[:, :, k] @ word(text, row, t - (width - 1) + k) for k in range(width)), torch.zeros(12))
             z, f, o = gates.chunk(3)
             c = f.sigmoid() * c + (1 - f.sigmoid()) * z.tanh()
             torch.testing.assert_close(states[row, t], o.sigmoid() * c, rtol=1e-5, atol=1e-5)
+
+
+def layer_of(encoder: LSTM | GRU) -> nn.LSTM | nn.GRU:
+    return encoder.lstm if isinstance(encoder, LSTM) else encoder.gru
 
 
 def word(text: Text, row: int, t: int) -> Tensor:
@@ -86,7 +90,7 @@ def word(text: Text, row: int, t: int) -> Tensor:
 
 
 def test_gates_are_one_convolution(text: Text) -> None:
-    encoder = QRNN(input_dim=5, hidden_dim=4, width=2)
+    encoder = QRNN(input_dim=5, hidden_dim=4, window=2)
     words = text["states"] * text["mask"].unsqueeze(-1)
-    convolved = nn.functional.conv1d(nn.functional.pad(words.transpose(1, 2), (1, 0)), encoder.gates.weight.squeeze(2), encoder.gates.bias)
+    convolved = nn.functional.conv1d(nn.functional.pad(words.transpose(1, 2), (1, 0)), encoder.gates.weight.squeeze(2))
     torch.testing.assert_close(encoder.begin(text)["gates"][:, :, :4], convolved[:, :4].transpose(1, 2).tanh(), rtol=1e-5, atol=1e-6)

@@ -1,5 +1,7 @@
 """CTRN's crossing against loops over words, written from Tay et al. 2018, "Lightweight Temporal Crossing"."""
 
+import math
+
 import pytest
 import torch
 from torch import Tensor
@@ -21,7 +23,7 @@ def cell(z: Tensor, f: Tensor, o: Tensor, partner_f: Tensor, partner_o: Tensor, 
     c = crossed = torch.zeros(z.shape[1])
     states = []
     for t in range(len(z)):
-        star = min(t * len(partner_f) // len(z) if alignment == "proportional" else t, len(partner_f) - 1)
+        star = min(math.ceil((t + 1) * len(partner_f) / len(z)) - 1 if alignment == "proportional" else t, len(partner_f) - 1)
         c = f[t] * c + (1 - f[t]) * z[t]
         crossed = partner_f[star] * crossed + (1 - partner_f[star]) * z[t]
         states.append((o[t] * c) * (partner_o[star] * crossed))
@@ -32,7 +34,7 @@ def cell(z: Tensor, f: Tensor, o: Tensor, partner_f: Tensor, partner_o: Tensor, 
 @torch.no_grad()
 def test_each_text_runs_under_its_own_and_its_partners_gates(alignment: str) -> None:
     torch.manual_seed(3)
-    encoder, crossing = QRNN(input_dim=3, hidden_dim=4, width=2), TemporalCrossing(input_dim=4, alignment=alignment)
+    encoder, crossing = QRNN(input_dim=3, hidden_dim=4, window=2), TemporalCrossing(input_dim=4, alignment=alignment)
     question, candidate = (encoder.begin(texts([pair[side] for pair in LENGTHS])) for side in (0, 1))
     crossed = crossing(question, candidate)
     for row, lengths in enumerate(LENGTHS):
@@ -46,7 +48,7 @@ def test_each_text_runs_under_its_own_and_its_partners_gates(alignment: str) -> 
 
 @torch.no_grad()
 def test_a_text_crossed_with_itself_squares_its_states() -> None:
-    encoder, crossing = QRNN(input_dim=3, hidden_dim=4, width=2), TemporalCrossing(input_dim=4, alignment="proportional")
+    encoder, crossing = QRNN(input_dim=3, hidden_dim=4, window=2), TemporalCrossing(input_dim=4, alignment="proportional")
     text = texts([5, 2])
     begun = encoder.begin(text)
     states, _ = crossing(begun, begun)

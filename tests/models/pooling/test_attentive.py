@@ -23,7 +23,7 @@ def test_equations_13_to_18() -> None:
     question_lengths, candidate_lengths = [3, 1, 2], [5, 2, 1]
     pooling = AttentivePooling(4)
     question, candidate = side(question_lengths, 4, seed=1), side(candidate_lengths, 5, seed=2)
-    pooled_question, pooled_candidate = pooling(question, candidate)
+    pooled_question, pooled_candidate = pooling(pooling.prepare("question", question), pooling.prepare("candidate", candidate))
     U = pooling.U.tolist()
     for pair, (M, L) in enumerate(zip(question_lengths, candidate_lengths, strict=True)):
         Q, A = question["states"][pair, :M].tolist(), candidate["states"][pair, :L].tolist()

@@ -12,6 +12,13 @@ def test_the_last_real_state_is_read() -> None:
     assert LastPooling(1)({"states": states, "mask": mask})["vector"].flatten().tolist() == [3.0, 4.0, 0.0]
 
 
+def test_each_direction_is_read_where_it_ends() -> None:
+    states = torch.tensor([[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]])
+    pooling = LastPooling(2)
+    pooling.backward_dim = 1
+    assert pooling({"states": states, "mask": torch.tensor([[True, True, False]])})["vector"].tolist() == [[3.0, 2.0]]
+
+
 def test_states_can_be_made_of_length_one_before_they_are_averaged() -> None:
     text = {"states": torch.tensor([[[3.0, 4.0], [0.0, 2.0], [9.0, 9.0]]]), "mask": torch.tensor([[True, True, False]])}
     torch.testing.assert_close(MeanPooling(2, normalise=True)(text)["vector"], torch.tensor([[0.3, 0.9]]))

@@ -1,0 +1,107 @@
+"""A GRU cut open at the inputs of its gates, so that a question can step in there (Wang et al. 2016)."""
+
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+
+from qaexp.models.encoder.packed import run_packed
+from qaexp.models.shown import show, watched
+from qaexp.models.stage import Encoder
+from qaexp.types import Text
+
+
+class GatedGRU(Encoder):
+    """A GRU of `hidden_dim` in each direction, in two halves; left alone it is torch's nn.GRU, and its weights are one.
+
+        g^r, g^z, g^n = W·x_t + b                                               the joint: `gates`, one for each direction
+        r_t = σ(g^r_t + U_r·h_{t−1} + c_r)
+        z_t = σ(g^z_t + U_z·h_{t−1} + c_z)
+        n_t = tanh(g^n_t + r_t ⊙ (U_n·h_{t−1} + c_n))
+        h_t = (1 − z_t) ⊙ n_t + z_t ⊙ h_{t−1}
+
+    Cho et al. 2014, as Wang et al. 2016, eq. 1, have it. The backward direction starts at the last real token. States of padding are zero,
+    but for the first of a text that is all padding: a packed text has at least one.
+
+    Departs: Wang et al. multiply U_n by r_t ⊙ h_{t−1} and let z_t weigh the new state instead of the old; torch's (and cuDNN's) form takes
+    all three products of h_{t−1} at once. A sign of the update gate's weights turns the one z into the other.
+
+    Shows `reset_gates` and `update_gates` (text or pair, length, direction · hidden): r and z, the forward direction first.
+    """
+
+    joint: ClassVar[str | None] = "gate inputs"
+    accumulates: ClassVar[bool] = True
+    skips_padding: ClassVar[bool] = True
+
+    def __init__(self, input_dim: int, hidden_dim: int) -> None:
+        super().__init__()
+        self.gru = nn.GRU(input_dim, hidden_dim, batch_first=True, bidirectional=True)
+        self.output_dim = 2 * hidden_dim
+        self.backward_dim = hidden_dim
+
+    def forward(self, text: Text) -> Text:
+        """Both halves in torch's kernel, unless somebody wants to see the gates."""
+        if watched():
+            return super().forward(text)
+        return {"mask": text["mask"], "states": run_packed(self.gru, text["states"], text["mask"])}
+
+    def begin(self, text: Text) -> Text:
+        """`gates` (text, length, direction, 3, hidden): the inputs g of r, z and n."""
+        W, b = self._both("weight_ih_l0").flatten(0, 1), self._both("bias_ih_l0").flatten()
+        return {"mask": text["mask"], "gates": F.linear(text["states"], W, b).unflatten(-1, (2, 3, -1))}
+
+    def finish(self, text: Text) -> Text:
+        """The recurrence over time: both directions at once, and as many texts as still have words."""
+        gates, mask = text["gates"], text["mask"]
+        lengths = mask.sum(dim=1).clamp(min=1)
+        rows, turned = torch.arange(len(mask), device=mask.device).unsqueeze(1), _turned(lengths, mask.shape[1])
+        gates = torch.stack([gates[:, :, 0], gates[rows, turned, 1]])  # (direction, text, length, 3, hidden), the second one backwards
+        packed = pack_padded_sequence(gates.movedim(0, 2), lengths.cpu(), batch_first=True, enforce_sorted=False)
+        U, c = self._both("weight_hh_l0").transpose(1, 2), self._both("bias_hh_l0").unsqueeze(1)  # (direction, hidden, 3 · hidden)
+        steps = packed.data.movedim(1, 0).split(packed.batch_sizes.tolist(), dim=1)  # each (direction, text, 3, hidden)
+        h = steps[0].new_zeros(2, steps[0].shape[1], U.shape[1])
+        seen = []
+        for g in steps:
+            h, *r_z = step(g, h[:, : g.shape[1]], U, c)
+            seen.append((h, *r_z) if watched() else (h,))
+        unpacked = []
+        for values in zip(*seen, strict=True):  # (direction, text, hidden) a step, of h and, where somebody looks on, r and z
+            data = torch.cat(values, dim=1).transpose(0, 1)
+            sequence = PackedSequence(data, packed.batch_sizes, packed.sorted_indices, packed.unsorted_indices)
+            states, _ = pad_packed_sequence(sequence, batch_first=True, total_length=mask.shape[1])  # (text, length, direction, hidden)
+            unpacked.append(torch.cat([states[:, :, 0], states[rows, turned, 1]], dim=-1))
+        for name, values in zip(("reset_gates", "update_gates"), unpacked[1:], strict=False):
+            show(name, values)
+        return {"mask": mask, "states": unpacked[0]}
+
+    def _both(self, name: str) -> Tensor:
+        """A parameter of torch's, of both directions."""
+        return torch.stack([getattr(self.gru, name), getattr(self.gru, f"{name}_reverse")])
+
+
+def step(
+    g: Float[Tensor, "direction text 3 hidden"],
+    h: Float[Tensor, "direction text hidden"],
+    U: Float[Tensor, "direction hidden gates"],
+    c: Float[Tensor, "direction 1 gates"],
+) -> tuple[Tensor, Tensor, Tensor]:
+    """h_t, r_t and z_t, each (direction, text, hidden), from the gate inputs of a step and h_{t−1}."""
+    u_r, u_z, u_n = torch.baddbmm(c, h, U).chunk(3, dim=-1)
+    r = torch.sigmoid(g[:, :, 0] + u_r)
+    z = torch.sigmoid(g[:, :, 1] + u_z)
+    n = torch.tanh(g[:, :, 2] + r * u_n)
+    return n + z * (h - n), r, z
+
+
+def _turned(lengths: Int[Tensor, " text"], longest: int) -> Int[Tensor, "text length"]:
+    """Positions of each text from its last real token to its first; padding stays where it is.
+
+    >>> _turned(torch.tensor([3, 1]), 4).tolist()
+    [[2, 1, 0, 3], [0, 1, 2, 3]]
+    """
+    position = torch.arange(longest, device=lengths.device)
+    backwards = lengths.unsqueeze(1) - 1 - position
+    return torch.where(backwards >= 0, backwards, position)

@@ -1,0 +1,33 @@
+"""Convolution over words with a non-linearity on every column: the sentence models of Yu et al. 2014 and Severyn & Moschitti 2015."""
+
+import torch
+
+from qaexp.errors import ConfigError
+from qaexp.models.encoder.cnn import CNN
+from qaexp.types import Text
+
+SQUASHES = {"tanh": torch.tanh, "relu": torch.relu}
+
+
+class SquashedCNN(CNN):
+    """c_m = f(W·z_m + b), z_m the `window` word vectors around word m; f is tanh or ReLU, as `squash` says.
+
+    Yu et al. 2014, eq. 3: c_i = tanh(T_L·s_i + T_R·s_{i+1} + b), a window of 2, averaged over time. Severyn & Moschitti 2015, §3.1: a
+    window of 5, ReLU, the maximum over time.
+
+    Departs: there is a column for each word, the words beyond a text's ends being zeros. Yu et al. have one less, without the last word
+    beside a zero; Severyn & Moschitti's wide convolution has `window` − 1 more.
+
+    Raises:
+        ConfigError: another non-linearity.
+    """
+
+    def __init__(self, input_dim: int, num_filters: int, window: int, squash: str) -> None:
+        super().__init__(input_dim, num_filters, window)
+        if squash not in SQUASHES:
+            raise ConfigError(f"model.encoder.squash={squash}: choose {' or '.join(SQUASHES)}")
+        self.squash = SQUASHES[squash]
+
+    def finish(self, text: Text) -> Text:
+        convolved = super().finish(text)
+        return {**convolved, "states": self.squash(convolved["states"])}

@@ -1,0 +1,84 @@
+"""Multihop attention (Tran & Niederée 2018): several vectors of the question, each with an answer vector of its own."""
+
+from abc import abstractmethod
+from typing import ClassVar
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from qaexp.errors import ConfigError
+from qaexp.masking import masked_mean, masked_softmax
+from qaexp.models.shown import show
+from qaexp.models.stage import Stage
+from qaexp.types import Text
+
+
+class MultihopPooling(Stage):
+    """The question attends to itself `num_hops` times, guided by a memory of what it has read; the answer is read once for each vector.
+
+        o_q^(0) = m^(0) = mean_t h_q(t)
+        α^(k)_t = softmax_t(w_kᵀ·(tanh(W_k·h_q(t)) ⊙ tanh(U_k·m^(k−1))))
+        o_q^(k) = Σ_t α^(k)_t·h_q(t),  m^(k) = m^(k−1) + o_q^(k),               k = 1 ... K
+        o_a^(k) = Σ_t β^(k)_t·h_a(t),                                           k = 0 ... K
+
+    Tran & Niederée 2018, "Multihop attention networks for question answer matching", §3.2; β comes from the subclass, and the scorer sums
+    the similarities of (o_q^(k), o_a^(k)). The vectors are (pair, hop, dim) with K + 1 hops.
+
+    Reading: k = 0, the plain mean of the question, is one of the summed similarities, as in the authors' release. One answer attention
+    serves all hops, each question hop has weights of its own, and none has a bias (both as in the release, with its ±0.1 uniform start).
+
+    Departs: the release adds o_q^(k−1) to the memory of hop k, so that its first two memories point the same way; here it is o_q^(k), as
+    the equations have it.
+
+    Shows `question_attention` (text, k, length), α of the hops 1 ... K, and `attention` (pair, hop, length), β of the candidate's words.
+
+    Raises:
+        ConfigError: there is not even one hop.
+    """
+
+    pairwise: ClassVar[bool] = True
+
+    def __init__(self, input_dim: int, num_hops: int) -> None:
+        super().__init__()
+        if num_hops < 1:
+            raise ConfigError(f"model.pooling.num_hops={num_hops} must be at least 1; for no attention choose model/pooling=mean")
+        self.num_hops = num_hops
+        self.W = nn.Parameter(torch.empty(num_hops, input_dim, input_dim).uniform_(-0.1, 0.1))
+        self.U = nn.Parameter(torch.empty(num_hops, input_dim, input_dim).uniform_(-0.1, 0.1))
+        self.w = nn.Parameter(torch.empty(num_hops, input_dim).uniform_(-0.1, 0.1))
+        self.output_dim = input_dim
+
+    def prepare(self, side: str, text: Text) -> Text:
+        """All of o_q^(0) ... o_q^(K) of a question; what the subclass makes of a candidate."""
+        if side == "question":
+            return {"mask": text["mask"], "vector": self.read_question(text["states"], text["mask"])}
+        return self.prepare_candidate(text)
+
+    def prepare_candidate(self, text: Text) -> Text:
+        """The candidate's share of the answer attention."""
+        return text
+
+    def read_question(self, H: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text hop dim"]:
+        """o_q^(0) ... o_q^(K)."""
+        m = o = masked_mean(H, mask)
+        hops, shown = [o], []
+        for W, U, w in zip(self.W, self.U, self.w, strict=True):
+            scores = (H @ W).tanh() @ ((m @ U).tanh() * w).unsqueeze(-1)  # (text, length, 1)
+            alpha = masked_softmax(scores.squeeze(-1), mask)
+            o = torch.einsum("tl,tld->td", alpha * mask, H)
+            m = m + o
+            hops.append(o)
+            shown.append(alpha)
+        show("question_attention", torch.stack(shown, dim=1))
+        return torch.stack(hops, dim=1)
+
+    @abstractmethod
+    def answer_scores(self, o_q: Float[Tensor, "pair hop dim"], candidate: Text) -> Float[Tensor, "pair hop length"]:
+        """What β is the softmax of."""
+
+    def forward(self, question: Text, candidate: Text) -> tuple[Text, Text]:
+        o_q, mask = question["vector"], candidate["mask"].unsqueeze(1)
+        beta = masked_softmax(self.answer_scores(o_q, candidate), mask)  # (pair, hop, length)
+        show("attention", beta)
+        return {"vector": o_q}, {"vector": (beta * mask) @ candidate["states"]}

@@ -1,0 +1,59 @@
+"""Holographic composition against the definition of circular correlation, and its dense layers against loops."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from qaexp.errors import ConfigError
+from qaexp.models.similarity.holographic import Holographic, circular_correlation
+
+
+@pytest.mark.parametrize("dim", [1, 2, 7, 8])
+def test_the_transform_gives_the_sums_of_the_definition(dim: int) -> None:
+    question, candidate = torch.randn(2, 4, dim, generator=torch.Generator().manual_seed(0))
+    correlation = circular_correlation(question, candidate)
+    for q, a, composed in zip(question.tolist(), candidate.tolist(), correlation.tolist(), strict=True):
+        expected = [sum(q[i] * a[(k + i) % dim] for i in range(dim)) for k in range(dim)]
+        assert composed == pytest.approx(expected, abs=1e-5)
+
+
+def test_correlation_is_not_symmetric() -> None:
+    """Unlike convolution: question and answer play different parts."""
+    question, candidate = torch.randn(2, 4, 5, generator=torch.Generator().manual_seed(0))
+    assert not torch.allclose(circular_correlation(question, candidate), circular_correlation(candidate, question))
+
+
+def affine(layer: nn.Linear, x: list[float]) -> list[float]:
+    return [sum(w * v for w, v in zip(row, x, strict=True)) + b for row, b in zip(layer.weight.tolist(), layer.bias.tolist(), strict=True)]
+
+
+@pytest.mark.parametrize(("bilinear", "overlap"), [(False, False), (True, True)])
+@pytest.mark.parametrize(("num_layers", "num_classes"), [(1, 1), (3, 2)])
+def test_the_dense_layers_read_correlation_match_and_features(num_layers: int, num_classes: int, bilinear: bool, overlap: bool) -> None:
+    torch.manual_seed(1)
+    dim = 4
+    similarity = Holographic(
+        dim, hidden_dim=3, num_layers=num_layers, num_classes=num_classes, dropout_rate=0.5, bilinear=bilinear, overlap=overlap
+    ).eval()
+    question, candidate = torch.randn(2, 5, dim)
+    features = torch.rand(5, 4)
+    scores = similarity(question, candidate, *([features] if overlap else []))
+    assert scores.shape == ((5,) if num_classes == 1 else (5, num_classes))
+    for q, a, f, score in zip(question.tolist(), candidate.tolist(), features.tolist(), scores.reshape(5, -1).tolist(), strict=True):
+        x: list[float] = [sum(q[i] * a[(k + i) % dim] for i in range(dim)) for k in range(dim)]
+        if similarity.M is not None:
+            x.append(sum(q[i] * similarity.M[0, i, j].item() * a[j] for i in range(dim) for j in range(dim)))
+        if overlap:
+            x += f
+        for layer in similarity.layers:
+            assert isinstance(layer, nn.Linear)
+            x = [math.tanh(unit) for unit in affine(layer, x)]
+        assert score == pytest.approx(affine(similarity.output, x), abs=1e-5)
+
+
+@pytest.mark.parametrize(("num_layers", "hidden_dim"), [(0, 3), (1, 0)])
+def test_no_dense_layer_is_refused(num_layers: int, hidden_dim: int) -> None:
+    with pytest.raises(ConfigError, match=rf"num_layers={num_layers}, model\.similarity\.hidden_dim={hidden_dim}"):
+        Holographic(4, hidden_dim=hidden_dim, num_layers=num_layers, num_classes=1, dropout_rate=0.0, bilinear=False, overlap=False)
