@@ -13,7 +13,7 @@ class SquashedCNN(CNN):
     """c_m = f(W·z_m + b), z_m the `window` word vectors around word m; f is tanh or ReLU, as `squash` says.
 
     Yu et al. 2014, eq. 3: c_i = tanh(T_L·s_i + T_R·s_{i+1} + b), a window of 2, averaged over time. Severyn & Moschitti 2015, §3.1: a
-    window of 5, ReLU, the maximum over time.
+    window of 5, the maximum over time, and either non-linearity (ReLU in the paper's account, tanh in their release).
 
     Departs: there is a column for each word, the words beyond a text's ends being zeros. Yu et al. have one less, without the last word
     beside a zero; Severyn & Moschitti's wide convolution has `window` − 1 more.

@@ -10,12 +10,12 @@ from qaexp.models.similarity.bilinear import bilinear_forms, bilinear_weights, b
 
 
 class JoinLayer(Similarity):
-    """x_join = [q ; qᵀ·M·a ; a ; f],  s = W_s·ReLU(W_h·x_join + b_h) + b_s.
+    """x_join = [q ; qᵀ·M·a ; a ; f],  s = W_s·tanh(W_h·x_join + b_h) + b_s.
 
     Severyn & Moschitti 2015, §3.2–3.3; the hidden layer is as wide as x_join. f, the four word-overlap features, is there with `overlap`
     alone.
 
-    Reading: the hidden layer's non-linearity is ReLU, as that of their convolution.
+    Reading: the hidden layer's non-linearity is tanh, as in their release.
     """
 
     def __init__(self, input_dim: int, num_classes: int, overlap: bool) -> None:
@@ -31,4 +31,4 @@ class JoinLayer(Similarity):
     ) -> Float[Tensor, "pair *class"]:
         match = bilinear_forms(question, self.M, candidate)  # (pair, 1)
         x = torch.cat([question, match, candidate, *features], dim=1)
-        return by_class(self.output(self.hidden(x).relu()))
+        return by_class(self.output(self.hidden(x).tanh()))

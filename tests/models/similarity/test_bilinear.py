@@ -76,7 +76,7 @@ def test_the_join_layer_puts_the_match_between_the_vectors(num_classes: int, ove
         x = [*q, form(q, similarity.M[0], a), *a, *(f if overlap else [])]
         hidden = affine(similarity.hidden, x)
         assert len(hidden) == len(x)
-        expected.append(affine(similarity.output, [max(0.0, unit) for unit in hidden]))
+        expected.append(affine(similarity.output, [math.tanh(unit) for unit in hidden]))
     equal(scores, expected, num_classes)
 
 
