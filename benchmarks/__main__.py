@@ -20,6 +20,7 @@ NAMES = {
     "cut": "scoring through the cut against pair by pair",
     "metrics": "ranking metrics against torchmetrics' own",
     "memory": "peak memory of scoring at InsuranceQA's full size",
+    "rcnn": "a training step of the RCNN cell against the loop as printed and an LSTM, on the CPU",
     "start": "start of a process to its first training batch (needs QAEXP_DATA)",
 }
 
