@@ -9,7 +9,7 @@ from benchmarks.row import Row
 from benchmarks.timing import CPU, paired
 from qaexp.models.encoder.rcnn import RCNN
 
-TEXTS, LENGTH, INPUT = 64, 60, 200  # AskUbuntu's bodies have 59.7 words on average
+TEXTS, LENGTH, INPUT = 22, 60, 200  # a query, a similar question and 20 negatives; bodies have 59.7 words on average
 HIDDEN, ORDER, LSTM_HIDDEN = 400, 2, 240  # Lei et al. 2016, Table 3: 400,800 and 423,360 parameters
 NUM_PAIRS = 7
 

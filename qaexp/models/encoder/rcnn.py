@@ -5,7 +5,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from qaexp.errors import ConfigError
-from qaexp.models.encoder.gated_convolution import gated_convolution
+from qaexp.models.encoder.gated_convolution import gated_convolution, products_of_words
 from qaexp.models.shown import show
 from qaexp.models.stage import Encoder
 from qaexp.types import Text
@@ -48,10 +48,9 @@ class RCNN(Encoder):
         self.output_dim = hidden_dim
 
     def finish(self, text: Text) -> Text:
-        X = text["states"].transpose(0, 1)  # (length, text, dim)
         bias = F.pad(self.b_gate, (0, len(self.W) - len(self.b_gate)))
-        products = F.linear(X, self.W, bias)  # (length, text, gate + order · dim)
-        with torch.autocast(X.device.type, enabled=False):
+        products = products_of_words(text["states"], self.W, bias)
+        with torch.autocast(products.device.type, enabled=False):
             H, gate = gated_convolution(products.float(), self.U, self.b)
         show("gate", gate.transpose(0, 1))
         return {"mask": text["mask"], "states": H.transpose(0, 1)}
