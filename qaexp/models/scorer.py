@@ -94,6 +94,7 @@ class Scorer(AnswerScorer):
         self.candidate_encoder = self.question_encoder if shared else encoder(input_dim=self.embedding.output_dim)
         self.interaction = interaction(input_dim=self.candidate_encoder.output_dim)
         self.pooling = pooling(input_dim=self.interaction.output_dim)
+        self.pooling.backward_dim = self.candidate_encoder.backward_dim
         self.similarity = similarity(input_dim=self.pooling.output_dim)
         self.overlap = WordOverlapFeatures(num_words=len(vectors)) if self.similarity.reads_overlap else None
         if self.interaction.joint != (self.candidate_encoder.joint if self.interaction.begun else None):

@@ -16,6 +16,8 @@ class Stage(nn.Module):
 
     pairwise: ClassVar[bool] = False
     output_dim: int
+    backward_dim: int = 0
+    """How many of the last dimensions of the states were read from a text's end to its beginning; a pooling is told its encoder's."""
 
 
 class Encoder(Stage):

@@ -20,6 +20,7 @@ from torch.nn import functional as F
 from qaexp.config import CONF, choices, compose
 from qaexp.data.batching import ScoringBlocks
 from qaexp.data.corpus import RankingSplit, TokenTable
+from qaexp.losses import PointwiseCrossEntropy
 from qaexp.models.scorer import AnswerScorer
 from qaexp.scoring import score_blocks
 from qaexp.types import RankingBatch, Text, gather_texts
@@ -135,6 +136,7 @@ def test_a_text_of_padding_alone_disturbs_nothing(build: Build, batch: RankingBa
 
 
 def test_every_parameter_learns_from_the_loss(build: Build, cfg: DictConfig, batch: RankingBatch) -> None:
+    """From the configured loss or, as what shifts all scores alike must, from one that compares no pairs."""
     scorer = build()
     trainable = {name: p for name, p in scorer.named_parameters() if p.requires_grad}
     assert trainable or not list(scorer.parameters()), "a model with parameters must train some"
@@ -142,7 +144,8 @@ def test_every_parameter_learns_from_the_loss(build: Build, cfg: DictConfig, bat
     assert scores.requires_grad == bool(trainable)
     if not trainable:
         return
-    instantiate(cfg.loss)(scores, batch.labels, batch.groups).backward()
+    losses = [loss(scores, batch.labels, batch.groups) for loss in (instantiate(cfg.loss), PointwiseCrossEntropy())]
+    sum(losses, start=torch.zeros(())).backward()
     without = [name for name, p in trainable.items() if p.grad is None or not p.grad.any()]
     assert without == []
     assert all(torch.isfinite(p.grad).all() for p in trainable.values() if p.grad is not None)

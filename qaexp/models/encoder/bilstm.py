@@ -17,7 +17,7 @@ class BiLSTM(Encoder):
     def __init__(self, input_dim: int, hidden_dim: int) -> None:
         super().__init__()
         self.lstm = nn.LSTM(input_dim, hidden_dim, batch_first=True, bidirectional=True)
-        self.output_dim = 2 * hidden_dim
+        self.output_dim, self.backward_dim = 2 * hidden_dim, hidden_dim
 
     def finish(self, text: Text) -> Text:
         mask = text["mask"]

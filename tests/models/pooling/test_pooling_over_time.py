@@ -21,8 +21,8 @@ def test_the_maximum_and_the_mean_are_over_real_words_alone() -> None:
     mean = [[sum(states[i][t][k] for t in range(length)) / length for k in range(5)] for i, length in enumerate(LENGTHS)]
     torch.testing.assert_close(MaxPooling(5, squash=False)(text())["vector"], torch.tensor(largest), rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(MaxPooling(5, squash=True)(text())["vector"], torch.tensor(largest).tanh(), rtol=1e-5, atol=1e-5)
-    torch.testing.assert_close(MeanPooling(5)(text())["vector"], torch.tensor(mean), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(MeanPooling(5, normalise=False)(text())["vector"], torch.tensor(mean), rtol=1e-5, atol=1e-5)
 
 
 def test_the_right_neighbour_is_built_as_wide_as_the_states() -> None:
-    assert MaxPooling(5, squash=False).output_dim == MeanPooling(5).output_dim == 5
+    assert MaxPooling(5, squash=False).output_dim == MeanPooling(5, normalise=False).output_dim == 5

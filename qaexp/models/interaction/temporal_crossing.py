@@ -1,0 +1,71 @@
+"""Lightweight temporal crossing (Tay et al. 2018), what makes a QRNN a CTRN: each text is read under the other's gates too."""
+
+from typing import ClassVar
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from qaexp.errors import ConfigError
+from qaexp.models.encoder.recurrence import crossed
+from qaexp.models.scorer import Interaction
+from qaexp.models.shown import show
+from qaexp.types import Text
+
+
+class TemporalCrossing(Interaction):
+    """Runs the recurrences of both texts, each under its own and under its partner's gates, and multiplies them. Without parameters.
+
+        c_t^(q) = f_t^q ⊙ c_{t−1}^(q) + (1 − f_t^q) ⊙ z_t^q,             h_t^(q) = o_t^q ⊙ c_t^(q)
+        c_t^(q†) = f_{t*}^a ⊙ c_{t−1}^(q†) + (1 − f_{t*}^a) ⊙ z_t^q,     h_t^(q†) = o_{t*}^a ⊙ c_t^(q†)
+        h_t^q = h_t^(q) ⊙ h_t^(q†)
+
+    and the same for the answer under the question's gates. Tay et al. 2018, "Lightweight Temporal Crossing". Shows the steps t* (from 0):
+    `question_alignment`, (pair, question length), and `candidate_alignment`, (pair, candidate length).
+
+    Reading: the printed t* = t·⌈max(|q|,|a|) / min(|q|,|a|)⌉ leaves the shorter text. `alignment: proportional` takes t* = ⌈t·|a| / |q|⌉,
+    which is the printed step wherever that stays within the partner and the lengths divide; `alignment: index` takes t* = t, the "simple
+    index-wise alignment" of "Why does this work?". Both are clamped to the partner's last token.
+
+    Reading: CTRN-A's equations print z_{t*}^a and o_t^q; "CTRN-A and CTRN-Q are functionally symmetrical", so ours are z_t^a and o_{t*}^q.
+
+    Raises:
+        ConfigError: the alignment is neither.
+    """
+
+    pairwise: ClassVar[bool] = True
+    joint: ClassVar[str | None] = "recurrence gates"
+    begun: ClassVar[tuple[str, ...]] = ("question", "candidate")
+    finishes: ClassVar[bool] = True
+
+    def __init__(self, input_dim: int, alignment: str) -> None:
+        super().__init__()
+        if alignment not in ("proportional", "index"):
+            raise ConfigError(f"model.interaction.alignment={alignment}: choose proportional or index")
+        self.proportional = alignment == "proportional"
+        self.output_dim = input_dim
+
+    def forward(self, question: Text, candidate: Text) -> tuple[Text, Text]:
+        of_question = aligned(question["mask"], candidate["mask"], self.proportional)
+        of_candidate = aligned(candidate["mask"], question["mask"], self.proportional)
+        show("question_alignment", of_question)
+        show("candidate_alignment", of_candidate)
+        H_question = crossed(question["gates"], candidate["gates"], of_question)
+        H_candidate = crossed(candidate["gates"], question["gates"], of_candidate)
+        return {"mask": question["mask"], "states": H_question}, {"mask": candidate["mask"], "states": H_candidate}
+
+
+def aligned(
+    mask: Bool[Tensor, "pair length"], partner: Bool[Tensor, "pair partner_length"], proportional: bool
+) -> Int[Tensor, "pair length"]:
+    """The partner's step for each of a text's steps, both from 0.
+
+    >>> two, five = torch.ones(1, 2, dtype=torch.bool), torch.ones(1, 5, dtype=torch.bool)
+    >>> aligned(two, five, proportional=True), aligned(five, two, proportional=True), aligned(five, two, proportional=False)
+    (tensor([[2, 4]]), tensor([[0, 0, 1, 1, 1]]), tensor([[0, 1, 1, 1, 1]]))
+    """
+    length, partner_length = mask.sum(dim=1, keepdim=True), partner.sum(dim=1, keepdim=True)  # (pair, 1)
+    step = torch.arange(1, mask.shape[1] + 1, device=mask.device).expand(mask.shape)  # (pair, length)
+    if proportional:
+        step = -(-step * partner_length // length.clamp(min=1))  # rounded up
+    return (torch.minimum(step, partner_length) - 1).clamp(min=0)

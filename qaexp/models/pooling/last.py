@@ -1,0 +1,25 @@
+"""The state of the last word."""
+
+import torch
+
+from qaexp.models.stage import Stage
+from qaexp.types import Text
+
+
+class LastPooling(Stage):
+    """v = h_L, the state of the last real token; zeros for a text that has none. Lei et al. 2016, §4.1: "simply taking the last one".
+
+    Reading: where an encoder has two directions, v is the last state of each (Tan et al. 2016, §3.1: "the last vectors on both
+    directions"), and the backward one's is h_1: at the last word it has read that word alone.
+    """
+
+    def __init__(self, input_dim: int) -> None:
+        super().__init__()
+        self.output_dim = input_dim
+
+    def forward(self, text: Text) -> Text:
+        H, lengths = text["states"], text["mask"].sum(dim=1)
+        last = H[torch.arange(len(H), device=H.device), (lengths - 1).clamp(min=0)]  # (text, dim)
+        forward_dim = self.output_dim - self.backward_dim
+        both = torch.cat([last[:, :forward_dim], H[:, 0, forward_dim:]], dim=1)
+        return {"vector": both.masked_fill((lengths == 0).unsqueeze(1), 0.0)}
