@@ -22,6 +22,7 @@ NAMES = {
     "memory": "peak memory of scoring at InsuranceQA's full size",
     "recurrent": "training steps of CTRN, QRNN, LSTM and AP-biLSTM",
     "padding": "the share of padding in training batches of every data set at hand (needs QAEXP_DATA)",
+    "rcnn": "a training step of the RCNN cell against the loop as printed and an LSTM, on the CPU",
     "start": "start of a process to its first training batch (needs QAEXP_DATA)",
 }
 

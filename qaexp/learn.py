@@ -8,7 +8,7 @@ import difflib
 import logging
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +35,9 @@ class Plan:
     max_epochs: int
     baselines: Sequence[str]
     common: Sequence[str]
-    """Overrides of every model that is trained, as far as the model has the slot."""
-    models: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Overrides of some models, after the common ones."""
+    """Overrides of every model that is trained."""
+    groups: Sequence[Mapping[str, Sequence[str]]]
+    """`models`, and the `overrides` that these have after the common ones."""
 
     @classmethod
     def load(cls, path: Path = PLAN) -> "Plan":
@@ -48,9 +48,8 @@ class Plan:
         """The command line of one run."""
         if model in self.baselines:
             return [f"model={model}", f"dataset={dataset}"]
-        slots = {folder.name for folder in (CONF / "model").iterdir() if folder.is_dir()} & set(compose([f"model={model}"]).model)
-        common = [each for each in self.common if not each.startswith("model/") or each.partition("=")[0].removeprefix("model/") in slots]
-        return [f"model={model}", f"dataset={dataset}", f"trainer.max_epochs={self.max_epochs}", *common, *self.models.get(model, ())]
+        special = [override for group in self.groups if model in group["models"] for override in group["overrides"]]
+        return [f"model={model}", f"dataset={dataset}", f"trainer.max_epochs={self.max_epochs}", *self.common, *special]
 
 
 def run(overrides: Sequence[str], folder: Path) -> RunRecord:

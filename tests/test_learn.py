@@ -14,7 +14,7 @@ TOY = [f"dataset.reader.num_{split}={number}" for split, number in (("train", 10
 
 def test_the_plan_composes_for_every_named_model() -> None:
     plan = Plan.load()
-    assert set(plan.models) <= set(choices("model"))
+    assert {model for group in plan.groups for model in group["models"]} <= set(choices("model"))
     assert set(plan.baselines) <= set(choices("model"))
     assert plan.overrides("word_overlap", "wikiqa") == ["model=word_overlap", "dataset=wikiqa"]
     for model in choices("model"):

@@ -34,6 +34,7 @@ COUNTS: list[tuple[str, int, list[str], Callable[[nn.Module], int], int]] = [
     ("LSTM, Lei et al. 2016, Table 3", 423_360, ["model=gru", "model/encoder=lstm", "model.encoder.hidden_dim=240"], encoder, 200),
     ("GRU, Lei et al. 2016, Table 3", 404_040, ["model=gru", "model.encoder.hidden_dim=280"], encoder, 200),
     ("CNN, Lei et al. 2016, Table 3", 400_867, ["model=qa_cnn", "model.encoder.num_filters=667", "model.encoder.window=3"], encoder, 200),
+    ("RCNN, Lei et al. 2016, Table 3", 400_800, ["model=rcnn", "model.encoder.hidden_dim=400", "model.encoder.order=2"], encoder, 200),
     ("LSTM, Tay et al. 2018, Table 2", 1_794_176, ["model=lstm", *CTRN_TABLE_2], encoder_and_hidden, 300),
     ("QRNN, Tay et al. 2018, Table 2", 1_052_800, ["model=qrnn", *CTRN_TABLE_2], encoder_and_hidden, 300),
     ("CTRN, Tay et al. 2018, Table 2", 1_052_800, ["model=ctrn", *CTRN_TABLE_2], encoder_and_hidden, 300),

@@ -1,0 +1,21 @@
+"""The output layer of models that are no chain: one hidden layer over whatever they collected of a pair."""
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+
+class Classifier(nn.Module):
+    """s = W_s·f(W_h·x + b_h) + b_s, one score of a pair where there is one class, else a score of each.
+
+    Reading: of two classes the softmax over (z_0, z_1) is the logistic function of s = z_1 − z_0, the one score of a pair.
+    """
+
+    def __init__(self, input_dim: int, hidden_dim: int, activation: nn.Module, num_classes: int) -> None:
+        super().__init__()
+        self.hidden = nn.Linear(input_dim, hidden_dim)
+        self.activation = activation
+        self.output = nn.Linear(hidden_dim, num_classes)
+
+    def forward(self, x: Float[Tensor, "pair dim"]) -> Float[Tensor, "pair *class"]:
+        scores = self.output(self.activation(self.hidden(x)))  # (pair, class)
+        return scores.squeeze(1) if scores.shape[1] == 1 else scores

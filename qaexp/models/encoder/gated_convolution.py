@@ -1,0 +1,103 @@
+"""The recurrence of gated, non-consecutive convolutions (Lei et al. 2016, §4.1), its gradients written out.
+
+The gate looks at h_{t−1}, so no convolution can stand in for the loop over time. But the loop keeps only what needs h_{t−1}: one
+product with U, and a few operations on (text, order, dim) that leave no node for autograd. Time is the first axis here, so that
+each step reads and writes memory in one piece.
+"""
+
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.nn import functional as F
+from torch.nn.grad import conv2d_weight
+
+sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
+tanh_backward = torch.ops.aten.tanh_backward.grad_input
+
+
+def products_of_words(
+    words: Float[Tensor, "text length dim"], W: Float[Tensor, "products dim"], b: Float[Tensor, " products"]
+) -> Float[Tensor, "length text products"]:
+    """W·x_t + b of all words at once, time first.
+
+    A convolution of width 1 with channels last, because on a CPU torch hands convolutions to oneDNN, which is twice as fast as its
+    matrix products wherever MKL holds back (processors that are not Intel's).
+    """
+    return F.conv2d(_image(words.transpose(0, 1)), W[:, :, None, None], b).squeeze(2).transpose(1, 2)
+
+
+def gated_convolution(
+    products: Float[Tensor, "length text products"], U: Float[Tensor, "gate dim"], b: Float[Tensor, " dim"]
+) -> tuple[Float[Tensor, "length text dim"], Float[Tensor, "length text gate"]]:
+    """The states h_t, and the gates 1 − λ_t (which carry no gradient).
+
+        λ_t = σ(W^λ·x_t + U·h_{t−1} + b^λ)                                      as wide as h, or a single number
+        c_t^(1) = λ_t ⊙ c_{t−1}^(1) + (1 − λ_t) ⊙ (W_1·x_t)
+        c_t^(i) = λ_t ⊙ c_{t−1}^(i) + (1 − λ_t) ⊙ (c_{t−1}^(i−1) + W_i·x_t)     i = 2 … n
+        h_t = tanh(c_t^(n) + b),  c_0 = h_0 = 0
+
+    `products` are [W^λ·x_t + b^λ | W_1·x_t | … | W_n·x_t], end to end. Lei et al. 2016, §4.1, "Adaptive Gated Decay"; they give
+    no number to the equations.
+
+    >>> products = torch.tensor([[[0.0, 2.0, 4.0]], [[0.0, 0.0, 1.0]]])  # λ = σ(0); c^(1) = 1, c^(2) = 2, then (2 + (1 + 1)) / 2
+    >>> gated_convolution(products, torch.zeros(1, 1), torch.zeros(1))[0].atanh().flatten()
+    tensor([2., 2.])
+    """
+    return _GatedConvolution.apply(products, U, b)  # type: ignore[no-any-return]
+
+
+class _GatedConvolution(torch.autograd.Function):
+    """With g = 1 − λ and D_t = C_{t−1} − (W_1·x, …, W_n·x)_t − (0, c^(1), …, c^(n−1))_{t−1}, a step is C_t = C_{t−1} − g_t ⊙ D_t.
+
+    The gradients need D, g and h, and no C.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, products: Tensor, U: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+        length, num_texts, _ = products.shape
+        gate, dim = U.shape
+        decay, words = products[:, :, :gate], products[:, :, gate:].unflatten(2, (-1, dim))
+        G, H = products.new_empty(length, num_texts, gate), products.new_empty(length, num_texts, dim)
+        D, C, h = products.new_empty(words.shape), products.new_zeros(words.shape[1:]), products.new_zeros(num_texts, dim)
+        for x_gate, x, D_t, g, h_next in zip(decay, words, D, G, H, strict=True):
+            torch.addmm(x_gate, h, U.T, beta=-1, alpha=-1, out=g).sigmoid_()
+            torch.sub(C, x, out=D_t)[:, 1:].sub_(C[:, :-1])
+            C.addcmul_(g.unsqueeze(1), D_t, value=-1)
+            h = torch.add(C[:, -1], b, out=h_next).tanh_()
+        ctx.save_for_backward(D, G, H, U)
+        ctx.mark_non_differentiable(G)
+        return H, G
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, dH: Tensor, _: Tensor) -> tuple[Tensor, Tensor, Tensor]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        D, G, H, U = ctx.saved_tensors
+        (length, num_texts, order, dim), gate = D.shape, len(U)
+        d_products = D.new_empty(length, num_texts, gate + order * dim)
+        d_decay, d_words = d_products[:, :, :gate], d_products[:, :, gate:].unflatten(2, (order, dim))
+        dC, d_bias, d_last, dg = D.new_zeros(num_texts, order, dim), *D.new_zeros(3, num_texts, dim)
+        dh = dH[-1]
+        for t in reversed(range(length)):
+            g, D_t, dx = G[t], D[t], d_words[t]
+            tanh_backward(dh, H[t], grad_input=d_last)  # of c^(n) + b
+            d_bias.add_(d_last)
+            dC[:, -1].add_(d_last)
+            torch.mul(dC[:, 0], D_t[:, 0], out=dg)
+            for i in range(1, order):
+                dg.addcmul_(dC[:, i], D_t[:, i])
+            # of g it is −Σ dC ⊙ D, and g = σ(−z)
+            dz = sigmoid_backward(dg if gate == dim else dg.sum(dim=1, keepdim=True), g, grad_input=d_decay[t])
+            torch.mul(dC, g.unsqueeze(1), out=dx)
+            dC.sub_(dx)[:, :-1].add_(dx[:, 1:])
+            if t:
+                dh = torch.addmm(dH[t - 1], dz, U)
+        d_U = conv2d_weight(_image(H[:-1]), (gate, dim, 1, 1), _image(d_decay[1:]))[:, :, 0, 0]  # Σ_t dz_t·h_{t−1}ᵀ
+        return d_products, d_U, d_bias.sum(dim=0)
+
+
+def _image(rows: Tensor) -> Tensor:
+    """(length, text, dim) as `length` pictures of one line of texts: (length, dim, 1, text), with channels last in memory."""
+    return rows.transpose(1, 2).unsqueeze(2).contiguous(memory_format=torch.channels_last)

@@ -1,0 +1,60 @@
+"""RCNN: gated, non-consecutive convolutions (Lei et al. 2016, §4.1)."""
+
+from typing import ClassVar
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from qaexp.errors import ConfigError
+from qaexp.models.encoder.gated_convolution import gated_convolution, products_of_words
+from qaexp.models.shown import show
+from qaexp.models.stage import Encoder
+from qaexp.types import Text
+
+
+class RCNN(Encoder):
+    """States that average patterns of up to `order` words, near or far, weighed by a gate.
+
+        λ_t = σ(W^λ·x_t + U^λ·h_{t−1} + b^λ)
+        c_t^(1) = λ_t ⊙ c_{t−1}^(1) + (1 − λ_t) ⊙ (W_1·x_t)
+        c_t^(i) = λ_t ⊙ c_{t−1}^(i) + (1 − λ_t) ⊙ (c_{t−1}^(i−1) + W_i·x_t)     i = 2 … n
+        h_t = tanh(c_t^(n) + b)
+
+    Lei et al. 2016, §4.1, "Adaptive Gated Decay". `gate: scalar` makes λ_t a single number, as for Figure 4.
+
+    Shows `gate`, how much of each word is let in, 1 − λ_t: (text, length, dim), or (text, length, 1) with a scalar gate.
+
+    Reading: c_0 and h_0 are zero. The paper does not say how weights begin; they begin as torch's own recurrent layers do, uniformly
+    within ±1/√d.
+
+    Under autocast the recurrence stays in float32: errors of rounding would add up over time.
+
+    Raises:
+        ConfigError: the gate is neither a vector nor a scalar, or the order is below 1.
+    """
+
+    accumulates: ClassVar[bool] = True
+
+    def __init__(self, input_dim: int, hidden_dim: int, order: int, gate: str) -> None:
+        super().__init__()
+        if gate not in ("vector", "scalar"):
+            raise ConfigError(f"model.encoder.gate={gate}: choose vector or scalar")
+        if order < 1:
+            raise ConfigError(f"model.encoder.order={order}: patterns have at least one word; the paper's have 2")
+        gate_dim = hidden_dim if gate == "vector" else 1
+        self.W = nn.Parameter(torch.empty(gate_dim + order * hidden_dim, input_dim))  # W^λ, W_1, …, W_n
+        self.U = nn.Parameter(torch.empty(gate_dim, hidden_dim))  # U^λ
+        self.b_gate = nn.Parameter(torch.empty(gate_dim))  # b^λ
+        self.b = nn.Parameter(torch.empty(hidden_dim))
+        for parameter in self.parameters():
+            nn.init.uniform_(parameter, -(hidden_dim**-0.5), hidden_dim**-0.5)
+        self.output_dim = hidden_dim
+
+    def finish(self, text: Text) -> Text:
+        bias = F.pad(self.b_gate, (0, len(self.W) - len(self.b_gate)))
+        products = products_of_words(text["states"], self.W, bias)
+        with torch.autocast(products.device.type, enabled=False):
+            H, gate = gated_convolution(products.float(), self.U, self.b)
+        show("gate", gate.transpose(0, 1))
+        return {"mask": text["mask"], "states": H.transpose(0, 1)}

@@ -1,0 +1,60 @@
+"""MV-LSTM (Wan et al. 2016): the strongest matches between the positions of two texts, each read in its context."""
+
+from collections.abc import Callable
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from qaexp.masking import token_mask
+from qaexp.models.classifier import Classifier
+from qaexp.models.grid import grid_mask, largest
+from qaexp.models.match.base import Match
+from qaexp.models.scorer import AnswerScorer
+from qaexp.models.shown import show
+from qaexp.models.stage import Encoder, Stage
+from qaexp.types import Text
+
+
+class MVLSTM(AnswerScorer):
+    """Positions, their grid, its k largest values, a hidden layer.
+
+        u_i, v_j = states of the encoder (a bidirectional LSTM)                 §3.1
+        S_ij = s(u_i, v_j), by the match                                        §3.2
+        x = the k largest of each slice of S, sorted                            §3.3.1
+        r = f(W_r·x + b_r),  s = W_s·r + b_s                                    §3.3.2
+
+    Shows `grid`, S of each pair: (pair, slice, question_length, candidate_length).
+
+    Reading: where the grid has fewer than k values, zeros stand for those missing; f is ReLU.
+    """
+
+    def __init__(
+        self,
+        embedding: Callable[..., Stage],
+        encoder: Callable[..., Encoder],
+        match: Callable[..., Match],
+        k: int,
+        hidden_dim: int,
+        num_classes: int,
+        vectors: Float[Tensor, "word dim"],
+    ) -> None:
+        super().__init__()
+        self.embedding = embedding(vectors=vectors)
+        self.encoder = encoder(input_dim=self.embedding.output_dim)
+        self.match = match(input_dim=self.encoder.output_dim)
+        self.k = k
+        self.classifier = Classifier(self.match.num_slices * k, hidden_dim, nn.ReLU(), num_classes)
+
+    def encode_question(self, tokens: Int[Tensor, "text length"]) -> Text:
+        return self.match.begin_question(self._positions(tokens))
+
+    def encode_candidate(self, tokens: Int[Tensor, "text length"]) -> Text:
+        return self.match.begin_candidate(self._positions(tokens))
+
+    def score(self, question: Text, candidate: Text) -> Float[Tensor, "pair *class"]:
+        grid = self.match(question, candidate)
+        show("grid", grid)
+        return self.classifier(largest(grid, grid_mask(question["mask"], candidate["mask"]), self.k).flatten(1))
+
+    def _positions(self, tokens: Int[Tensor, "text length"]) -> Text:
+        return self.encoder(self.embedding({"tokens": tokens, "mask": token_mask(tokens)}))
