@@ -24,9 +24,9 @@ class WordOverlapFeatures(nn.Module):
     Reading: the paper names no divisor; the two lengths together keep long candidates from winning by length. Stop words are gensim's list
     and every token without a letter or digit.
 
-    Reading: μ and σ are mean and deviation over the training pairs, as the scaler in Severyn & Moschitti's release fits them. Without them
-    the features are some hundredths beside vectors of size one, and dense layers learn to read them too late: the CNN + LR of Yu et al.
-    2014 then ranks TrecQA no better with them than without.
+    Reading: μ and σ are mean and deviation over the training pairs, as a scaler fits them that Severyn & Moschitti's release holds (and
+    switches off). Without them the features are some hundredths beside vectors of size one, and are learned too late: the CNN + LR of Yu
+    et al. 2014 ranked TrecQA no better with them than without.
     """
 
     num_features = 4
