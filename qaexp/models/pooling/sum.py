@@ -1,0 +1,15 @@
+"""Sum over time."""
+
+from qaexp.models.stage import Stage
+from qaexp.types import Text
+
+
+class SumPooling(Stage):
+    """v = Σ_t h_t over real tokens."""
+
+    def __init__(self, input_dim: int) -> None:
+        super().__init__()
+        self.output_dim = input_dim
+
+    def forward(self, text: Text) -> Text:
+        return {"vector": text["states"].masked_fill(~text["mask"].unsqueeze(-1), 0.0).sum(dim=1)}

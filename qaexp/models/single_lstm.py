@@ -1,0 +1,51 @@
+"""Single LSTM (Rocktäschel et al. 2016, §2.1), a row of Liu et al. 2016, Tables 2 and 4: one LSTM over both texts, end to end."""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from qaexp.masking import token_mask
+from qaexp.models.classifier import Classifier
+from qaexp.models.conditional_lstm import run_from
+from qaexp.models.scorer import AnswerScorer
+from qaexp.models.stage import Stage
+from qaexp.types import Text
+
+
+class SingleLSTM(AnswerScorer):
+    """h = the last state of LSTM([x ; delimiter ; y]), then a hidden layer and the output.
+
+    The part over the question is run once for each text; where it ends, delimiter and candidate go on for each pair. The delimiter's
+    vector is learned.
+    """
+
+    def __init__(
+        self, embedding: Callable[..., Stage], hidden_dim: int, output_dim: int, num_classes: int, vectors: Float[Tensor, "word dim"]
+    ) -> None:
+        super().__init__()
+        self.embedding = embedding(vectors=vectors)
+        self.lstm = nn.LSTM(self.embedding.output_dim, hidden_dim, batch_first=True)
+        self.delimiter = nn.Parameter(torch.empty(self.embedding.output_dim).uniform_(-0.1, 0.1))
+        self.output = Classifier(hidden_dim, output_dim, nn.Tanh(), num_classes)
+
+    def encode_question(self, tokens: Int[Tensor, "text length"]) -> Text:
+        text = self._embed(tokens)
+        _, (h, c) = run_from(self.lstm, text["states"], text["mask"], None)
+        return {"vector": torch.cat([h[0], c[0]], dim=1)}
+
+    def encode_candidate(self, tokens: Int[Tensor, "text length"]) -> Text:
+        return self._embed(tokens)
+
+    def score(self, question: Text, candidate: Text) -> Float[Tensor, "pair *class"]:
+        delimiter = self.delimiter.to(candidate["states"].dtype).expand(len(candidate["mask"]), 1, -1)
+        states = torch.cat([delimiter, candidate["states"]], dim=1)
+        mask = torch.cat([torch.ones_like(candidate["mask"][:, :1]), candidate["mask"]], dim=1)
+        h, c = (half.contiguous().unsqueeze(0) for half in question["vector"].chunk(2, dim=1))
+        _, (last, _) = run_from(self.lstm, states, mask, (h, c))
+        return self.output(last[0])
+
+    def _embed(self, tokens: Int[Tensor, "text length"]) -> Text:
+        mask = token_mask(tokens)
+        return {"mask": mask, "states": self.embedding({"tokens": tokens, "mask": mask})["states"]}
