@@ -24,8 +24,9 @@ class ANMM(AnswerScorer):
         h_j = σ(Σ_t r_t σ(Σ_k w_kt x_jk))                                       aNMM-2, with several sets of weights
         s = Σ_j g_j h_j,  g_j = softmax_j(vᵀ·q_j)
 
-    Yang et al. 2016, §3.2–3.5. The bins cut [−1, 1) into `num_bins` of one width; one more takes exact matches. `num_weight_sets: 1`
-    is aNMM-1. The sums over bins are never formed: each P_ji is multiplied by the weight of its bin.
+    Yang et al. 2016, "value-shared weighting" and "question attention network". The bins cut [−1, 1) into `num_bins` of one width; one
+    more takes exact matches. `num_weight_sets: 1` is aNMM-1. The sums over bins are never formed: each P_ji is multiplied by the weight
+    of its bin.
 
     Shows `attention`, g of each question: (text, length), and `grid`, P of each pair: (pair, 1, question_length, candidate_length).
 

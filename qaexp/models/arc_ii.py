@@ -9,6 +9,7 @@ from torch.nn import functional as F
 
 from qaexp.masking import token_mask
 from qaexp.models.classifier import Classifier
+from qaexp.models.encoder.stacked_cnn import halved
 from qaexp.models.grid import grid_mask, max_by_cell
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.shown import show
@@ -64,9 +65,9 @@ class ARCII(AnswerScorer):
         grid = grid.relu() * grid_mask(rows, columns)
         show("grid", grid)
         for convolution in self.convolutions:
-            grid, rows, columns = _halved(grid), rows[:, ::2], columns[:, ::2]
+            grid, rows, columns = halved(halved(grid, dim=2), dim=3), rows[:, ::2], columns[:, ::2]
             grid = convolution(F.pad(grid, (0, self.after, 0, self.after))).relu() * grid_mask(rows, columns)
-        grid, rows, columns = _halved(grid), rows[:, ::2], columns[:, ::2]
+        grid, rows, columns = halved(halved(grid, dim=2), dim=3), rows[:, ::2], columns[:, ::2]
         return self.classifier(max_by_cell(grid, rows, columns, self.cells, self.cells).flatten(1))
 
     def _windows(self, tokens: Int[Tensor, "text length"], convolution: nn.Conv1d) -> Text:
@@ -74,8 +75,3 @@ class ARCII(AnswerScorer):
         words = self.embedding({"tokens": tokens, "mask": mask})["states"].masked_fill(~mask.unsqueeze(2), 0.0)
         padded = F.pad(words.transpose(1, 2), (0, self.after))  # (text, dim, length + after)
         return {"mask": mask, "states": convolution(padded).transpose(1, 2)}
-
-
-def _halved(grid: Float[Tensor, "pair filter rows columns"]) -> Float[Tensor, "pair filter half_rows half_columns"]:
-    """The maximum over 2 × 2 units; what is padding is 0, and no unit is below."""
-    return F.max_pool2d(grid, 2, ceil_mode=True)

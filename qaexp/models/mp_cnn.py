@@ -19,10 +19,10 @@ from qaexp.types import Text
 class MPCNN(AnswerScorer):
     """Comparisons of pooled vectors, and a hidden layer over them.
 
-        comU1(x, y) = {cos(x, y), ‖x − y‖, |x − y|},  comU2(x, y) = {cos(x, y), ‖x − y‖}          §5.1
-        horizontal: comU2 of each holistic filter's outputs over the widths, for p = max, min, mean             Algorithm 1
-        vertical: comU1 of block A for each p and each two widths; of block B for each p, width and filter     Algorithm 2
-        s = W_s·tanh(W_h·features + b_h) + b_s                                                      §6
+        comU1(x, y) = {cos(x, y), ‖x − y‖, |x − y|},  comU2(x, y) = {cos(x, y), ‖x − y‖}
+        horizontal: comU2 of each holistic filter's outputs over the widths, for p = max, min, mean (Algorithm 1)
+        vertical: comU1 of block A for each p and each two widths; of block B for each p, width and filter (Algorithm 2)
+        s = W_s·tanh(W_h·features + b_h) + b_s
 
     He et al. 2015. |x − y| is taken dimension by dimension. The texts meet behind the pooling: all convolutions run once for each text.
 

@@ -7,7 +7,7 @@ from torch.nn import functional as F
 
 
 class MultiPerspectiveCNN(nn.Module):
-    """The sentence model of He et al. 2015, §4.
+    """The sentence model of He et al. 2015.
 
         block A: group_A(ws, p) = p_i(tanh(w_F·[x_i ; … ; x_{i+ws−1}] + b_F)), each holistic filter F, p ∈ {max, min, mean}
         block B: group_B(ws, p) = p_i(tanh(w_F^[k]·[x_i^[k] ; … ; x_{i+ws−1}^[k]] + b_F^[k])), each filter F and dimension k, p ∈ {max, min}

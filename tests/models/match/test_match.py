@@ -1,4 +1,4 @@
-"""Each match against a loop over pairs of words (Wan et al. 2016, §3.2)."""
+"""Each match against a loop over pairs of words (Wan et al. 2016)."""
 
 import math
 
