@@ -30,8 +30,8 @@ class AICNN(AnswerScorer):
     interactions to obtain fixed-length representations" (abstract). Tay et al. 2018 call it "a tensor-based attentive pooling neural
     model" and compare it without handcrafted features, as it is here.
 
-    Shows `grid`, v: (pair, slice, question_length, candidate_length), and the attention of each side, `question_weights` and
-    `candidate_weights`: (pair, length).
+    Shows `grid`, v: (pair, slice, question_length, candidate_length), and the attention of each side, `question_attention` and
+    `attention` (the candidate's): (pair, length).
 
     Reading: pooling takes the maximum, as max-pooling convolutions do; the two sides attend with layers of their own.
     """
@@ -75,8 +75,8 @@ class AICNN(AnswerScorer):
             alpha = attention(u, mask)
             alphas.append(alpha)
             r.append((alpha.unsqueeze(1) @ u).squeeze(1))
-        show("question_weights", alphas[0])
-        show("candidate_weights", alphas[1])
+        show("question_attention", alphas[0])
+        show("attention", alphas[1])
         return self.classifier(torch.cat(r, dim=1))
 
     def _segments(self, tokens: Int[Tensor, "text length"]) -> Text:

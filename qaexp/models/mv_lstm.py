@@ -18,10 +18,12 @@ from qaexp.types import Text
 class MVLSTM(AnswerScorer):
     """Positions, their grid, its k largest values, a hidden layer.
 
-        u_i, v_j = states of the encoder (a bidirectional LSTM)                 §3.1
-        S_ij = s(u_i, v_j), by the match                                        §3.2
-        x = the k largest of each slice of S, sorted                            §3.3.1
-        r = f(W_r·x + b_r),  s = W_s·r + b_s                                    §3.3.2
+        u_i, v_j = states of the encoder (a bidirectional LSTM)
+        S_ij = s(u_i, v_j), by the match
+        x = the k largest of each slice of S, sorted
+        r = f(W_r·x + b_r),  s = W_s·r + b_s
+
+    Wan et al. 2016: positional sentence representations, interactions between two sentences, k-max pooling, multilayer perceptron.
 
     Shows `grid`, S of each pair: (pair, slice, question_length, candidate_length).
 

@@ -9,7 +9,7 @@ from qaexp.types import Text
 
 
 class BilinearMatch(Match):
-    """s(u, v) = uᵀ·M·v + b, one slice (Wan et al. 2016, §3.2).
+    """s(u, v) = uᵀ·M·v + b, one slice (Wan et al. 2016, "Interactions between two sentences").
 
     Reading: the paper does not say how M begins; its entries are drawn uniformly within ±√(6 / 2·dim) (Glorot & Bengio 2010).
     """

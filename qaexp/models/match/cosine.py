@@ -9,7 +9,7 @@ from qaexp.types import Text
 
 
 class CosineMatch(Match):
-    """s(u, v) = uᵀ·v / (‖u‖ ‖v‖), one slice; 0 where a vector is zero (Wan et al. 2016, §3.2)."""
+    """s(u, v) = uᵀ·v / (‖u‖ ‖v‖), one slice; 0 where a vector is zero (Wan et al. 2016, "Interactions between two sentences")."""
 
     num_slices = 1
 

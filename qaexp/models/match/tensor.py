@@ -12,7 +12,8 @@ ACTIVATIONS = {"relu": torch.relu, "tanh": torch.tanh}
 
 
 class TensorMatch(Match):
-    """s(u, v) = f(uᵀ·T^[1:r]·v + W·[u ; v] + b), one slice for each of the r matrices (Wan et al. 2016, §3.2; Socher et al. 2013).
+    """s(u, v) = f(uᵀ·T^[1:r]·v + W·[u ; v] + b), one slice for each of the r matrices (Wan et al. 2016,
+    "Interactions between two sentences", after Socher et al. 2013).
 
     uᵀ·T and both halves of W·[u ; v] are made once for each text.
 
