@@ -15,11 +15,13 @@ from pathlib import Path
 from benchmarks.row import Row
 
 NAMES = {
-    "attention": "a training step of GGSA against global attention, short and long texts; linear in length",
+    "attention": "GGSA against global and local attention, short and long texts; linear in length",
     "hardest": "learning from the hardest of 50 negatives against learning through all",
     "cut": "scoring through the cut against pair by pair",
     "metrics": "ranking metrics against torchmetrics' own",
     "memory": "peak memory of scoring at InsuranceQA's full size",
+    "grid": "TC-LSTMs along anti-diagonals against cell by cell; memory of the grid",
+    "pooling": "what attentive pooling costs over its encoder",
     "recurrent": "training steps of CTRN, QRNN, LSTM and AP-biLSTM",
     "padding": "the share of padding in training batches of every data set at hand (needs QAEXP_DATA)",
     "rcnn": "a training step of the RCNN cell against the loop as printed and an LSTM, on the CPU",

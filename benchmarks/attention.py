@@ -9,6 +9,7 @@ from benchmarks.made_up import MAX_LENGTH, VOCABULARY, scorer
 from benchmarks.row import Row
 from benchmarks.timing import CPU, DEVICE, paired
 from qaexp.config import compose
+from qaexp.models.encoder.self_attention import SelfAttention
 from qaexp.types import RankingBatch
 
 QUESTION_LENGTH, LONG = 8, 1_600
@@ -24,12 +25,32 @@ def rows() -> Iterator[Row]:
     yield paired(longer, other, NUM_PAIRS, DEVICE).at_least(f"{step}; length {LONG:,}", 1.5)
     linear = paired(longer, ours, NUM_PAIRS, DEVICE)
     yield linear.at_most(f"the same tokens through GGSA: length {LONG:,}, length {MAX_LENGTH} (1 is linear)", 1.25)
+    groups, windows = attention_step("ggsa"), attention_step("local_self_attention")
+    alone = f"attention alone, forward and backward, length {MAX_LENGTH}: in groups of 10, in windows of 11"
+    yield paired(groups, windows, NUM_PAIRS, DEVICE).at_least(alone, 4.0)
+    yield paired(ours, training_step("local_self_attention", MAX_LENGTH), NUM_PAIRS, DEVICE).told(f"{step.replace('global', 'local')}")
 
 
-def training_step(model: str, length: int) -> Callable[[], None]:
+def attention_step(model: str) -> Callable[[], None]:
+    """Each word's sum over the words that it may attend to, and its gradients: what the two ways differ in."""
+    encoder = scorer(model).to(DEVICE).get_submodule("question_encoder")
+    assert isinstance(encoder, SelfAttention)
+    num_texts, head_dim = TOKENS // MAX_LENGTH, encoder.output_dim // encoder.num_heads
+    QKV = torch.randn(num_texts, MAX_LENGTH, 3, encoder.num_heads, head_dim, device=DEVICE, requires_grad=True)
+    mask = torch.ones(num_texts, MAX_LENGTH, dtype=torch.bool, device=DEVICE)
+    gradient = torch.randn(num_texts, MAX_LENGTH, encoder.num_heads, head_dim, device=DEVICE)
+
+    def step() -> None:
+        QKV.grad = None
+        encoder.attend(QKV, mask).backward(gradient)
+
+    return step
+
+
+def training_step(model: str, length: int, *options: str) -> Callable[[], None]:
     """Forward, backward and optimiser, on groups of one right candidate and one negative, every candidate of full length."""
     cfg = compose([f"model={model}", "loss=pairwise_hinge", "optimizer=rmsprop"])
-    module = scorer(model).to(DEVICE)
+    module = scorer(model, *options).to(DEVICE)
     loss, optimizer = instantiate(cfg.loss), instantiate(cfg.optimizer)(params=module.parameters())
     num_groups = TOKENS // length // 2
     group = torch.arange(num_groups).repeat_interleave(2)

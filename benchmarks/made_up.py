@@ -13,10 +13,10 @@ VOCABULARY, DIM = 22_353, 300  # InsuranceQA's
 MAX_LENGTH, BLOCK_TOKENS = 200, 16_384  # as in conf/dataset/_insuranceqa.yaml and _base.yaml
 
 
-def scorer(model: str) -> AnswerScorer:
-    """A model of conf/model/ over random word vectors."""
+def scorer(model: str, *options: str) -> AnswerScorer:
+    """A model of conf/model/, with options, over random word vectors."""
     torch.manual_seed(0)
-    return instantiate(compose([f"model={model}"]).model, vectors=torch.randn(VOCABULARY, DIM))
+    return instantiate(compose([f"model={model}", *options]).model, vectors=torch.randn(VOCABULARY, DIM))
 
 
 def texts(lengths: np.ndarray, rng: np.random.Generator) -> TokenTable:

@@ -33,6 +33,11 @@ class Pairs:
         held = statistics.median(ratios) <= limit
         return Row(what, readable(self.ours), readable(self.other), ratios, f"ours ÷ other ≤ {limit:g}", held)
 
+    def told(self, what: str) -> Row:
+        """A row without a target: how many times the seconds of ours the other takes."""
+        ratios = [other / ours for ours, other in zip(self.ours, self.other, strict=True)]
+        return Row(what, readable(self.ours), readable(self.other), ratios, "other ÷ ours", None)
+
     def at_least(self, what: str, limit: float) -> Row:
         """A row that holds if the other takes at least `limit` times the seconds of ours."""
         ratios = [other / ours for ours, other in zip(self.ours, self.other, strict=True)]

@@ -17,7 +17,9 @@ class Loss(Protocol):
     reads_hardest_alone: bool
     """Whether only the highest-scoring negative of a group counts; the others can then be left out of the gradient's way."""
 
-    def __call__(self, scores: Float[Tensor, " pair"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]) -> Float[Tensor, ""]: ...
+    def __call__(
+        self, scores: Float[Tensor, "pair *class"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]
+    ) -> Float[Tensor, ""]: ...
 
 
 class PairwiseHinge:
@@ -31,7 +33,7 @@ class PairwiseHinge:
     A group without a negative costs 0. A group with several right candidates is an example for each of them.
 
     Raises:
-        ConfigError: no group of the batch has both a right and a wrong candidate, so there is nothing to learn.
+        ConfigError: no group of the batch has both a right and a wrong candidate, so there is nothing to learn, or pairs have classes.
 
     >>> PairwiseHinge(margin=0.5)(torch.tensor([0.4, 0.1, 0.3]), torch.tensor([1, 0, 0]), torch.tensor([0, 0, 0])).item()
     0.4000000059604645
@@ -42,7 +44,10 @@ class PairwiseHinge:
     def __init__(self, margin: float) -> None:
         self.margin = margin
 
-    def __call__(self, scores: Float[Tensor, " pair"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]) -> Float[Tensor, ""]:
+    def __call__(
+        self, scores: Float[Tensor, "pair *class"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]
+    ) -> Float[Tensor, ""]:
+        _require_one_score(scores, "pairwise_hinge")
         right = labels == 1
         highest = by_group(scores, groups, keep=~right).amax(dim=1)[groups[right]]  # (right pair)
         if not (highest != torch.finfo(scores.dtype).min).any():
@@ -64,7 +69,10 @@ class PointwiseCrossEntropy:
 
     reads_hardest_alone = False
 
-    def __call__(self, scores: Float[Tensor, " pair"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]) -> Float[Tensor, ""]:
+    def __call__(
+        self, scores: Float[Tensor, "pair *class"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]
+    ) -> Float[Tensor, ""]:
+        _require_one_score(scores, "pointwise_cross_entropy")
         return F.binary_cross_entropy_with_logits(scores, labels.to(scores.dtype))
 
 
@@ -89,6 +97,14 @@ class ClassCrossEntropy:
                 "whose output has classes, such as model/similarity=mlp, on a data set with classes (dataset.num_classes)"
             )
         return F.cross_entropy(scores, labels)
+
+
+def _require_one_score(scores: Float[Tensor, "pair *class"], loss: str) -> None:
+    if scores.ndim != 1:
+        raise ConfigError(
+            f"loss={loss} takes one score of a pair, and this model gives {scores.shape[1]}, one for each class; "
+            "choose loss=class_cross_entropy"
+        )
 
 
 def by_group(scores: Float[Tensor, " pair"], groups: Int[Tensor, " pair"], keep: Bool[Tensor, " pair"]) -> Float[Tensor, "group width"]:

@@ -1,11 +1,13 @@
 """Losses against values worked out by hand, and what their gradients touch."""
 
+import math
+
 import pytest
 import torch
 from torch import Tensor
 
 from qaexp.errors import ConfigError
-from qaexp.losses import PairwiseHinge, PointwiseCrossEntropy, by_group
+from qaexp.losses import ClassCrossEntropy, PairwiseHinge, PointwiseCrossEntropy, by_group
 
 
 def hinge(margin: float, scores: list[float], labels: list[int], groups: list[int]) -> tuple[Tensor, Tensor]:
@@ -110,3 +112,21 @@ def test_rows_by_group() -> None:
     lowest = torch.finfo(torch.float32).min
     scores, keep = torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.tensor([True, False, True, True])
     assert by_group(scores, torch.tensor([0, 1, 1, 1]), keep).tolist() == [[1.0, lowest, lowest], [lowest, 3.0, 4.0]]
+
+
+def test_losses_of_one_score_and_of_classes_do_not_take_each_others() -> None:
+    labels, groups = torch.tensor([1, 0]), torch.tensor([0, 0])
+    for loss, name in ((PairwiseHinge(margin=1.0), "pairwise_hinge"), (PointwiseCrossEntropy(), "pointwise_cross_entropy")):
+        with pytest.raises(ConfigError, match=rf"loss={name} takes one score of a pair, and this model gives 3.*class_cross_entropy"):
+            loss(torch.zeros(2, 3), labels, groups)
+    with pytest.raises(ConfigError, match="gives a pair one score"):
+        ClassCrossEntropy()(torch.zeros(2), labels, groups)
+
+
+def test_class_cross_entropy_is_minus_the_log_of_the_class_s_share() -> None:
+    scores, labels = torch.tensor([[1.0, 2.0, -1.0], [0.5, 0.0, 0.0]]), torch.tensor([2, 0])
+    shares = [
+        math.exp(row[label]) / sum(math.exp(each) for each in row) for row, label in zip(scores.tolist(), labels.tolist(), strict=True)
+    ]
+    expected = -sum(math.log(share) for share in shares) / 2
+    assert ClassCrossEntropy()(scores, labels, labels).item() == pytest.approx(expected, abs=1e-6)

@@ -1,0 +1,70 @@
+"""Local self-attention (Xu et al. 2019, §3.1.1 and Table 3): every word attends to the words in a window around it."""
+
+from typing import ClassVar
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from qaexp.errors import ConfigError
+from qaexp.masking import masked_mean, masked_softmax
+from qaexp.models.encoder.self_attention import SelfAttention
+from qaexp.models.shown import show
+
+
+class LocalSelfAttention(SelfAttention):
+    """A window of `window_size` words, its own in the middle, in place of GGSA's groups; with `gate`, GGSA's global information gate.
+
+    Xu et al. 2019, Figure 4(b): "a sliding window moves from left to right with a stepsize being one word ... the self-attention is only
+    performed for the central word". Table 3 has it with and without the gate.
+
+    Reading: the block is GGSA's, without a norm at its end, since "both group self-attention and local self-attention can be adopted in
+    our GGSA model" (§4.3.2). Beyond the ends of a text a window is cut.
+
+    Shows `attention` (text, head, length, length), zero beyond the window, and `gate` (text, length, dim).
+
+    Raises:
+        ConfigError: the window has no middle, or the heads do not divide the width.
+    """
+
+    final_norm: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        input_dim: int,
+        num_heads: int,
+        feed_forward_factor: int,
+        scale_by: str,
+        input_scale: float,
+        window_size: int,
+        gate: bool,
+    ) -> None:
+        super().__init__(input_dim, num_heads, feed_forward_factor, scale_by, input_scale)
+        if window_size < 1 or window_size % 2 == 0:
+            raise ConfigError(f"model.encoder.window_size={window_size}: a window has a middle word, so it is odd and at least 1")
+        self.window_size = window_size
+        self.gate = nn.Linear(input_dim, input_dim) if gate else None
+
+    def context(self, X: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text length dim"]:
+        if self.gate is not None:
+            G = self.gate(X * masked_mean(X, mask).unsqueeze(1)).sigmoid()
+            show("gate", G)
+            X = X * G
+        return super().context(X, mask)
+
+    def attend(
+        self, QKV: Float[Tensor, "text length 3 head head_dim"], mask: Bool[Tensor, "text length"]
+    ) -> Float[Tensor, "text length head head_dim"]:
+        """Attention of each word over its window: as many products of neighbours as the window has words."""
+        Q, K, V = QKV.unbind(dim=2)  # each (text, length, head, head_dim)
+        side = self.window_size // 2
+        keys, values = (F.pad(each, (0, 0, 0, 0, side, side)).unfold(1, self.window_size, 1) for each in (K, V))  # (..., head_dim, window)
+        near = F.pad(mask, (side, side)).unfold(1, self.window_size, 1)  # (text, length, window)
+        weights = masked_softmax(self.scale * torch.einsum("tlhd,tlhdw->tlhw", Q, keys), near.unsqueeze(2))
+        return torch.einsum("tlhw,tlhdw->tlhd", weights, values)
+
+    def reach(self, length: int, like: Bool[Tensor, "text length"]) -> Bool[Tensor, "#head length length"]:
+        """Words of one window reach one another."""
+        places = torch.arange(length, device=like.device)
+        return ((places[:, None] - places).abs() <= self.window_size // 2).unsqueeze(0)
