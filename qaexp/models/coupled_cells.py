@@ -1,38 +1,59 @@
-"""The two cells of Liu et al. 2016: tightly and loosely coupled LSTMs, as they run along the diagonals of a grid."""
+"""The two cells of Liu et al. 2016, tightly and loosely coupled LSTMs: what tells them apart on a diagonal, and the gradients of it.
+
+A cell holds parts side by side: one state if it is tight, those of two LSTMs if it is loose. Gates stand in the order c̃, o, i, f.
+"""
+
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from qaexp.models.diagonals import State
+WordGates = Float[Tensor, "cell pair gates"]
+Gates = Float[Tensor, "cell pair part gates"]
+State = Float[Tensor, "cell pair part dim"]
+Read = Float[Tensor, "cell pair part two_states"]
+"""The two hidden states that a part reads, end to end."""
 
 
 class CoupledCell(nn.Module):
-    """What a grid needs of its cell."""
+    """A cell's weights, and its equations on a diagonal. Methods that begin with `of_` take gradients back."""
 
+    num_gates: ClassVar[int]
+    num_parts: ClassVar[int]
     from_question: nn.Linear
-    """A question's words to their share of the gates; in a stacked block, the states below to all of them."""
+    """A question's words to their share of the gates; in a stacked block, the states below to theirs."""
     from_candidate: nn.Linear | None
     """A candidate's words to their share; None in a stacked block."""
-    hidden_dim: int
-    memory_dim: int
+    recurrent: nn.Linear
+    """What a part reads to the rest of the gates."""
 
-    def of_words(
-        self, question: Float[Tensor, "*question gates"], candidate: Float[Tensor, "*candidate gates"]
-    ) -> Float[Tensor, "*cell inputs"]:
-        """The inputs of cells whose words' shares are given."""
+    @staticmethod
+    def begin(gates: Gates, question: WordGates, candidate: WordGates) -> None:
+        """The words' shares of the gates."""
         raise NotImplementedError
 
-    def of_cells(self, below: Float[Tensor, "*cell gates"]) -> Float[Tensor, "*cell inputs"]:
-        """The inputs of cells that are stacked on others."""
+    @staticmethod
+    def of_begin(of_gates: Gates) -> tuple[WordGates, WordGates]:
         raise NotImplementedError
 
-    def step(self, inputs: Float[Tensor, "cell pair inputs"], up: State, left: State) -> State:
-        """One diagonal."""
+    @staticmethod
+    def read(up: State, left: State) -> Read:
+        """What each part reads of the hidden states above and to the left."""
         raise NotImplementedError
 
-    def merged(self, hidden: Float[Tensor, "*cell hidden"]) -> Float[Tensor, "*cell dim"]:
-        """What a cell hands on: one state, `dim` wide."""
+    @staticmethod
+    def of_read(of_read: Read) -> tuple[State, State]:
+        raise NotImplementedError
+
+    @staticmethod
+    def remember(c: State, forget: Gates, up: State, left: State) -> None:
+        """Add to c what is kept of the memories above and to the left."""
+        raise NotImplementedError
+
+    @staticmethod
+    def of_remember(of_forget: Gates, of_c: State, forget: Gates, up: State, left: State) -> tuple[State, State]:
+        """Writes the gradient of the forget gates, and returns those of the memories."""
         raise NotImplementedError
 
 
@@ -47,29 +68,43 @@ class TightCell(CoupledCell):
     place of the two words: 5((d + 2d)d + d).
     """
 
+    num_gates = 5
+    num_parts = 1
+
     def __init__(self, input_dim: int, hidden_dim: int, stacked: bool) -> None:
         super().__init__()
         self.from_question = nn.Linear(input_dim, 5 * hidden_dim)
         self.from_candidate = None if stacked else nn.Linear(input_dim, 5 * hidden_dim, bias=False)
         self.recurrent = nn.Linear(2 * hidden_dim, 5 * hidden_dim, bias=False)
-        self.hidden_dim = self.memory_dim = hidden_dim
 
-    def of_words(
-        self, question: Float[Tensor, "*question gates"], candidate: Float[Tensor, "*candidate gates"]
-    ) -> Float[Tensor, "*cell inputs"]:
-        return question + candidate
+    @staticmethod
+    def begin(gates: Gates, question: WordGates, candidate: WordGates) -> None:
+        torch.add(question, candidate, out=gates[:, :, 0])
 
-    def of_cells(self, below: Float[Tensor, "*cell gates"]) -> Float[Tensor, "*cell inputs"]:
-        return below
+    @staticmethod
+    def of_begin(of_gates: Gates) -> tuple[WordGates, WordGates]:
+        return of_gates[:, :, 0], of_gates[:, :, 0]
 
-    def step(self, inputs: Float[Tensor, "cell pair inputs"], up: State, left: State) -> State:
-        gates = inputs + self.recurrent(torch.cat([left[0], up[0]], dim=2))
-        new, output, write, keep_left, keep_up = gates.chunk(5, dim=2)
-        c = new.tanh() * write.sigmoid() + left[1] * keep_left.sigmoid() + up[1] * keep_up.sigmoid()
-        return output.sigmoid() * c.tanh(), c
+    @staticmethod
+    def read(up: State, left: State) -> Read:
+        return torch.cat([left, up], dim=3)
 
-    def merged(self, hidden: Float[Tensor, "*cell hidden"]) -> Float[Tensor, "*cell dim"]:
-        return hidden
+    @staticmethod
+    def of_read(of_read: Read) -> tuple[State, State]:
+        left, up = of_read.chunk(2, dim=3)
+        return up, left
+
+    @staticmethod
+    def remember(c: State, forget: Gates, up: State, left: State) -> None:
+        of_left, of_up = forget.chunk(2, dim=3)
+        c.addcmul_(left, of_left).addcmul_(up, of_up)
+
+    @staticmethod
+    def of_remember(of_forget: Gates, of_c: State, forget: Gates, up: State, left: State) -> tuple[State, State]:
+        for part, before in zip(of_forget.chunk(2, dim=3), (left, up), strict=True):
+            torch.mul(of_c, before, out=part)
+        of_left, of_up = forget.chunk(2, dim=3)
+        return of_c * of_up, of_c * of_left
 
 
 class LooseCell(CoupledCell):
@@ -84,31 +119,40 @@ class LooseCell(CoupledCell):
     h¹ + h²; in a stacked block both read the state of the cell below.
     """
 
+    num_gates = 4
+    num_parts = 2
+
     def __init__(self, input_dim: int, hidden_dim: int, stacked: bool) -> None:
         super().__init__()
         self.from_question = nn.Linear(input_dim, 4 * hidden_dim)
         self.from_candidate = None if stacked else self.from_question
         self.recurrent = nn.Linear(2 * hidden_dim, 4 * hidden_dim, bias=False)
-        self.hidden_dim = self.memory_dim = 2 * hidden_dim
 
-    def of_words(
-        self, question: Float[Tensor, "*question gates"], candidate: Float[Tensor, "*candidate gates"]
-    ) -> Float[Tensor, "*cell inputs"]:
-        return torch.cat(torch.broadcast_tensors(question, candidate), dim=-1)
+    @staticmethod
+    def begin(gates: Gates, question: WordGates, candidate: WordGates) -> None:
+        torch.stack([question, candidate], dim=2, out=gates)
 
-    def of_cells(self, below: Float[Tensor, "*cell gates"]) -> Float[Tensor, "*cell inputs"]:
-        return torch.cat([below, below], dim=-1)
+    @staticmethod
+    def of_begin(of_gates: Gates) -> tuple[WordGates, WordGates]:
+        return of_gates[:, :, 0], of_gates[:, :, 1]
 
-    def step(self, inputs: Float[Tensor, "cell pair inputs"], up: State, left: State) -> State:
-        read = torch.stack([up[0], left[0]], dim=2)  # (cell, pair, 2, h¹ and h²)
-        gates = inputs.unflatten(2, (2, -1)) + self.recurrent(read)
-        write, keep, output, new = gates.chunk(4, dim=3)
-        half = self.memory_dim // 2
-        before = torch.stack([up[1][:, :, :half], left[1][:, :, half:]], dim=2)  # c¹ from above, c² from the left
-        c = keep.sigmoid() * before + write.sigmoid() * new.tanh()
-        h = output.sigmoid() * c.tanh()
-        return h.flatten(2), c.flatten(2)
+    @staticmethod
+    def read(up: State, left: State) -> Read:
+        return torch.stack([up.flatten(2), left.flatten(2)], dim=2)
 
-    def merged(self, hidden: Float[Tensor, "*cell hidden"]) -> Float[Tensor, "*cell dim"]:
-        first, second = hidden.chunk(2, dim=-1)
-        return first + second
+    @staticmethod
+    def of_read(of_read: Read) -> tuple[State, State]:
+        up, left = of_read.unflatten(3, (2, -1)).unbind(2)
+        return up, left
+
+    @staticmethod
+    def remember(c: State, forget: Gates, up: State, left: State) -> None:
+        c.addcmul_(torch.stack([up[:, :, 0], left[:, :, 1]], dim=2), forget)
+
+    @staticmethod
+    def of_remember(of_forget: Gates, of_c: State, forget: Gates, up: State, left: State) -> tuple[State, State]:
+        torch.mul(of_c, torch.stack([up[:, :, 0], left[:, :, 1]], dim=2), out=of_forget)
+        of_up, of_left = torch.zeros_like(of_c), torch.zeros_like(of_c)
+        torch.mul(of_c[:, :, 0], forget[:, :, 0], out=of_up[:, :, 0])
+        torch.mul(of_c[:, :, 1], forget[:, :, 1], out=of_left[:, :, 1])
+        return of_up, of_left

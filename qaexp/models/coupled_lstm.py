@@ -3,22 +3,19 @@
 from collections.abc import Callable
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from qaexp.errors import ConfigError
 from qaexp.masking import token_mask
 from qaexp.models.classifier import Classifier
 from qaexp.models.coupled_cells import CoupledCell
-from qaexp.models.diagonals import diagonals, run, to_cells, to_grid
+from qaexp.models.coupled_grid import over_cells, over_words
 from qaexp.models.grid import max_by_cell
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.shown import show
 from qaexp.models.stage import Stage
 from qaexp.types import Text
-
-FLIPS = ((False, False), (False, True), (True, True), (True, False))
-"""Whether a direction runs from the end of the question, of the candidate (§4.2.1)."""
 
 
 class CoupledLSTM(AnswerScorer):
@@ -76,77 +73,20 @@ class CoupledLSTM(AnswerScorer):
 
     def score(self, question: Text, candidate: Text) -> Float[Tensor, "pair *class"]:
         with torch.autocast(question["gates"].device.type, enabled=False):  # errors of rounding would add up along the grid
-            H = self._words_block(question, candidate)
-            for block in self.stacked_blocks:
-                assert isinstance(block, CoupledCell)
-                H = self._stacked_block(block, H, question["mask"], candidate["mask"])
+            H = self._grid(question, candidate)
             show("grid", H)
             pooled = max_by_cell(H.permute(0, 3, 1, 2), question["mask"], candidate["mask"], *self.parts)
             return self.output(pooled.flatten(1))
+
+    def _grid(self, question: Text, candidate: Text) -> Float[Tensor, "pair row column dim"]:
+        X, Y, rows, columns = (text[name].transpose(0, 1) for name in ("gates", "mask") for text in (question, candidate))
+        H = over_words(self.words_block, X.float(), Y.float(), rows, columns, self.num_directions)
+        for block in self.stacked_blocks:
+            assert isinstance(block, CoupledCell)
+            H = over_cells(block, block.from_question(H), rows, columns, self.num_directions)
+        return H.unflatten(0, (len(rows), len(columns))).permute(2, 0, 1, 3)
 
     def _gates(self, tokens: Int[Tensor, "text length"], linear: nn.Linear | None) -> Text:
         assert linear is not None  # a block of words has one for each side
         mask = token_mask(tokens)
         return {"mask": mask, "gates": linear(self.embedding({"tokens": tokens, "mask": mask})["states"])}
-
-    def _words_block(self, question: Text, candidate: Text) -> Float[Tensor, "pair row column dim"]:
-        block, flips = self.words_block, FLIPS[: self.num_directions]
-        X, Y = question["gates"].float(), candidate["gates"].float()  # (pair, length, gates)
-        x_turned, y_turned = turned(question["mask"]), turned(candidate["mask"])
-        order = diagonals(X.shape[1], Y.shape[1])
-        rows, columns = order.rows.to(X.device), order.columns.to(X.device)
-        of_rows = torch.cat([_rows_of(X, x_turned if flip else None) for flip, _ in flips], dim=1)  # (row, direction · pair, gates)
-        of_columns = torch.cat([_rows_of(Y, y_turned if flip else None) for _, flip in flips], dim=1)
-        inputs = block.of_words(of_rows[rows], of_columns[columns])  # (cell, direction · pair, gates)
-        return self._run(block, inputs, x_turned, y_turned)
-
-    def _stacked_block(
-        self,
-        block: CoupledCell,
-        H: Float[Tensor, "pair row column dim"],
-        question: Bool[Tensor, "pair row"],
-        candidate: Bool[Tensor, "pair column"],
-    ) -> Float[Tensor, "pair row column dim"]:
-        x_turned, y_turned = turned(question), turned(candidate)
-        below = block.from_question(H)  # (pair, row, column, gates)
-        turns = [_turn(below, x_turned if x else None, y_turned if y else None) for x, y in FLIPS[: self.num_directions]]
-        inputs = block.of_cells(to_cells(torch.cat(turns), diagonals(H.shape[1], H.shape[2])))
-        return self._run(block, inputs, x_turned, y_turned)
-
-    def _run(
-        self,
-        block: CoupledCell,
-        inputs: Float[Tensor, "cell pair gates"],
-        x_turned: Int[Tensor, "one_pair row"],
-        y_turned: Int[Tensor, "one_pair column"],
-    ) -> Float[Tensor, "one_pair row column dim"]:
-        """All directions of a block in one loop, then their sum, each turned back."""
-        num_rows, num_columns = x_turned.shape[1], y_turned.shape[1]
-        hidden = run(block.step, inputs, diagonals(num_rows, num_columns), block.hidden_dim, block.memory_dim)
-        by_direction = to_grid(block.merged(hidden), num_rows, num_columns).chunk(self.num_directions)
-        grids = zip(by_direction, FLIPS, strict=False)
-        return torch.stack([_turn(grid, x_turned if x else None, y_turned if y else None) for grid, (x, y) in grids]).sum(dim=0)
-
-
-def turned(mask: Bool[Tensor, "pair length"]) -> Int[Tensor, "pair length"]:
-    """The places of a text read from its last real word to its first; those of padding stay where they are.
-
-    >>> turned(torch.tensor([[True, True, True, False]])).tolist()
-    [[2, 1, 0, 3]]
-    """
-    places, lengths = torch.arange(mask.shape[1], device=mask.device), mask.sum(dim=1, keepdim=True)
-    return torch.where(mask, lengths - 1 - places, places)
-
-
-def _rows_of(gates: Float[Tensor, "pair length gates"], places: Int[Tensor, "pair length"] | None) -> Float[Tensor, "length pair gates"]:
-    if places is not None:
-        gates = gates.take_along_dim(places.unsqueeze(2), dim=1)
-    return gates.transpose(0, 1)
-
-
-def _turn(
-    grid: Float[Tensor, "pair row column dim"], rows: Int[Tensor, "pair row"] | None, columns: Int[Tensor, "pair column"] | None
-) -> Float[Tensor, "pair row column dim"]:
-    if rows is not None:
-        grid = grid.take_along_dim(rows[:, :, None, None], dim=1)
-    return grid if columns is None else grid.take_along_dim(columns[:, None, :, None], dim=2)

@@ -1,75 +1,61 @@
-"""Running a cell over the grid of two texts along its anti-diagonals, whose cells do not depend on each other.
+"""Where the cells of an anti-diagonal lie. None waits for another; each reads the cells above it and to its left, of the diagonal before.
 
-Cells are numbered diagonal by diagonal, and within one by row; their tensors have the cells as first axis, so that a diagonal is a slice.
+A diagonal is a strided slice of a grid whose rows lie end to end, also when the grid is run through from another corner, so that no grid
+is ever copied into another order. What the cells of one diagonal hold lies in a tensor that begins and ends with a cell outside the grid.
 """
 
-from collections.abc import Callable
-from functools import cache
 from typing import NamedTuple
 
-import torch
-from jaxtyping import Float, Int
+from jaxtyping import Shaped
 from torch import Tensor
-from torch.nn import functional as F
-
-State = tuple[Tensor, Tensor]
-"""Hidden state and memory of some cells of a diagonal: (cell, pair, width) each."""
-
-Step = Callable[[Tensor, State, State], State]
-"""One diagonal: inputs (cell, pair, gates), the states above (row − 1) and to the left (column − 1)."""
 
 
-class Diagonals(NamedTuple):
-    """The order of a grid's cells, for grids of one size."""
+class Diagonal(NamedTuple):
+    """Cells (row, place − row) of a grid, for `size` rows from `first` on."""
 
-    rows: Int[Tensor, " cell"]
-    columns: Int[Tensor, " cell"]
-    sizes: list[int]
-    """Cells of each diagonal."""
-    first_rows: list[int]
-    """Row of the first cell of each diagonal."""
+    place: int
+    first: int
+    size: int
+    num_rows: int
+    num_columns: int
+
+    def rows_of(self, words: Shaped[Tensor, "row *rest"]) -> Shaped[Tensor, "cell *rest"]:
+        """What belongs to its cells' rows."""
+        return words[self.first : self.first + self.size]
+
+    def columns_of(self, words: Shaped[Tensor, "column *rest"]) -> Shaped[Tensor, "cell *rest"]:
+        """What belongs to its cells' columns; `words` stand in the opposite order, the last column's first."""
+        start = self.num_columns - 1 - self.place + self.first
+        return words[start : start + self.size]
+
+    def cells_of(self, grid: Shaped[Tensor, "cells *rest"], from_last_row: bool, from_last_column: bool) -> Shaped[Tensor, "cell *rest"]:
+        """A view of its cells in a grid, whose rows lie end to end, run through from one of its corners. From the last row on, the view
+        begins with the last cell.
+
+        >>> import torch
+        >>> grid = torch.arange(6)  # 0 1 2 / 3 4 5
+        >>> [diagonal.cells_of(grid, False, False).tolist() for diagonal in diagonals(2, 3)]
+        [[0], [1, 3], [2, 4], [5]]
+        >>> [diagonal.cells_of(grid, True, False).tolist() for diagonal in diagonals(2, 3)]
+        [[3], [0, 4], [1, 5], [2]]
+        """
+        last = self.first + self.size - 1
+        row, column = (self.num_rows - 1 - last, self.place - last) if from_last_row else (self.first, self.place - self.first)
+        start = row * self.num_columns + (self.num_columns - 1 - column if from_last_column else column)
+        step = self.num_columns + (1 if from_last_row != from_last_column else -1)
+        return grid[start : start + (self.size - 1) * step + 1 : max(step, 1)]
+
+    def neighbours(self, before: Shaped[Tensor, "padded_cell *rest"]) -> tuple[Shaped[Tensor, "cell *rest"], Shaped[Tensor, "cell *rest"]]:
+        """Of what the diagonal before holds, the part above its cells and the part to their left."""
+        start = int(self.place >= self.num_columns)
+        return before[start : start + self.size], before[start + 1 : start + 1 + self.size]
 
 
-@cache
-def diagonals(num_rows: int, num_columns: int) -> Diagonals:
+def diagonals(num_rows: int, num_columns: int) -> list[Diagonal]:
     """
-    >>> order = diagonals(2, 3)
-    >>> list(zip(order.rows.tolist(), order.columns.tolist())), order.sizes
-    ([(0, 0), (0, 1), (1, 0), (0, 2), (1, 1), (1, 2)], [1, 2, 2, 1])
+    >>> [(diagonal.first, diagonal.size) for diagonal in diagonals(2, 3)]
+    [(0, 1), (0, 2), (0, 2), (1, 1)]
     """
-    first_rows = [max(0, k - num_columns + 1) for k in range(num_rows + num_columns - 1)]
-    sizes = [min(num_rows - 1, k) - first + 1 for k, first in enumerate(first_rows)]
-    rows = torch.cat([torch.arange(first, first + size) for first, size in zip(first_rows, sizes, strict=True)])
-    diagonal = torch.repeat_interleave(torch.arange(len(sizes)), torch.tensor(sizes))
-    return Diagonals(rows, diagonal - rows, sizes, first_rows)
-
-
-def run(
-    step: Step, inputs: Float[Tensor, "cell pair gates"], order: Diagonals, hidden_dim: int, memory_dim: int
-) -> Float[Tensor, "cell pair hidden"]:
-    """The hidden states of all cells. Beyond the first row and column there are zeros."""
-    num_pairs = inputs.shape[1]
-    before: State = (inputs.new_zeros(1, num_pairs, hidden_dim), inputs.new_zeros(1, num_pairs, memory_dim))  # outside the grid
-    before_row, hidden = 0, []
-    for part, first in zip(inputs.split(order.sizes), order.first_rows, strict=True):
-        size = len(part)
-        around = [F.pad(each, (0, 0, 0, 0, 1, 1)) for each in before]  # row r of the diagonal before is at r − before_row + 1
-        above = first - before_row
-        up = around[0][above : above + size], around[1][above : above + size]
-        left = around[0][above + 1 : above + 1 + size], around[1][above + 1 : above + 1 + size]
-        before, before_row = step(part, up, left), first
-        hidden.append(before[0])
-    return torch.cat(hidden)
-
-
-def to_cells(grid: Float[Tensor, "pair row column dim"], order: Diagonals) -> Float[Tensor, "cell pair dim"]:
-    """A grid's vectors in the order of the cells."""
-    cells = grid.flatten(1, 2).transpose(0, 1)  # (row · column, pair, dim)
-    return cells[(order.rows * grid.shape[2] + order.columns).to(grid.device)]
-
-
-def to_grid(cells: Float[Tensor, "cell pair dim"], num_rows: int, num_columns: int) -> Float[Tensor, "pair row column dim"]:
-    """The other way round."""
-    order = diagonals(num_rows, num_columns)
-    place = (order.rows * num_columns + order.columns).argsort().to(cells.device)
-    return cells[place].transpose(0, 1).unflatten(1, (num_rows, num_columns))
+    firsts = [max(0, place - num_columns + 1) for place in range(num_rows + num_columns - 1)]
+    sizes = [min(num_rows - 1, place) - first + 1 for place, first in enumerate(firsts)]
+    return [Diagonal(place, first, size, num_rows, num_columns) for place, (first, size) in enumerate(zip(firsts, sizes, strict=True))]

@@ -42,7 +42,7 @@ def tight(block: CoupledCell, inputs: Callable[[int, int], Tensor], n: int, m: i
 
 
 def lstm(gates: Tensor, c: Tensor) -> Cell:
-    write, keep, o, new = gates.chunk(4)
+    new, o, write, keep = gates.chunk(4)
     c = keep.sigmoid() * c + write.sigmoid() * new.tanh()
     return o.sigmoid() * c.tanh(), c
 
