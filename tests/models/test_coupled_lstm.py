@@ -7,11 +7,13 @@ import torch
 from hydra.errors import InstantiationException
 from hydra.utils import instantiate
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from qaexp.config import compose
 from qaexp.models.coupled_cells import CoupledCell
 from qaexp.models.coupled_lstm import CoupledLSTM
 from qaexp.models.readout import read_out
+from qaexp.types import RankingBatch
 
 Cell = tuple[Tensor, Tensor]
 LENGTHS = [(3, 5), (1, 4), (4, 1), (2, 2)]
@@ -109,6 +111,32 @@ def test_a_grid_is_its_cells_one_by_one_and_so_are_its_gradients(model: str, opt
         score = scorer.score(scorer.encode_question(question[None]), scorer.encode_candidate(candidate[None]))
         for ours, theirs in zip(torch.autograd.grad(score.sum(), parameters), slow, strict=True):
             torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("model", ["lc_lstm", "tc_lstm"])
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (2, 1), (2, 3)])
+def test_a_padded_batch_is_its_pairs_by_hand_and_so_are_its_gradients(model: str, rows: int, columns: int) -> None:
+    """Dynamic pooling takes the parts of each pair's own grid: word i of L belongs to part ⌊i·parts / L⌋; a part without words gives 0."""
+    scorer = build(f"model={model}", "model.num_blocks=2", f"model.pooling_rows={rows}", f"model.pooling_columns={columns}")
+    questions, candidates = ([torch.randint(1, WORDS, (length,)) for length in side] for side in zip(*LENGTHS, strict=True))
+    pooled = []
+    for question, candidate in zip(questions, candidates, strict=True):
+        H, zero = by_hand(scorer, question, candidate, is_loose=model == "lc_lstm"), torch.zeros(4)
+        parts: dict[tuple[int, int], list[Tensor]] = {}
+        for i in range(len(question)):
+            for j in range(len(candidate)):
+                parts.setdefault((i * rows // len(question), j * columns // len(candidate)), []).append(H[i, j])
+        highest = {part: torch.stack(cells).amax(dim=0) for part, cells in parts.items()}
+        by_dim = torch.stack([highest.get((p, q), zero) for p in range(rows) for q in range(columns)], dim=1)  # (dim, part)
+        pooled.append(by_dim.flatten())
+    expected = scorer.output(torch.stack(pooled))
+    padded = [pad_sequence(texts, batch_first=True) for texts in (questions, candidates)]
+    batch = RankingBatch(*padded, *[torch.arange(4)] * 2, torch.zeros(4, dtype=torch.int64), torch.arange(4))
+    scores, weights = scorer(batch), torch.linspace(-1, 2, 4)
+    torch.testing.assert_close(scores, expected, rtol=1e-5, atol=1e-5)
+    slow = torch.autograd.grad((weights * expected).sum(), list(scorer.parameters()))
+    for ours, theirs in zip(torch.autograd.grad((weights * scores).sum(), list(scorer.parameters())), slow, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize(
