@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from benchmarks.row import Row
 from benchmarks.timing import CPU, DEVICE, paired
 from qaexp.models.coupled_cells import TightCell
-from qaexp.models.diagonals import diagonals, run
+from qaexp.models.diagonals import diagonals
 
 SIDE, BATCH, INPUT_DIM, HIDDEN_DIM = 30, 64, 100, 50
 FASTER = 3.0 if DEVICE == CPU else 15.0
@@ -42,21 +42,21 @@ def step(cell: TightCell, forward: Forward, side: int) -> Callable[[], None]:
 
 
 def along_diagonals(cell: TightCell, x: Tensor, y: Tensor) -> Tensor:
-    order = diagonals(len(x), len(y))
-    of_x, of_y = shares(cell, x, y)
-    inputs = cell.of_words(of_x[order.rows.to(x.device)], of_y[order.columns.to(x.device)])
-    return run(cell.step, inputs, order, cell.hidden_dim, cell.memory_dim)
+    return cell.over_words(*shares(cell, x, y), diagonals(len(x), len(y)))
 
 
 def cell_by_cell(cell: TightCell, x: Tensor, y: Tensor) -> Tensor:
     of_x, of_y = shares(cell, x, y)
-    zeros = x.new_zeros(1, x.shape[1], HIDDEN_DIM)
+    zeros = x.new_zeros(x.shape[1], HIDDEN_DIM)
     states = dict[tuple[int, int], tuple[Tensor, Tensor]]()
     for i in range(len(x)):
         for j in range(len(y)):
             up, left = states.get((i - 1, j), (zeros, zeros)), states.get((i, j - 1), (zeros, zeros))
-            states[i, j] = cell.step((of_x[i] + of_y[j]).unsqueeze(0), up, left)
-    return torch.cat([h for h, _ in states.values()])
+            gates = of_x[i] + of_y[j] + cell.recurrent(torch.cat([left[0], up[0]], dim=1))
+            new, output, write, keep_left, keep_up = gates.chunk(5, dim=1)
+            c = new.tanh() * write.sigmoid() + left[1] * keep_left.sigmoid() + up[1] * keep_up.sigmoid()
+            states[i, j] = output.sigmoid() * c.tanh(), c
+    return torch.stack([h for h, _ in states.values()])
 
 
 def shares(cell: TightCell, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:

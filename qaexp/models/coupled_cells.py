@@ -4,7 +4,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from qaexp.models.diagonals import State
+from qaexp.models.diagonals import Diagonals, State, run
+from qaexp.models.tight_grid import tight_grid
 
 
 class CoupledCell(nn.Module):
@@ -14,25 +15,15 @@ class CoupledCell(nn.Module):
     """A question's words to their share of the gates; in a stacked block, the states below to all of them."""
     from_candidate: nn.Linear | None
     """A candidate's words to their share; None in a stacked block."""
-    hidden_dim: int
-    memory_dim: int
 
-    def of_words(
-        self, question: Float[Tensor, "*question gates"], candidate: Float[Tensor, "*candidate gates"]
-    ) -> Float[Tensor, "*cell inputs"]:
-        """The inputs of cells whose words' shares are given."""
+    def over_words(
+        self, question: Float[Tensor, "row pair gates"], candidate: Float[Tensor, "column pair gates"], order: Diagonals
+    ) -> Float[Tensor, "cell pair dim"]:
+        """The state of every cell, from the words' shares of the gates."""
         raise NotImplementedError
 
-    def of_cells(self, below: Float[Tensor, "*cell gates"]) -> Float[Tensor, "*cell inputs"]:
-        """The inputs of cells that are stacked on others."""
-        raise NotImplementedError
-
-    def step(self, inputs: Float[Tensor, "cell pair inputs"], up: State, left: State) -> State:
-        """One diagonal."""
-        raise NotImplementedError
-
-    def merged(self, hidden: Float[Tensor, "*cell hidden"]) -> Float[Tensor, "*cell dim"]:
-        """What a cell hands on: one state, `dim` wide."""
+    def over_cells(self, below: Float[Tensor, "cell pair gates"], order: Diagonals) -> Float[Tensor, "cell pair dim"]:
+        """The state of every cell, from the share of the cells below."""
         raise NotImplementedError
 
 
@@ -52,24 +43,14 @@ class TightCell(CoupledCell):
         self.from_question = nn.Linear(input_dim, 5 * hidden_dim)
         self.from_candidate = None if stacked else nn.Linear(input_dim, 5 * hidden_dim, bias=False)
         self.recurrent = nn.Linear(2 * hidden_dim, 5 * hidden_dim, bias=False)
-        self.hidden_dim = self.memory_dim = hidden_dim
 
-    def of_words(
-        self, question: Float[Tensor, "*question gates"], candidate: Float[Tensor, "*candidate gates"]
-    ) -> Float[Tensor, "*cell inputs"]:
-        return question + candidate
+    def over_words(
+        self, question: Float[Tensor, "row pair gates"], candidate: Float[Tensor, "column pair gates"], order: Diagonals
+    ) -> Float[Tensor, "cell pair dim"]:
+        return tight_grid(self.recurrent.weight, order, question, candidate)
 
-    def of_cells(self, below: Float[Tensor, "*cell gates"]) -> Float[Tensor, "*cell inputs"]:
-        return below
-
-    def step(self, inputs: Float[Tensor, "cell pair inputs"], up: State, left: State) -> State:
-        gates = inputs + self.recurrent(torch.cat([left[0], up[0]], dim=2))
-        new, output, write, keep_left, keep_up = gates.chunk(5, dim=2)
-        c = new.tanh() * write.sigmoid() + left[1] * keep_left.sigmoid() + up[1] * keep_up.sigmoid()
-        return output.sigmoid() * c.tanh(), c
-
-    def merged(self, hidden: Float[Tensor, "*cell hidden"]) -> Float[Tensor, "*cell dim"]:
-        return hidden
+    def over_cells(self, below: Float[Tensor, "cell pair gates"], order: Diagonals) -> Float[Tensor, "cell pair dim"]:
+        return tight_grid(self.recurrent.weight, order, below)
 
 
 class LooseCell(CoupledCell):
@@ -89,26 +70,26 @@ class LooseCell(CoupledCell):
         self.from_question = nn.Linear(input_dim, 4 * hidden_dim)
         self.from_candidate = None if stacked else self.from_question
         self.recurrent = nn.Linear(2 * hidden_dim, 4 * hidden_dim, bias=False)
-        self.hidden_dim = self.memory_dim = 2 * hidden_dim
+        self.hidden_dim = hidden_dim
 
-    def of_words(
-        self, question: Float[Tensor, "*question gates"], candidate: Float[Tensor, "*candidate gates"]
-    ) -> Float[Tensor, "*cell inputs"]:
-        return torch.cat(torch.broadcast_tensors(question, candidate), dim=-1)
+    def over_words(
+        self, question: Float[Tensor, "row pair gates"], candidate: Float[Tensor, "column pair gates"], order: Diagonals
+    ) -> Float[Tensor, "cell pair dim"]:
+        rows, columns = order.rows.to(question.device), order.columns.to(question.device)
+        return self._over(torch.cat([question[rows], candidate[columns]], dim=2), order)
 
-    def of_cells(self, below: Float[Tensor, "*cell gates"]) -> Float[Tensor, "*cell inputs"]:
-        return torch.cat([below, below], dim=-1)
+    def over_cells(self, below: Float[Tensor, "cell pair gates"], order: Diagonals) -> Float[Tensor, "cell pair dim"]:
+        return self._over(torch.cat([below, below], dim=2), order)
 
-    def step(self, inputs: Float[Tensor, "cell pair inputs"], up: State, left: State) -> State:
+    def _over(self, inputs: Float[Tensor, "cell pair both_gates"], order: Diagonals) -> Float[Tensor, "cell pair dim"]:
+        first, second = run(self._step, inputs, order, 2 * self.hidden_dim).chunk(2, dim=2)
+        return first + second
+
+    def _step(self, inputs: Float[Tensor, "cell pair both_gates"], up: State, left: State) -> State:
         read = torch.stack([up[0], left[0]], dim=2)  # (cell, pair, 2, h¹ and h²)
         gates = inputs.unflatten(2, (2, -1)) + self.recurrent(read)
         write, keep, output, new = gates.chunk(4, dim=3)
-        half = self.memory_dim // 2
-        before = torch.stack([up[1][:, :, :half], left[1][:, :, half:]], dim=2)  # c¹ from above, c² from the left
+        before = torch.stack([up[1][:, :, : self.hidden_dim], left[1][:, :, self.hidden_dim :]], dim=2)  # c¹ from above, c² from the left
         c = keep.sigmoid() * before + write.sigmoid() * new.tanh()
         h = output.sigmoid() * c.tanh()
         return h.flatten(2), c.flatten(2)
-
-    def merged(self, hidden: Float[Tensor, "*cell hidden"]) -> Float[Tensor, "*cell dim"]:
-        first, second = hidden.chunk(2, dim=-1)
-        return first + second

@@ -10,7 +10,7 @@ from qaexp.errors import ConfigError
 from qaexp.masking import token_mask
 from qaexp.models.classifier import Classifier
 from qaexp.models.coupled_cells import CoupledCell
-from qaexp.models.diagonals import diagonals, run, to_cells, to_grid
+from qaexp.models.diagonals import diagonals, to_cells, to_grid
 from qaexp.models.grid import max_by_cell
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.shown import show
@@ -93,12 +93,10 @@ class CoupledLSTM(AnswerScorer):
         block, flips = self.words_block, FLIPS[: self.num_directions]
         X, Y = question["gates"].float(), candidate["gates"].float()  # (pair, length, gates)
         x_turned, y_turned = turned(question["mask"]), turned(candidate["mask"])
-        order = diagonals(X.shape[1], Y.shape[1])
-        rows, columns = order.rows.to(X.device), order.columns.to(X.device)
         of_rows = torch.cat([_rows_of(X, x_turned if flip else None) for flip, _ in flips], dim=1)  # (row, direction · pair, gates)
         of_columns = torch.cat([_rows_of(Y, y_turned if flip else None) for _, flip in flips], dim=1)
-        inputs = block.of_words(of_rows[rows], of_columns[columns])  # (cell, direction · pair, gates)
-        return self._run(block, inputs, x_turned, y_turned)
+        cells = block.over_words(of_rows, of_columns, diagonals(X.shape[1], Y.shape[1]))
+        return self._summed(cells, x_turned, y_turned)
 
     def _stacked_block(
         self,
@@ -110,20 +108,17 @@ class CoupledLSTM(AnswerScorer):
         x_turned, y_turned = turned(question), turned(candidate)
         below = block.from_question(H)  # (pair, row, column, gates)
         turns = [_turn(below, x_turned if x else None, y_turned if y else None) for x, y in FLIPS[: self.num_directions]]
-        inputs = block.of_cells(to_cells(torch.cat(turns), diagonals(H.shape[1], H.shape[2])))
-        return self._run(block, inputs, x_turned, y_turned)
+        order = diagonals(H.shape[1], H.shape[2])
+        return self._summed(block.over_cells(to_cells(torch.cat(turns), order), order), x_turned, y_turned)
 
-    def _run(
+    def _summed(
         self,
-        block: CoupledCell,
-        inputs: Float[Tensor, "cell pair gates"],
-        x_turned: Int[Tensor, "one_pair row"],
-        y_turned: Int[Tensor, "one_pair column"],
-    ) -> Float[Tensor, "one_pair row column dim"]:
-        """All directions of a block in one loop, then their sum, each turned back."""
-        num_rows, num_columns = x_turned.shape[1], y_turned.shape[1]
-        hidden = run(block.step, inputs, diagonals(num_rows, num_columns), block.hidden_dim, block.memory_dim)
-        by_direction = to_grid(block.merged(hidden), num_rows, num_columns).chunk(self.num_directions)
+        cells: Float[Tensor, "cell directed_pair dim"],
+        x_turned: Int[Tensor, "pair row"],
+        y_turned: Int[Tensor, "pair column"],
+    ) -> Float[Tensor, "pair row column dim"]:
+        """All directions of a block, each turned back."""
+        by_direction = to_grid(cells, x_turned.shape[1], y_turned.shape[1]).chunk(self.num_directions)
         grids = zip(by_direction, FLIPS, strict=False)
         return torch.stack([_turn(grid, x_turned if x else None, y_turned if y else None) for grid, (x, y) in grids]).sum(dim=0)
 

@@ -44,12 +44,10 @@ def diagonals(num_rows: int, num_columns: int) -> Diagonals:
     return Diagonals(rows, diagonal - rows, sizes, first_rows)
 
 
-def run(
-    step: Step, inputs: Float[Tensor, "cell pair gates"], order: Diagonals, hidden_dim: int, memory_dim: int
-) -> Float[Tensor, "cell pair hidden"]:
-    """The hidden states of all cells. Beyond the first row and column there are zeros."""
-    num_pairs = inputs.shape[1]
-    before: State = (inputs.new_zeros(1, num_pairs, hidden_dim), inputs.new_zeros(1, num_pairs, memory_dim))  # outside the grid
+def run(step: Step, inputs: Float[Tensor, "cell pair gates"], order: Diagonals, dim: int) -> Float[Tensor, "cell pair hidden"]:
+    """The hidden states of all cells, `dim` wide as their memories are. Beyond the first row and column there are zeros."""
+    outside = inputs.new_zeros(1, inputs.shape[1], dim)
+    before: State = (outside, outside)
     before_row, hidden = 0, []
     for part, first in zip(inputs.split(order.sizes), order.first_rows, strict=True):
         size = len(part)
