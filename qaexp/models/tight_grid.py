@@ -24,7 +24,7 @@ class _Diagonal(NamedTuple):
     """The cells of the diagonal before."""
     rows: slice
     columns: slice
-    """In ascending order, while the rows' go down them."""
+    """Counted from the last one, so that they ascend as the rows do."""
     left: _Shared
     up: _Shared
 
@@ -40,76 +40,100 @@ def tight_grid(
 
 
 class _TightGrid(torch.autograd.Function):
+    """Features come first and pairs last, so that each gate of a diagonal is one stretch of memory."""
+
     @staticmethod
     def forward(ctx: Any, U: Tensor, order: Diagonals, *shares: Tensor) -> Tensor:
-        width, num_pairs = U.shape[0], shares[0].shape[1]
-        dim = width // 5
-        gates = U.new_empty(len(order.rows), num_pairs, width)
-        c, h = U.new_empty(2, len(order.rows), num_pairs, dim)
-        for diagonal in _layout(order):
-            here, before = diagonal.cells, diagonal.before
-            if len(shares) == 2:
-                torch.add(shares[0][diagonal.rows], shares[1][diagonal.columns].flip(0), out=gates[here])
-            else:
-                gates[here] = shares[0][here]
-            gates[here].flatten(0, 1).addmm_(_read(h, diagonal), U.T)
-            gates[here][:, :, :dim].tanh_()
-            gates[here][:, :, dim:].sigmoid_()
-            new, output, write, keep_left, keep_up = gates[here].split(dim, dim=2)
-            torch.mul(new, write, out=c[here])
-            c[here][diagonal.left.here].addcmul_(c[before][diagonal.left.before], keep_left[diagonal.left.here])
-            c[here][diagonal.up.here].addcmul_(c[before][diagonal.up.before], keep_up[diagonal.up.here])
-            torch.tanh(c[here], out=h[here]).mul_(output)
-        ctx.order, ctx.shapes = order, [share.shape for share in shares]
-        ctx.save_for_backward(U, gates, c, h)
-        return h
+        dim, layout = U.shape[0] // 5, _layout(order)
+        by_feature = [share.permute(2, 0, 1).contiguous() for share in shares]  # (gates, ·, pair)
+        if len(by_feature) == 2:
+            by_feature[1] = by_feature[1].flip(1)
+        c = h = U.new_zeros(dim, 0, shares[0].shape[1])
+        kept, states = list[Tensor](), list[Tensor]()
+        for diagonal in layout:
+            gates = _share(by_feature, diagonal).contiguous()
+            gates.flatten(1).addmm_(U, _read(h, diagonal))
+            gates[:dim].tanh_()
+            gates[dim:].sigmoid_()
+            new, output, write, keep_left, keep_up = gates.split(dim)
+            before, c = c, new * write
+            c[:, diagonal.left.here].addcmul_(before[:, diagonal.left.before], keep_left[:, diagonal.left.here])
+            c[:, diagonal.up.here].addcmul_(before[:, diagonal.up.before], keep_up[:, diagonal.up.here])
+            squashed = c.tanh()
+            h = squashed * output
+            kept += [gates, c, squashed]
+            states.append(h)
+        ctx.order, ctx.shapes = order, [share.shape for share in by_feature]
+        ctx.save_for_backward(U, *kept)
+        return torch.cat(states, dim=1).permute(1, 2, 0)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        U, gates, c, h = ctx.saved_tensors
-        dim = c.shape[2]
-        of_U, of_h, of_c = torch.zeros_like(U), gradients[0].clone(), torch.zeros_like(c)
-        of_shares = [U.new_zeros(shape) for shape in ctx.shapes]
-        for diagonal in reversed(_layout(ctx.order)):
-            here, before = diagonal.cells, diagonal.before
-            of_gates = torch.zeros_like(gates[here])  # of one diagonal: it stays in the cache
-            new, output, write, keep_left, keep_up = gates[here].split(dim, dim=2)
-            of_new, of_output, of_write, of_left, of_up = of_gates.split(dim, dim=2)
-            squashed, dh, dc = c[here].tanh(), of_h[here], of_c[here]
-            torch.mul(dh, squashed, out=of_output)
-            dc.addcmul_(dh * output, 1 - squashed.square_())
-            torch.mul(dc, write, out=of_new)
-            torch.mul(dc, new, out=of_write)
+        U, *kept = ctx.saved_tensors
+        dim, layout = U.shape[0] // 5, _layout(ctx.order)
+        of_states = gradients[0].permute(2, 0, 1).contiguous()  # (dim, cell, pair)
+        of_U, of_shares = torch.zeros_like(U), [U.new_zeros(shape) for shape in ctx.shapes]
+        none = U.new_zeros(dim, 0, of_states.shape[2])
+        of_h, of_c = of_states[:, layout[-1].cells].clone(), torch.zeros_like(of_states[:, layout[-1].cells])
+        for place in range(len(layout) - 1, -1, -1):
+            diagonal, (gates, _, squashed) = layout[place], kept[3 * place : 3 * place + 3]
+            before_gates, before_c, before_squashed = kept[3 * place - 3 : 3 * place] if place else (none, none, none)
+            new, output, write, keep_left, keep_up = gates.split(dim)
+            of_gates = torch.empty_like(gates)
+            of_new, of_output, of_write, of_left, of_up = of_gates.split(dim)
+            torch.mul(of_h, squashed, out=of_output)
+            of_c.add_(torch.ops.aten.tanh_backward(of_h.mul_(output), squashed))
+            torch.mul(of_c, write, out=of_new)
+            torch.mul(of_c, new, out=of_write)
+            of_before = torch.zeros_like(before_c)
             for shared, keep, of_keep in ((diagonal.left, keep_left, of_left), (diagonal.up, keep_up, of_up)):
-                torch.mul(dc[shared.here], c[before][shared.before], out=of_keep[shared.here])
-                of_c[before][shared.before].addcmul_(dc[shared.here], keep[shared.here])
+                of_keep[:, : shared.here.start] = 0
+                of_keep[:, shared.here.stop :] = 0
+                torch.mul(of_c[:, shared.here], before_c[:, shared.before], out=of_keep[:, shared.here])
+                of_before[:, shared.before].addcmul_(of_c[:, shared.here], keep[:, shared.here])
             torch.ops.aten.tanh_backward.grad_input(of_new, new, grad_input=of_new)
-            sigmoids = of_gates[:, :, dim:]
-            torch.ops.aten.sigmoid_backward.grad_input(sigmoids, gates[here][:, :, dim:], grad_input=sigmoids)
-            of_U.addmm_(of_gates.flatten(0, 1).T, _read(h, diagonal))
-            of_read = (of_gates.flatten(0, 1) @ U).unflatten(0, dh.shape[:2])
-            of_h[before][diagonal.left.before] += of_read[diagonal.left.here, :, :dim]
-            of_h[before][diagonal.up.before] += of_read[diagonal.up.here, :, dim:]
-            if len(of_shares) == 2:
-                of_shares[0][diagonal.rows] += of_gates
-                of_shares[1][diagonal.columns] += of_gates.flip(0)
-            else:
-                of_shares[0][here] = of_gates
-        return of_U, None, *of_shares
+            torch.ops.aten.sigmoid_backward.grad_input(of_gates[dim:], gates[dim:], grad_input=of_gates[dim:])
+            before_h = before_gates[dim : 2 * dim] * before_squashed if place else none
+            of_U.addmm_(of_gates.flatten(1), _read(before_h, diagonal).T)
+            if place:
+                of_read = (U.T @ of_gates.flatten(1)).unflatten(1, gates.shape[1:])
+                of_h = of_states[:, diagonal.before].clone()
+                of_h[:, diagonal.left.before] += of_read[:dim, diagonal.left.here]
+                of_h[:, diagonal.up.before] += of_read[dim:, diagonal.up.here]
+            of_c = of_before
+            _add_share(of_shares, diagonal, of_gates)
+        if len(of_shares) == 2:
+            of_shares[1] = of_shares[1].flip(1)
+        return of_U, None, *(share.permute(1, 2, 0) for share in of_shares)
 
 
-def _read(h: Float[Tensor, "cell pair dim"], diagonal: _Diagonal) -> Float[Tensor, "diagonal_pair two_states"]:
+def _share(shares: list[Tensor], diagonal: _Diagonal) -> Float[Tensor, "gates diagonal pair"]:
+    """What a diagonal's gates have besides the states read."""
+    if len(shares) == 2:
+        return shares[0][:, diagonal.rows] + shares[1][:, diagonal.columns]
+    return shares[0][:, diagonal.cells]
+
+
+def _add_share(of_shares: list[Tensor], diagonal: _Diagonal, of_gates: Float[Tensor, "gates diagonal pair"]) -> None:
+    if len(of_shares) == 2:
+        of_shares[0][:, diagonal.rows] += of_gates
+        of_shares[1][:, diagonal.columns] += of_gates
+    else:
+        of_shares[0][:, diagonal.cells] = of_gates
+
+
+def _read(h: Float[Tensor, "dim before pair"], diagonal: _Diagonal) -> Float[Tensor, "two_states diagonal_pair"]:
     """[h_{i,j−1} ; h_{i−1,j}] of a diagonal's cells, zeros beyond the grid."""
-    dim = h.shape[2]
-    read = h.new_zeros(diagonal.rows.stop - diagonal.rows.start, h.shape[1], 2 * dim)
-    read[diagonal.left.here, :, :dim] = h[diagonal.before][diagonal.left.before]
-    read[diagonal.up.here, :, dim:] = h[diagonal.before][diagonal.up.before]
-    return read.flatten(0, 1)
+    dim = len(h)
+    read = h.new_zeros(2 * dim, diagonal.rows.stop - diagonal.rows.start, h.shape[2])
+    read[:dim, diagonal.left.here] = h[:, diagonal.left.before]
+    read[dim:, diagonal.up.here] = h[:, diagonal.up.before]
+    return read.flatten(1)
 
 
 @cache
-def _laid_out(sizes: tuple[int, ...], first_rows: tuple[int, ...]) -> list[_Diagonal]:
+def _laid_out(sizes: tuple[int, ...], first_rows: tuple[int, ...], num_columns: int) -> list[_Diagonal]:
     diagonals, start, earlier, num = list[_Diagonal](), 0, 0, 0
     for k, (first, size) in enumerate(zip(first_rows, sizes, strict=True)):
         shared = []
@@ -117,7 +141,8 @@ def _laid_out(sizes: tuple[int, ...], first_rows: tuple[int, ...]) -> list[_Diag
             low, high = max(first, earlier + shift), min(first + size, earlier + num + shift)
             high = max(low, high)
             shared.append(_Shared(slice(low - first, high - first), slice(low - shift - earlier, high - shift - earlier)))
-        rows, columns = slice(first, first + size), slice(k - first - size + 1, k - first + 1)
+        column = num_columns - 1 - k + first
+        rows, columns = slice(first, first + size), slice(column, column + size)
         diagonals.append(_Diagonal(slice(start, start + size), slice(start - num, start), rows, columns, *shared))
         start, earlier, num = start + size, first, size
     return diagonals
@@ -125,4 +150,4 @@ def _laid_out(sizes: tuple[int, ...], first_rows: tuple[int, ...]) -> list[_Diag
 
 def _layout(order: Diagonals) -> list[_Diagonal]:
     """Where each diagonal's cells stand, and which of them have a neighbour to the left or above."""
-    return _laid_out(tuple(order.sizes), tuple(order.first_rows))
+    return _laid_out(tuple(order.sizes), tuple(order.first_rows), int(order.columns.max()) + 1)
