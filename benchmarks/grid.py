@@ -44,7 +44,7 @@ def step(cell: TightCell, forward: Forward, side: int) -> Callable[[], None]:
 def along_diagonals(cell: TightCell, x: Tensor, y: Tensor) -> Tensor:
     of_x, of_y = shares(cell, x, y)
     rows, columns = (torch.ones(words.shape[:2], dtype=torch.bool, device=DEVICE) for words in (x, y))
-    return over_words(cell, of_x, of_y, rows, columns, num_directions=1)
+    return over_words(cell, of_x.permute(2, 0, 1), of_y.permute(2, 0, 1), rows, columns, num_directions=1)
 
 
 def cell_by_cell(cell: TightCell, x: Tensor, y: Tensor) -> Tensor:

@@ -9,10 +9,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-WordGates = Float[Tensor, "cell pair gates"]
-Gates = Float[Tensor, "cell pair part gates"]
-State = Float[Tensor, "cell pair part dim"]
-Read = Float[Tensor, "cell pair part two_states"]
+WordGates = Float[Tensor, "gates cell pair"]
+Gates = Float[Tensor, "gates part cell pair"]
+State = Float[Tensor, "dim part cell pair"]
+Read = Float[Tensor, "two_states part cell pair"]
 """The two hidden states that a part reads, end to end."""
 
 
@@ -79,31 +79,31 @@ class TightCell(CoupledCell):
 
     @staticmethod
     def begin(gates: Gates, question: WordGates, candidate: WordGates) -> None:
-        torch.add(question, candidate, out=gates[:, :, 0])
+        torch.add(question, candidate, out=gates[:, 0])
 
     @staticmethod
     def of_begin(of_gates: Gates) -> tuple[WordGates, WordGates]:
-        return of_gates[:, :, 0], of_gates[:, :, 0]
+        return of_gates[:, 0], of_gates[:, 0]
 
     @staticmethod
     def read(up: State, left: State) -> Read:
-        return torch.cat([left, up], dim=3)
+        return torch.cat([left, up])
 
     @staticmethod
     def of_read(of_read: Read) -> tuple[State, State]:
-        left, up = of_read.chunk(2, dim=3)
+        left, up = of_read.chunk(2)
         return up, left
 
     @staticmethod
     def remember(c: State, forget: Gates, up: State, left: State) -> None:
-        of_left, of_up = forget.chunk(2, dim=3)
+        of_left, of_up = forget.chunk(2)
         c.addcmul_(left, of_left).addcmul_(up, of_up)
 
     @staticmethod
     def of_remember(of_forget: Gates, of_c: State, forget: Gates, up: State, left: State) -> tuple[State, State]:
-        for part, before in zip(of_forget.chunk(2, dim=3), (left, up), strict=True):
+        for part, before in zip(of_forget.chunk(2), (left, up), strict=True):
             torch.mul(of_c, before, out=part)
-        of_left, of_up = forget.chunk(2, dim=3)
+        of_left, of_up = forget.chunk(2)
         return of_c * of_up, of_c * of_left
 
 
@@ -130,29 +130,30 @@ class LooseCell(CoupledCell):
 
     @staticmethod
     def begin(gates: Gates, question: WordGates, candidate: WordGates) -> None:
-        torch.stack([question, candidate], dim=2, out=gates)
+        torch.stack([question, candidate], dim=1, out=gates)
 
     @staticmethod
     def of_begin(of_gates: Gates) -> tuple[WordGates, WordGates]:
-        return of_gates[:, :, 0], of_gates[:, :, 1]
+        return of_gates[:, 0], of_gates[:, 1]
 
     @staticmethod
     def read(up: State, left: State) -> Read:
-        return torch.stack([up.flatten(2), left.flatten(2)], dim=2)
+        return torch.stack([up.transpose(0, 1), left.transpose(0, 1)], dim=2).flatten(0, 1)
 
     @staticmethod
     def of_read(of_read: Read) -> tuple[State, State]:
-        up, left = of_read.unflatten(3, (2, -1)).unbind(2)
+        up, left = of_read.unflatten(0, (2, -1)).transpose(0, 1).unbind(2)
         return up, left
 
     @staticmethod
     def remember(c: State, forget: Gates, up: State, left: State) -> None:
-        c.addcmul_(torch.stack([up[:, :, 0], left[:, :, 1]], dim=2), forget)
+        for part, before in enumerate((up, left)):
+            c[:, part].addcmul_(before[:, part], forget[:, part])
 
     @staticmethod
     def of_remember(of_forget: Gates, of_c: State, forget: Gates, up: State, left: State) -> tuple[State, State]:
-        torch.mul(of_c, torch.stack([up[:, :, 0], left[:, :, 1]], dim=2), out=of_forget)
-        of_up, of_left = torch.zeros_like(of_c), torch.zeros_like(of_c)
-        torch.mul(of_c[:, :, 0], forget[:, :, 0], out=of_up[:, :, 0])
-        torch.mul(of_c[:, :, 1], forget[:, :, 1], out=of_left[:, :, 1])
-        return of_up, of_left
+        of_before = torch.zeros_like(of_c), torch.zeros_like(of_c)
+        for part, (before, of) in enumerate(zip((up, left), of_before, strict=True)):
+            torch.mul(of_c[:, part], before[:, part], out=of_forget[:, part])
+            torch.mul(of_c[:, part], forget[:, part], out=of[:, part])
+        return of_before

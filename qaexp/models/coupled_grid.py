@@ -28,21 +28,21 @@ class _Plan(NamedTuple):
     keep: bool
 
     def turns(self, diagonal: Diagonal, grid: Tensor, of_cells: Tensor) -> Iterator[tuple[Tensor, Tensor, bool]]:
-        """Of each direction: the diagonal as a view of the grid, the direction's part of (cell, direction · pair, ...), and whether the two
+        """Of each direction: the diagonal as a view of the grid, the direction's part of (..., cell, direction · pair), and whether the two
         have opposite orders.
         """
-        for corner, ours in zip(CORNERS, of_cells.chunk(self.num_directions, dim=1), strict=False):
+        for corner, ours in zip(CORNERS, of_cells.chunk(self.num_directions, dim=-1), strict=False):
             yield diagonal.cells_of(grid, *corner), ours, corner[0]
 
 
 def over_words(
     cell: CoupledCell,
-    question: Float[Tensor, "row pair gates"],
-    candidate: Float[Tensor, "column pair gates"],
+    question: Float[Tensor, "gates row pair"],
+    candidate: Float[Tensor, "gates column pair"],
     rows: Bool[Tensor, "row pair"],
     columns: Bool[Tensor, "column pair"],
     num_directions: int,
-) -> Float[Tensor, "row_column pair dim"]:
+) -> Float[Tensor, "dim row_column pair"]:
     """h_{i,j}, summed over the directions and a cell's parts, from the words' shares of the gates. Masks are True on real words.
 
     Where there are several directions, cells of padding hold zeros: a direction that sets out among them begins, in effect, with the
@@ -53,23 +53,23 @@ def over_words(
 
 def over_cells(
     cell: CoupledCell,
-    below: Float[Tensor, "row_column pair gates"],
+    below: Float[Tensor, "gates row_column pair"],
     rows: Bool[Tensor, "row pair"],
     columns: Bool[Tensor, "column pair"],
     num_directions: int,
-) -> Float[Tensor, "row_column pair dim"]:
+) -> Float[Tensor, "dim row_column pair"]:
     """The same from the share of the cells below."""
     return _run(cell, rows, columns, num_directions, below)
 
 
 def _by_row(words: Tensor, num_directions: int) -> Tensor:
-    """(row, direction · pair, ...), each direction's words in its order."""
-    return torch.cat([words.flip(0) if from_last_row else words for from_last_row, _ in CORNERS[:num_directions]], dim=1)
+    """(..., row, direction · pair), each direction's words in its order."""
+    return torch.cat([words.flip(-2) if from_last_row else words for from_last_row, _ in CORNERS[:num_directions]], dim=-1)
 
 
 def _by_column(words: Tensor, num_directions: int) -> Tensor:
     """The same of columns, in the opposite order, which `Diagonal.columns_of` expects."""
-    return torch.cat([words if from_last_column else words.flip(0) for _, from_last_column in CORNERS[:num_directions]], dim=1)
+    return torch.cat([words if from_last_column else words.flip(-2) for _, from_last_column in CORNERS[:num_directions]], dim=-1)
 
 
 def _run(cell: CoupledCell, rows: Tensor, columns: Tensor, num_directions: int, *shares: Tensor) -> Tensor:
@@ -84,31 +84,31 @@ class _CoupledGrid(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, plan: _Plan, U: Tensor, rows: Tensor, columns: Tensor, *shares: Tensor) -> Tensor:
         cell, dim, num_pairs = plan.cell, U.shape[1] // 2, rows.shape[1]
-        h = c = U.new_zeros(2, num_pairs, cell.num_parts, dim)
-        grid = U.new_zeros(plan.num_rows * plan.num_columns, num_pairs // plan.num_directions, dim)
+        h = c = U.new_zeros(dim, cell.num_parts, 2, num_pairs)
+        grid = U.new_zeros(dim, plan.num_rows * plan.num_columns, num_pairs // plan.num_directions)
         kept = list[Tensor]()
         for diagonal in diagonals(plan.num_rows, plan.num_columns):
-            gates = U.new_empty(diagonal.size, num_pairs, cell.num_parts, len(U))
+            gates = U.new_empty(len(U), cell.num_parts, diagonal.size, num_pairs)
             if len(shares) == 2:
                 cell.begin(gates, diagonal.rows_of(shares[0]), diagonal.columns_of(shares[1]))
             else:
                 for below, ours, opposite in plan.turns(diagonal, shares[0], gates):
-                    ours.copy_((below.flip(0) if opposite else below).unsqueeze(2))
-            gates.view(-1, len(U)).addmm_(cell.read(*diagonal.neighbours(h)).view(-1, 2 * dim), U.T)
-            _squash(gates, gates[..., :dim], gates[..., dim:])
+                    ours.copy_((below.flip(1) if opposite else below).unsqueeze(1))
+            gates.flatten(1).addmm_(U, cell.read(*diagonal.neighbours(h)).flatten(1))
+            gates[dim:].sigmoid_()
+            _tanh(gates[:dim])
             new, output, write, forget = _split(gates, dim)
             around = diagonal.neighbours(c)
             h, c = (_room(diagonal, like=h) for _ in range(2))
-            memory = torch.mul(new, write, out=c[1:-1])
+            memory = torch.mul(new, write, out=c[:, :, 1:-1])
             cell.remember(memory, forget, *around)
             if plan.num_directions > 1:
                 memory *= _mask(diagonal, rows, columns)
-            squashed = memory.clone()
-            _squash(squashed, squashed, squashed[..., :0])
-            state = torch.mul(output, squashed, out=h[1:-1])
-            for part in state.unbind(2):
+            squashed = _tanh(memory.clone(memory_format=torch.contiguous_format))
+            state = torch.mul(output, squashed, out=h[:, :, 1:-1])
+            for part in state.unbind(1):
                 for cells, ours, opposite in plan.turns(diagonal, grid, part):
-                    cells += ours.flip(0) if opposite else ours
+                    cells += ours.flip(1) if opposite else ours
             if plan.keep:
                 kept += [gates, squashed, c]
         ctx.plan, ctx.shapes = plan, [share.shape for share in shares]
@@ -124,19 +124,17 @@ class _CoupledGrid(torch.autograd.Function):
         of_U, of_shares = torch.zeros_like(U), [U.new_zeros(shape) for shape in ctx.shapes]
         order = diagonals(plan.num_rows, plan.num_columns)
         of_h, of_c = (torch.zeros_like(kept[-1]) for _ in range(2))
-        outside = torch.zeros_like(kept[2][:2])
-        longest = min(plan.num_rows, plan.num_columns)
-        room_of_gates, room_of_read = (U.new_empty(longest, *kept[0].shape[1:3], width) for width in (len(U), 2 * dim))
+        outside = torch.zeros_like(kept[2][:, :, :2])
         for place in range(len(order) - 1, -1, -1):
             diagonal = order[place]
             gates, squashed = kept[3 * place : 3 * place + 2]
             h_before, c_before = _before(kept[3 * place - 3 : 3 * place], dim) if place else (outside, outside)
             new, output, write, forget = _split(gates, dim)
-            of_gates = room_of_gates[: diagonal.size]
+            of_gates = torch.empty_like(gates)
             of_new, of_output, of_write, of_forget = _split(of_gates, dim)
-            of_state, of_memory = of_h[1:-1], of_c[1:-1]
+            of_state, of_memory = of_h[:, :, 1:-1], of_c[:, :, 1:-1]
             for cells, ours, opposite in plan.turns(diagonal, gradients[0], of_state):
-                ours += (cells.flip(0) if opposite else cells).unsqueeze(2)
+                ours += (cells.flip(1) if opposite else cells).unsqueeze(1)
             torch.mul(of_state, squashed, out=of_output)
             of_memory += torch.ops.aten.tanh_backward(of_state.mul_(output), squashed)
             if plan.num_directions > 1:
@@ -145,34 +143,30 @@ class _CoupledGrid(torch.autograd.Function):
             torch.mul(of_memory, new, out=of_write)
             of_c_around = cell.of_remember(of_forget, of_memory, forget, *diagonal.neighbours(c_before))
             torch.ops.aten.tanh_backward.grad_input(of_new, new, grad_input=of_new)
-            torch.ops.aten.sigmoid_backward.grad_input(of_gates[..., dim:], gates[..., dim:], grad_input=of_gates[..., dim:])
-            by_row = of_gates.view(-1, len(U))
-            read = cell.read(*diagonal.neighbours(h_before))
-            of_U.addmm_(by_row.T, read.view(-1, 2 * dim))
-            of_read = room_of_read[: diagonal.size]
-            torch.mm(by_row, U, out=of_read.view(-1, 2 * dim))
-            of_h_around = cell.of_read(of_read)
+            torch.ops.aten.sigmoid_backward.grad_input(of_gates[dim:], gates[dim:], grad_input=of_gates[dim:])
+            of_U.addmm_(of_gates.flatten(1), cell.read(*diagonal.neighbours(h_before)).flatten(1).T)
+            of_h_around = cell.of_read((U.T @ of_gates.flatten(1)).unflatten(1, gates.shape[1:]))
             if len(of_shares) == 2:
                 of_row, of_column = cell.of_begin(of_gates)
                 diagonal.rows_of(of_shares[0]).add_(of_row)
                 diagonal.columns_of(of_shares[1]).add_(of_column)
             else:
-                for part in of_gates.unbind(2):
+                for part in of_gates.unbind(1):
                     for below, ours, opposite in plan.turns(diagonal, of_shares[0], part):
-                        below += ours.flip(0) if opposite else ours
+                        below += ours.flip(1) if opposite else ours
             of_h, of_c = (_gathered(diagonal, around, like=h_before) for around in (of_h_around, of_c_around))
         return None, of_U, None, None, *of_shares
 
 
 def _split(gates: Tensor, dim: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """c̃, o, i and what is left, f."""
-    return gates[..., :dim], gates[..., dim : 2 * dim], gates[..., 2 * dim : 3 * dim], gates[..., 3 * dim :]
+    return gates[:dim], gates[dim : 2 * dim], gates[2 * dim : 3 * dim], gates[3 * dim :]
 
 
 def _room(diagonal: Diagonal, like: Tensor) -> Tensor:
     """For the states of a diagonal's cells, between two that are outside the grid."""
-    room = like.new_empty(diagonal.size + 2, *like.shape[1:])
-    room[:: diagonal.size + 1] = 0
+    room = like.new_empty(*like.shape[:2], diagonal.size + 2, like.shape[3])
+    room[:, :, :: diagonal.size + 1] = 0
     return room
 
 
@@ -180,34 +174,26 @@ def _before(kept: list[Tensor], dim: int) -> tuple[Tensor, Tensor]:
     """h and c of a diagonal, from what was kept of it."""
     gates, squashed, c = kept
     h = torch.empty_like(c)
-    h[:: len(h) - 1] = 0
-    torch.mul(_split(gates, dim)[1], squashed, out=h[1:-1])
+    h[:, :, :: c.shape[2] - 1] = 0
+    torch.mul(_split(gates, dim)[1], squashed, out=h[:, :, 1:-1])
     return h, c
 
 
-def _squash(gates: Tensor, by_tanh: Tensor, by_sigmoid: Tensor) -> None:
-    """tanh of a part of the gates and σ of the rest, in place. On a CPU tanh(x) is 2σ(2x) − 1: torch's σ takes an eighth of the time of its
-    tanh there, and less over a whole tensor than over its parts.
-    """
-    if gates.is_cpu:
-        by_tanh.mul_(2)
-        gates.sigmoid_()
-        by_tanh.mul_(2).sub_(1)
-    else:
-        by_tanh.tanh_()
-        by_sigmoid.sigmoid_()
+def _tanh(x: Tensor) -> Tensor:
+    """In place. On a CPU it is 2σ(2x) − 1: torch's σ takes an eighth of the time of its tanh there."""
+    return x.mul_(2).sigmoid_().mul_(2).sub_(1) if x.is_cpu else x.tanh_()
 
 
 def _mask(diagonal: Diagonal, rows: Tensor, columns: Tensor) -> Tensor:
     """1 for real cells, 0 for padding."""
-    return (diagonal.rows_of(rows) * diagonal.columns_of(columns))[:, :, None, None]
+    return diagonal.rows_of(rows) * diagonal.columns_of(columns)
 
 
 def _gathered(diagonal: Diagonal, around: tuple[Tensor, Tensor], like: Tensor) -> Tensor:
     """What the cells of a diagonal hand back to those above and to the left, in one sum for each cell of the diagonal before."""
     total = torch.empty_like(like)
     up, left = diagonal.neighbours(total)
-    left[-1] = 0
+    left[:, :, -1] = 0
     up.copy_(around[0])
     left += around[1]
     return total

@@ -79,12 +79,15 @@ class CoupledLSTM(AnswerScorer):
             return self.output(pooled.flatten(1))
 
     def _grid(self, question: Text, candidate: Text) -> Float[Tensor, "pair row column dim"]:
-        X, Y, rows, columns = (text[name].transpose(0, 1) for name in ("gates", "mask") for text in (question, candidate))
-        H = over_words(self.words_block, X.float(), Y.float(), rows, columns, self.num_directions)
+        X, Y = (text["gates"].float().permute(2, 1, 0) for text in (question, candidate))  # (gates, length, pair)
+        rows, columns = question["mask"].T, candidate["mask"].T
+        H = over_words(self.words_block, X, Y, rows, columns, self.num_directions)  # (dim, row · column, pair)
         for block in self.stacked_blocks:
             assert isinstance(block, CoupledCell)
-            H = over_cells(block, block.from_question(H), rows, columns, self.num_directions)
-        return H.unflatten(0, (len(rows), len(columns))).permute(2, 0, 1, 3)
+            W, b = block.from_question.weight, block.from_question.bias
+            below = torch.addmm(b.unsqueeze(1), W, H.flatten(1)).unflatten(1, H.shape[1:])  # (gates, row · column, pair)
+            H = over_cells(block, below, rows, columns, self.num_directions)
+        return H.unflatten(1, (len(rows), len(columns))).permute(3, 1, 2, 0)
 
     def _gates(self, tokens: Int[Tensor, "text length"], linear: nn.Linear | None) -> Text:
         assert linear is not None  # a block of words has one for each side

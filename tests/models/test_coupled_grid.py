@@ -36,10 +36,10 @@ def test_gradients_are_those_of_finite_differences(
         cell = block(kind, stacked)
         U = cell.recurrent.weight
         if stacked:
-            shares = [torch.randn(len(rows) * len(columns), 3, gates, dtype=torch.float64, requires_grad=True)]
+            shares = [torch.randn(gates, len(rows) * len(columns), 3, dtype=torch.float64, requires_grad=True)]
             assert gradcheck(lambda below, U: over_cells(cell, below, rows, columns, num_directions), [*shares, U])  # noqa: B023
         else:
-            shares = [torch.randn(len(side), 3, gates, dtype=torch.float64, requires_grad=True) for side in (rows, columns)]
+            shares = [torch.randn(gates, len(side), 3, dtype=torch.float64, requires_grad=True) for side in (rows, columns)]
             assert gradcheck(lambda x, y, U: over_words(cell, x, y, rows, columns, num_directions), [*shares, U])  # noqa: B023
 
 
@@ -51,29 +51,29 @@ def test_no_direction_reads_padding(kind: type[CoupledCell]) -> None:
     real = (rows[:, None] & columns[None]).flatten(0, 1)  # (row · column, pair)
     for stacked in (False, True):
         cell, gates = block(kind, stacked), kind.num_gates * DIM
-        shapes = [(len(real), 3, gates)] if stacked else [(len(rows), 3, gates), (len(columns), 3, gates)]
+        shapes = [(gates, len(real), 3)] if stacked else [(gates, len(rows), 3), (gates, len(columns), 3)]
         there = [real] if stacked else [rows, columns]
         shares = [torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
-        noisy = [share.detach() + 100 * (~mask).unsqueeze(2) for share, mask in zip(shares, there, strict=True)]
+        noisy = [share.detach() + 100 * ~mask for share, mask in zip(shares, there, strict=True)]
         over = over_cells if stacked else over_words
         H, again = (over(cell, *given, rows, columns, num_directions=4) for given in (shares, noisy))
-        torch.testing.assert_close(again[real], H[real], rtol=0, atol=0)
-        for gradient, mask_of_share in zip(torch.autograd.grad(H[real].square().sum(), shares), there, strict=True):
-            assert not gradient[~mask_of_share].any()
-            assert gradient[mask_of_share].any(dim=1).all()
+        torch.testing.assert_close(again[:, real], H[:, real], rtol=0, atol=0)
+        for gradient, mask_of_share in zip(torch.autograd.grad(H[:, real].square().sum(), shares), there, strict=True):
+            assert not gradient[:, ~mask_of_share].any()
+            assert gradient[:, mask_of_share].any(dim=0).all()
 
 
 @pytest.mark.parametrize("kind", CELLS)
 def test_four_directions_of_one_grid_are_the_one_direction_of_its_four_mirror_images(kind: type[CoupledCell]) -> None:
     cell, gates = block(kind, stacked=False), kind.num_gates * DIM
-    x, y = torch.randn(4, 2, gates, dtype=torch.float64), torch.randn(3, 2, gates, dtype=torch.float64)
+    x, y = torch.randn(gates, 4, 2, dtype=torch.float64), torch.randn(gates, 3, 2, dtype=torch.float64)
     rows, columns = mask([4, 4]), mask([3, 3])
-    expected = torch.zeros(4, 3, 2, DIM, dtype=torch.float64)
-    for axes in ((), (1,), (0, 1), (0,)):
-        turned_x, turned_y = x.flip(0) if 0 in axes else x, y.flip(0) if 1 in axes else y
-        expected += over_words(cell, turned_x, turned_y, rows, columns, num_directions=1).unflatten(0, (4, 3)).flip(axes)
+    expected = torch.zeros(DIM, 4, 3, 2, dtype=torch.float64)
+    for axes in ((), (2,), (1, 2), (1,)):
+        turned_x, turned_y = x.flip(1) if 1 in axes else x, y.flip(1) if 2 in axes else y
+        expected += over_words(cell, turned_x, turned_y, rows, columns, num_directions=1).unflatten(1, (4, 3)).flip(axes)
     H = over_words(cell, x, y, rows, columns, num_directions=4)
-    torch.testing.assert_close(H.unflatten(0, (4, 3)), expected)
+    torch.testing.assert_close(H.unflatten(1, (4, 3)), expected)
 
 
 @pytest.mark.parametrize("kind", CELLS)
@@ -87,7 +87,7 @@ def test_memory_grows_with_the_cells_and_scoring_keeps_none(kind: type[CoupledCe
             storages[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
             return tensor
 
-        words = [torch.randn(side, 5, kind.num_gates * DIM) for _ in range(2)]
+        words = [torch.randn(kind.num_gates * DIM, side, 5) for _ in range(2)]
         with saved_tensors_hooks(note, lambda tensor: tensor):
             H = over_words(cell, *words, mask([side] * 5), mask([side] * 5), num_directions=4)
         assert H.requires_grad == torch.is_grad_enabled()
