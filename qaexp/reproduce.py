@@ -14,7 +14,6 @@ from pathlib import Path
 from rich.console import Console
 
 from qaexp.config import compose
-from qaexp.console import quieten
 from qaexp.errors import ConfigError, QaexpError
 from qaexp.results.ledger import Entry, Ledger
 from qaexp.results.store import error_of, run_overrides
@@ -34,7 +33,6 @@ def main(arguments: Sequence[str]) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    quieten()
     logging.getLogger("qaexp.training.callbacks").setLevel(logging.WARNING)  # a line a run, not a line an epoch
     try:
         return _reproduce(options)
