@@ -171,7 +171,7 @@ def load(path: str | Path) -> Ranker:
     _require_our_classes(plan, file)
     vocabulary = Vocabulary(plan["vocabulary"])
     scorer = instantiate(plan["model"], vectors=torch.zeros(len(vocabulary), plan["vector_dim"]))
-    weights = {name.removeprefix("scorer."): value for name, value in checkpoint["state_dict"].items()}
+    weights = {name.removeprefix("scorer."): value for name, value in checkpoint["state_dict"].items() if name.startswith("scorer.")}
     scorer.load_state_dict(weights)
     max_lengths = (plan["max_question_length"], plan["max_candidate_length"])
     return Ranker(scorer, vocabulary, instantiate(plan["tokenise"]), max_lengths, plan["classes"])

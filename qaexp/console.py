@@ -13,7 +13,16 @@ from rich.tree import Tree
 
 from qaexp.results.record import RunRecord
 
-HEADINGS = {"p@1": "P@1", "mrr": "MRR", "map": "MAP", "p@5": "P@5", "accuracy": "accuracy", "questions": "questions", "pairs": "pairs"}
+HEADINGS = {
+    "perplexity": "perplexity",
+    "p@1": "P@1",
+    "mrr": "MRR",
+    "map": "MAP",
+    "p@5": "P@5",
+    "accuracy": "accuracy",
+    "questions": "questions",
+    "pairs": "pairs",
+}
 
 
 def show_config(cfg: DictConfig) -> None:
@@ -28,11 +37,14 @@ def show_results(record: RunRecord, folder: Path) -> None:
     console = Console()
     name = record.data["name"] + (" (partial data)" if record.data["partial"] else "")
     table = Table(title=f"{record.config['choices']['model']} on {name}, seed {record.seed}", title_justify="left")
-    shown = [metric for metric in HEADINGS if all(metric in metrics for metrics in record.metrics.values())]
+    shown = [metric for metric in HEADINGS if any(metric in metrics for metrics in record.metrics.values())]
     for heading in ("split", *(HEADINGS[metric] for metric in shown)):
         table.add_column(heading, justify="left" if heading == "split" else "right")
     for split, metrics in record.metrics.items():
-        table.add_row(split, *(f"{metrics[metric]:{',.0f' if metric in ('questions', 'pairs') else '.4f'}}" for metric in shown))
+        values = (
+            f"{metrics[metric]:{',.0f' if metric in ('questions', 'pairs') else '.4f'}}" if metric in metrics else "" for metric in shown
+        )
+        table.add_row(split, *values)
     console.print(table)
     for split, metrics in record.metrics.items():
         if (share := metrics.get("tied at first answer", 0)) > 0.01:

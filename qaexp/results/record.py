@@ -6,7 +6,7 @@ import os
 import platform
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -40,7 +40,7 @@ class RunRecord:
     parameters: dict[str, int] = field(default_factory=dict)
     convention: str = ""
     history: list[dict[str, int | float]] = field(default_factory=list)
-    """Loss and dev metrics of each epoch."""
+    """Steps taken, loss and dev metrics at the end of each epoch."""
     best_epoch: int | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     metrics: dict[str, dict[str, int | float]] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class RunRecord:
         finally:
             self.seconds[stage] = round(self.seconds.get(stage, 0.0) + time.perf_counter() - start, 3)
 
-    def add_epoch(self, epoch: int, values: dict[str, float], chosen: str) -> None:
+    def add_epoch(self, epoch: int, values: Mapping[str, int | float], chosen: str) -> None:
         """Note an epoch (from 1); one that is repeated after an interruption takes its old place."""
         self.history = [*(entry for entry in self.history if entry["epoch"] < epoch), {"epoch": epoch, **values}]
         self.best_epoch = int(max(self.history, key=lambda entry: entry[chosen])["epoch"])
