@@ -11,6 +11,7 @@ Train and rank: python -m qaexp [GROUP=CHOICE ...] [OPTION=VALUE ...]
   python -m qaexp -m model=ggsa,iggsa seed=1,2,3           a run for each combination
   python -m qaexp resume=results/runs/DAY/RUN              go on with an interrupted run
   python -m qaexp.pretrain model=rcnn                      encoder-decoder pre-training (`--help` there)
+  python -m qaexp model=rcnn dataset=askubuntu init_from=results/runs/DAY/RUN    fine-tune what it left
   python -m qaexp.data fetch DATASET                       download a data set (`--help` there lists them)
 """
 
@@ -23,6 +24,7 @@ Options worth knowing (`--cfg job` shows all of them, as composed):
   logger=none                 no W&B; by default it is online with a key and offline without
   trainer.max_epochs=30       at most so many epochs
   patience=8                  stop after so many epochs without a better dev metric
+  init_from=RUN               begin with the word vectors and encoder of another run, such as one of qaexp.pretrain
   -m, --multirun              comma-separated values make a sweep
 """
 
@@ -34,6 +36,8 @@ Pre-train an encoder to tell titles from contexts (Lei et al. 2016, §4.2): pyth
   python -m qaexp.pretrain model=gru model/encoder=lstm
   python -m qaexp.pretrain -m model=rcnn,gru seed=1,2,3    a run for each combination
   python -m qaexp.pretrain resume=results/runs/DAY/RUN     go on with an interrupted run
+  python -m qaexp model=rcnn model/pooling=last dataset=askubuntu init_from=results/runs/DAY/RUN
+                                                           fine-tune what a run left
 
 The encoder needs a cell that can start from a given state: rcnn, lstm or gru. The data set needs held-out questions: askubuntu.
 """

@@ -46,7 +46,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
         decoder = TitleDecoder(instantiate(cfg.model.encoder), scorer.embedding.output_dim, instantiate(cfg.output), pairs.word_uses)
         record.parameters = {**num_parameters(scorer), "decoder": num_parameters(decoder)["trainable"]}
         module = ReconstructionModule(
-            scorer, decoder, instantiate(cfg.optimizer), instantiate(cfg.schedule), data, rebuild_plan(config, data)
+            scorer, decoder, instantiate(cfg.optimizer), instantiate(cfg.schedule), data, rebuild_plan(record, data)
         )
         with open_logger(config, folder) as logger:
             trainer = instantiate(cfg.trainer)(logger=logger, **callbacks(folder, record, data, cfg.patience))

@@ -120,8 +120,15 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def config_key(config: dict[str, Any]) -> str:
-    """A name for what a configuration measures: equal keys mean the same run, whatever its folders, machine and loggers."""
+    """A name for what a configuration measures: equal keys mean the same run, whatever its folders, machine and loggers.
+
+    Of `init_from` it is the run and the step found there that count, not the path.
+    """
     identity = {name: value for name, value in config.items() if name not in NOT_IDENTITY}
+    if identity.pop("init_from", None) is not None:
+        from qaexp.initial_weights import pinned  # needs torch
+
+        identity["init_from"] = {name: value for name, value in pinned(config)["init_from"].items() if name in ("key", "step")}
     identity["dataset"] = {name: value for name, value in config["dataset"].items() if name != "expected"}  # a check, no setting
     placeless = _without_places(identity, {config[name]: name for name in ("data_dir", "cache_dir")})
     return hashlib.sha256(json.dumps(placeless, sort_keys=True, default=str).encode()).hexdigest()[:16]
