@@ -20,7 +20,8 @@ NUM_PAIRS = 3 if DEVICE == CPU else 20
 def rows() -> Iterator[Row]:
     for model in ("rcnn", "gru"):
         adaptive, full = (step(model, output) for output in ("adaptive", "full"))
-        what = f"{model}: a step of pre-training, {PAIRS} titles of {TITLE} among {WORDS:,} words, contexts of {CONTEXT}: adaptive, full softmax"
+        size = f"{PAIRS} titles of {TITLE} among {WORDS:,} words, contexts of {CONTEXT}"
+        what = f"{model}: a step of pre-training, {size}: adaptive, full softmax"
         yield paired(adaptive, full, NUM_PAIRS, DEVICE).at_least(what, 3.0)
 
 
