@@ -14,6 +14,7 @@ from qaexp.command_line import main
 from qaexp.config import PRETRAIN, compose
 from qaexp.pretrain import pretrain
 from qaexp.results.record import RunRecord
+from qaexp.results.store import run_overrides
 from qaexp.training.reconstruction import ReconstructionModule
 from qaexp.types import ReconstructionBatch
 
@@ -182,3 +183,12 @@ def test_the_command_line_runs_and_resumes(overrides: list[str], tmp_path: Path,
     assert main([f"resume={folder}"]) == 2
     assert f"resume it with: python -m qaexp.pretrain resume={folder}" in caplog.text
     assert main([f"resume={folder}"], PRETRAIN) == 0
+
+
+def test_a_finished_run_is_kept_by_its_key(overrides: list[str], tmp_path: Path) -> None:
+    short = [*overrides, "trainer.max_epochs=1"]
+    ran, kept = (run_overrides(short, tmp_path, PRETRAIN) for _ in range(2))
+    assert (ran.status, kept.status) == ("ran", "kept")
+    assert kept.record == ran.record
+    failed = run_overrides([*short, "model.shared=false"], tmp_path, PRETRAIN)
+    assert failed.error.startswith("model.shared=false makes two encoders")
