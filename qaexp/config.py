@@ -51,7 +51,13 @@ class Program:
 
 
 RANK = Program("qaexp", "config", "qaexp.train:train", "loss", "leave it out, or choose a model that has it")
-PRETRAIN = Program("qaexp.pretrain", "pretrain", "qaexp.pretrain:pretrain", "pairs", "choose a model with a recurrent cell: rcnn or gru")
+PRETRAIN = Program(
+    "qaexp.pretrain",
+    "pretrain",
+    "qaexp.pretrain:pretrain",
+    "pairs",
+    "choose a model with a recurrent cell (rcnn or gru) and a data set with held-out questions (askubuntu)",
+)
 
 
 def choices(group: str) -> list[str]:

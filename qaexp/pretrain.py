@@ -23,6 +23,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
     """
     import pytorch_lightning as pl  # some seconds, which help and mistyped options need not wait for
     from hydra.utils import instantiate
+    from pytorch_lightning.loggers import Logger
 
     from qaexp.checkpoint import LAST, best_checkpoint, last_checkpoint, rebuild_plan
     from qaexp.data.reconstruction import ReconstructionDataModule
@@ -56,6 +57,8 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
                 trainer.test(module, datamodule=pairs, ckpt_path=best_checkpoint(folder), weights_only=True, verbose=False)
             rankings = write_rankings(folder, module.scores, data, record.key)
             record.metrics = {"held out": module.held_out, **{f"{split} titles": metrics for split, metrics in rankings.items()}}
+            if isinstance(logger, Logger):
+                logger.log_metrics({f"{part}/{name}": value for part, table in record.metrics.items() for name, value in table.items()})
         (folder / LAST).unlink(missing_ok=True)
     return record
 

@@ -163,7 +163,10 @@ class ReconstructionDataModule(pl.LightningDataModule):
     def _require_kinds(self, corpus: RankingCorpus) -> None:
         if unknown := [kind for kind in self._kinds if kind not in CONTEXTS]:
             raise ConfigError(f"pairs.contexts has {unknown[0]!r}: choose some of {', '.join(CONTEXTS)}")
-        if "body" in self._kinds and corpus.texts.num_fields < len(("title", "body")):
+        fields = getattr(self.ranking.reader, "fields", CONTEXTS[:1])
+        if fields[0] != "title":
+            raise ConfigError(f"dataset.reader.fields={list(fields)}: pre-training tells the first field, which has to be the title")
+        if "body" in self._kinds and corpus.texts.num_fields == 1:
             raise ConfigError(
                 f"dataset={self.ranking.name} has texts without a body; read one with dataset.reader.fields=[title,body], "
                 "or leave it out with pairs.contexts=[title,similar]"
