@@ -86,6 +86,11 @@ class RankingBatch(_Batch):
     def num_groups(self) -> int:
         return int(self.groups.max()) + 1 if self.groups.numel() else 0
 
+    @property
+    def num_tokens(self) -> Tensor:
+        """Tokens of its distinct texts, padding left out; a tensor, so that asking waits for no device."""
+        return (self.questions != PADDING).sum() + (self.candidates != PADDING).sum()
+
 
 @dataclass(frozen=True)
 class ScoringBlock(_Batch):
