@@ -46,6 +46,6 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
                 trainer.test(module, datamodule=data, ckpt_path=best, weights_only=True, verbose=False)
             record.metrics = write_rankings(folder, module.scores, data, record.key)
             if logger:
-                log_conclusion(logger, folder, record)
+                log_conclusion(logger, folder, record, module, data)
         (folder / LAST).unlink(missing_ok=True)
     return record

@@ -4,8 +4,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import wandb
+from matplotlib.image import imread
 from omegaconf import OmegaConf
 
 from qaexp.config import compose
@@ -55,7 +57,7 @@ def overrides(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         "labels={paper: ap, table: table5, row: AP-biLSTM}",
         f"cache_dir={tmp_path_factory.mktemp('cache')}",
         "dataset.reader.num_train=80",
-        "dataset.reader.num_dev=20",
+        "dataset.reader.num_dev=24",
         "dataset.reader.num_test=30",
         "dataset.vectors.dim=12",
         "trainer.max_epochs=3",
@@ -188,3 +190,26 @@ def test_records_longer_than_a_block_of_the_log_are_put_together(record: RunReco
             logger.experiment.log({name: value})
     [run] = closed_runs(tmp_path)
     assert {name: value for line in run.history for name, value in line.items() if not name.startswith("_")} == long
+
+
+def test_tables_of_questions_are_those_of_the_run_and_the_hardest_are_among_them(run: OfflineRun, folder: Path) -> None:
+    for split in ("dev", "test"):
+        questions, measured = run.table(f"questions/{split}"), pd.read_csv(folder / f"{split}.questions.csv")
+        pd.testing.assert_frame_equal(pd.DataFrame(questions["data"], columns=questions["columns"]), measured, check_dtype=False)
+        hardest = run.table(f"hardest/{split}")
+        found = pd.DataFrame(hardest["data"], columns=hardest["columns"]).set_index("question")
+        assert len(found) == 20
+        by_name = measured.set_index("question")["mrr"]
+        assert (1 / found["rank"]).tolist() == pytest.approx(by_name[found.index].tolist())
+        assert found["rank"].is_monotonic_decreasing
+        assert by_name[found.index].max() <= by_name.drop(found.index).min()
+
+
+def test_heat_maps_of_the_hardest_questions_are_pictures(run: OfflineRun) -> None:
+    [pictures] = run.logged("heat maps")
+    hardest = run.table("hardest/dev")
+    assert [caption.split(",")[0] for caption in pictures["captions"]] == [f"question {row[0]}" for row in hardest["data"][:3]]
+    for name in pictures["filenames"]:
+        picture = imread(run.folder / name)
+        assert picture.shape[1] == pictures["width"]
+        assert picture[..., :3].std() > 0.1
