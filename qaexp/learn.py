@@ -15,12 +15,11 @@ from typing import Any
 import pandas as pd
 from omegaconf import OmegaConf
 
-from qaexp.checkpoint import LAST
-from qaexp.config import CONF, choices, compose
-from qaexp.console import finished, quieten
+from qaexp.config import CONF, choices
+from qaexp.console import quieten
 from qaexp.errors import ConfigError, QaexpError
-from qaexp.results.record import RunRecord, config_key, write_whole
-from qaexp.train import train
+from qaexp.results.record import RunRecord, write_whole
+from qaexp.results.store import run_overrides
 
 log = logging.getLogger(__name__)
 
@@ -50,18 +49,6 @@ class Plan:
             return [f"model={model}", f"dataset={dataset}"]
         special = [override for group in self.groups if model in group["models"] for override in group["overrides"]]
         return [f"model={model}", f"dataset={dataset}", f"trainer.max_epochs={self.max_epochs}", *self.common, *special]
-
-
-def run(overrides: Sequence[str], folder: Path) -> RunRecord:
-    """The record of a run, from its folder if it was finished there before; one that was interrupted is taken up again."""
-    cfg = compose([*overrides, "logger=none"])
-    resolved: Any = OmegaConf.to_container(cfg, resolve=True)
-    place = folder / f"{cfg.run_name}_{config_key(resolved)}"
-    if record := finished(place):
-        return record
-    place.mkdir(parents=True, exist_ok=True)
-    log.info("%s", " ".join(overrides))
-    return train(cfg, place, " ".join(overrides), resume=(place / LAST).is_file())
 
 
 def learning_curve(record: RunRecord, dataset: str) -> list[dict[str, Any]]:
@@ -128,10 +115,13 @@ def _learn(plan: Plan, models: Sequence[str], options: argparse.Namespace) -> tu
     failed: list[str] = []
     for dataset in plan.datasets:
         for model in models:
-            try:
-                rows += learning_curve(run(plan.overrides(model, dataset), options.runs), dataset)
-            except Exception as error:  # the others go on
-                log.error("model=%s dataset=%s failed: %s", model, dataset, error)
+            overrides = plan.overrides(model, dataset)
+            log.info("%s", " ".join(overrides))
+            outcome = run_overrides([*overrides, "logger=none"], options.runs)
+            if outcome.record:
+                rows += learning_curve(outcome.record, dataset)
+            else:  # the others go on
+                log.error("model=%s dataset=%s %s: %s", model, dataset, outcome.status, outcome.error or outcome.folder)
                 failed.append(f"{model} on {dataset}")
             options.csv.parent.mkdir(parents=True, exist_ok=True)
             write_whole(options.csv, pd.DataFrame(rows).to_csv(index=False))

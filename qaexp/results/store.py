@@ -1,0 +1,111 @@
+"""Runs kept by what they measure: one folder a key, one process at a time in it, and nothing finished is run again."""
+
+import logging
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from filelock import FileLock, Timeout
+from omegaconf import DictConfig, OmegaConf
+
+from qaexp.config import compose
+from qaexp.console import finished
+from qaexp.errors import OutputError
+from qaexp.mistakes import explain
+from qaexp.results.record import RunRecord, config_key, write_whole
+
+log = logging.getLogger(__name__)
+
+LAST = "last.ckpt"
+CONFIG, CLAIM, ERROR = "config.yaml", ".claim", "error.txt"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a run that was asked for.
+
+    `ran` now; `kept` from before; `failed`, with one sentence that says why; or `busy`, as another process is at it.
+    """
+
+    status: Literal["ran", "kept", "failed", "busy"]
+    folder: Path
+    record: RunRecord | None = None
+    error: str = ""
+
+
+def place(cfg: DictConfig, runs: Path) -> Path:
+    """The folder of the run that a configuration describes."""
+    resolved: Any = OmegaConf.to_container(cfg, resolve=True)
+    return runs / f"{cfg.run_name}_{config_key(resolved)}"
+
+
+def run_kept(cfg: DictConfig, runs: Path, command: str) -> Outcome:
+    """Run a configuration in its own folder below `runs`, unless it is finished there or another process is at it.
+
+    An interrupted run is taken up from its last whole epoch. A failure leaves its sentence in `error.txt` and its traceback in
+    `error.log`, and is no reason to stop what follows; only Ctrl-C, and a folder that cannot be written, end more than the run.
+
+    Raises:
+        OutputError: the folder cannot be written.
+    """
+    folder = place(cfg, runs)
+    if record := finished(folder):
+        return Outcome("kept", folder, record)
+    with claimed(folder) as mine:
+        if not mine:
+            return Outcome("busy", folder)
+        if record := finished(folder):  # by the process that had claimed it until now
+            return Outcome("kept", folder, record)
+        write_whole(folder / CONFIG, OmegaConf.to_yaml(cfg, resolve=True))
+        from qaexp.train import train  # torch and Lightning: some seconds, which kept runs need not wait for
+
+        try:
+            record = train(cfg, folder, command, resume=(folder / LAST).is_file())
+        except OutputError:
+            raise
+        except Exception as error:
+            sentence = explain(error, command.split()) or repr(error)
+            write_whole(folder / ERROR, sentence + "\n")
+            write_whole(folder / "error.log", traceback.format_exc())
+            return Outcome("failed", folder, error=sentence)
+        for name in (ERROR, "error.log"):
+            (folder / name).unlink(missing_ok=True)
+        return Outcome("ran", folder, record)
+
+
+def run_overrides(overrides: Sequence[str], runs: Path) -> Outcome:
+    """`run_kept` of what the command line composes from `overrides`."""
+    return run_kept(compose(overrides), runs, " ".join(overrides))
+
+
+@contextmanager
+def claimed(folder: Path) -> Iterator[bool]:
+    """Whether this process alone may write in `folder`, until the block ends. A process that is killed gives its claim up by dying.
+
+    Raises:
+        OutputError: the folder cannot be made.
+    """
+    lock = FileLock(folder / CLAIM)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock.acquire(blocking=False)
+    except Timeout:
+        yield False
+        return
+    except OSError as error:
+        raise OutputError(f"cannot write {folder}: {error.strerror}. Name another place for the runs") from error
+    try:
+        yield True
+    finally:
+        lock.release()
+
+
+def error_of(folder: Path) -> str:
+    """What ended the last attempt at a run, in a sentence; empty when nothing did."""
+    try:
+        return (folder / ERROR).read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""

@@ -1,0 +1,146 @@
+"""A paper's table of results as its file in `experiments/<paper>/` has it: columns, rows, printed numbers, and what each row runs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from qaexp.config import CONF
+from qaexp.errors import ConfigError
+
+EXPERIMENTS = CONF.parent / "experiments"
+KIND = "results"
+
+Printed = str | int | float | None
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the cells of a column, or of a row, are run on."""
+
+    datasets: Sequence[str]
+    """Choices of `dataset=`. The first is the paper's; the first that is on disk is taken."""
+    vectors: Sequence[str] = ()
+    """Choices of `dataset/vectors=`, of which the first on disk is taken; none: what the data set's own YAML says."""
+    paper_vectors: str = ""
+    """The choice that the paper had, or, where no choice is that, a description of it; empty: vectors do not matter here."""
+    overrides: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column as printed. `metric` is `split/metric` of a record, `parameters`, `seconds per batch`, or null: only the paper's."""
+
+    metric: str | None
+    setting: str = ""
+    """Empty: the row's, or the table's only one."""
+    decimals: int | None = None
+    scale: float | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row as printed. Without `overrides` it is published only; otherwise these follow the table's common ones."""
+
+    label: str
+    published: Sequence[Printed]
+    overrides: Sequence[str] | None = None
+    setting: str = ""
+    in_setting: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Setting to what the row overrides there besides."""
+    datasets: Sequence[str] = ()
+    vectors: Sequence[str] = ()
+    """In place of the setting's."""
+    pretrain: Sequence[str] | None = None
+    """Overrides of the pre-training run that this row is fine-tuned from."""
+    note: str = ""
+    """How the row was read, or why it is published only."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with results. Printed numbers are metrics times `scale`, with `decimals`."""
+
+    paper: str
+    name: str
+    source: str
+    caption: str
+    label: str
+    """Heading of the first column, as printed."""
+    scale: float
+    decimals: int
+    seeds: Sequence[int]
+    common: Sequence[str]
+    quick: Sequence[str]
+    """What a quick version overrides besides."""
+    settings: Mapping[str, Setting]
+    columns: Mapping[str, Column]
+    rows: Sequence[Row]
+    notes: Sequence[str] = ()
+
+    @property
+    def number(self) -> str:
+        return self.name.removeprefix("table")
+
+    @property
+    def title(self) -> str:
+        return f"{self.paper}, Table {self.number}"
+
+    def decimals_of(self, column: Column) -> int:
+        return self.decimals if column.decimals is None else column.decimals
+
+    def scale_of(self, column: Column) -> float:
+        return self.scale if column.scale is None else column.scale
+
+    def setting_of(self, row: Row, column: Column) -> str:
+        """The name of the setting under which a row gives a column its number."""
+        return column.setting or row.setting or next(iter(self.settings))
+
+    def settings_of(self, row: Row) -> list[str]:
+        """The settings that a row is run under: those of the columns for which the paper prints a number."""
+        if row.overrides is None:
+            return []
+        pairs = zip(row.published, self.columns.values(), strict=True)
+        used = {self.setting_of(row, column) for printed, column in pairs if printed is not None and column.metric is not None}
+        return [name for name in self.settings if name in used]
+
+
+def result_tables(folder: Path = EXPERIMENTS) -> list[Table]:
+    """Every paper's tables of results, by paper and number.
+
+    Raises:
+        ConfigError: naming the file and what is wrong in it.
+    """
+    found = [(path, _content(path)) for path in folder.glob("*/table*.yaml")]
+    tables = [_table(path, content) for path, content in found if content.pop("kind", "") == KIND]
+    return sorted(tables, key=lambda table: (table.paper, int(table.number)))
+
+
+def _content(path: Path) -> dict[str, Any]:
+    try:
+        return OmegaConf.to_container(OmegaConf.load(path))  # type: ignore[return-value]
+    except (OmegaConfBaseException, ValueError) as error:
+        raise ConfigError(f"{path}: {str(error).splitlines()[0]}") from error
+
+
+def _table(path: Path, content: dict[str, Any]) -> Table:
+    try:
+        settings = {str(name): Setting(**setting) for name, setting in content.pop("settings").items()}
+        columns = {str(name): Column(**column) for name, column in content.pop("columns").items()}
+        rows = [Row(**row) for row in content.pop("rows")]
+        table = Table(path.parent.name, path.stem, settings=settings, columns=columns, rows=rows, **content)
+    except (TypeError, KeyError, AttributeError) as error:
+        raise ConfigError(f"{path}: it is not a table of results: {error}") from error
+    for name in {column.setting for column in columns.values()} | {row.setting for row in rows} | {n for r in rows for n in r.in_setting}:
+        if name and name not in settings:
+            raise ConfigError(f"{path}: there is no setting {name!r}; settings: {', '.join(settings)}")
+    for row in rows:
+        if len(row.published) != len(columns):
+            raise ConfigError(f"{path}: row {row.label!r} has {len(row.published)} printed numbers for {len(columns)} columns")
+    twice = sorted({row.label for row in rows if sum(other.label == row.label for other in rows) > 1})
+    if twice:
+        raise ConfigError(f"{path}: two rows are called {twice[0]!r}; a claim could not tell them apart")
+    return table

@@ -1,0 +1,69 @@
+"""Runs by key: kept, claimed by one process at a time, resumed, and their failures recorded."""
+
+import multiprocessing
+import os
+import signal
+import time
+from multiprocessing.synchronize import Event as EventType
+from pathlib import Path
+
+import pytest
+
+from qaexp.results.record import RunRecord
+from qaexp.results.store import CLAIM, claimed, error_of, run_overrides
+
+TOY = [f"dataset.reader.num_{split}={number}" for split, number in (("train", 10), ("dev", 6), ("test", 6))]
+TINY = ["model=qa_cnn", "model.encoder.num_filters=8", "trainer.max_epochs=2", "logger=none", "dataset/vectors=random", *TOY]
+
+
+def test_a_finished_run_is_kept_wherever_its_command_comes_from(tmp_path: Path) -> None:
+    options = [*TINY, f"cache_dir={tmp_path}"]
+    ran = run_overrides(options, tmp_path / "runs")
+    kept = run_overrides([*reversed(options)], tmp_path / "runs")
+    assert (ran.status, kept.status) == ("ran", "kept")
+    assert kept.record == ran.record == RunRecord.load(ran.folder)
+    other = run_overrides([*options, "seed=2"], tmp_path / "runs")
+    assert other.status == "ran"
+    assert other.folder != ran.folder
+    assert (ran.folder / "config.yaml").is_file()
+
+
+def test_a_failure_leaves_a_sentence_and_the_next_attempt_goes_on(tmp_path: Path) -> None:
+    options = [*TINY, f"cache_dir={tmp_path}"]
+    failing = run_overrides([*options, "model.encoder.num_filters=0"], tmp_path / "runs")
+    assert failing.status == "failed"
+    assert failing.error
+    assert error_of(failing.folder) == failing.error
+    assert (failing.folder / "error.log").is_file()
+    assert run_overrides(options, tmp_path / "runs").status == "ran"
+
+
+def _hold(folder: Path, held: EventType) -> None:
+    with claimed(folder) as mine:
+        assert mine
+        held.set()
+        time.sleep(60)
+
+
+def test_one_process_at_a_time_and_a_killed_one_gives_up_its_claim(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    held = context.Event()
+    holder = context.Process(target=_hold, args=(tmp_path / "run", held))
+    holder.start()
+    assert held.wait(60)
+    with claimed(tmp_path / "run") as mine:
+        assert not mine
+    assert holder.pid is not None
+    os.kill(holder.pid, signal.SIGKILL)
+    holder.join(60)
+    with claimed(tmp_path / "run") as mine:
+        assert mine
+        with claimed(tmp_path / "other") as other:
+            assert other
+    assert (tmp_path / "run" / CLAIM).exists()
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("a file, no folder")
+    with pytest.raises(Exception, match="cannot write"):
+        run_overrides([*TINY, f"cache_dir={tmp_path}"], tmp_path / "runs")
