@@ -1,12 +1,12 @@
 # Two commands need nothing else: `make run` and `make test`. Both make the environment first if it is not there.
 .DEFAULT_GOAL := help
-.PHONY: help setup run check test test-slow bench learn lock clean
+.PHONY: help setup run check test test-slow bench learn tables reproduce-all lock clean
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 
 help:  ## this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 setup: $(VENV)/.installed  ## make the environment in .venv
 
@@ -36,6 +36,17 @@ bench: setup  ## ratios side by side in one run: attention, the cut, metrics, me
 
 learn: setup  ## every named model, briefly, on WikiQA and TrecQA: results/learn.csv (needs QAEXP_DATA)
 	$(RUN) -m qaexp.learn $(ARGS)
+
+REPRODUCE = $(RUN) -m qaexp.reproduce $(if $(PAPER),--paper $(PAPER)) $(if $(QUICK),--quick) $(if $(LATEX),--latex)
+
+reproduce-table%: setup  ## a table of every paper, or of PAPER=ggsa; QUICK=1 in minutes; needs QAEXP_DATA
+	@$(REPRODUCE) --table $* $(ARGS)
+
+reproduce-all: setup  ## every table of the papers
+	@$(REPRODUCE) $(ARGS)
+
+tables: setup  ## the tables from results/ledger/ again; nothing is trained
+	@$(REPRODUCE) --no-run $(ARGS)
 
 lock:  ## resolve the newest versions that pyproject.toml allows into constraints.txt
 	rm -rf .lock && $(PYTHON) -m venv .lock

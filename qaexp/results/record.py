@@ -42,6 +42,8 @@ class RunRecord:
     history: list[dict[str, int | float]] = field(default_factory=list)
     """Loss and dev metrics of each epoch."""
     best_epoch: int | None = None
+    steps: int = 0
+    """Training batches, over which `seconds["steps"]` were spent; not counted: loading them, dev metrics, checkpoints."""
     seconds: dict[str, float] = field(default_factory=dict)
     metrics: dict[str, dict[str, int | float]] = field(default_factory=dict)
     """Split to metric to value, with the number of questions and pairs and the share of questions tied at the first answer."""
@@ -121,10 +123,14 @@ def write_whole(path: Path, text: str) -> None:
 
 def config_key(config: dict[str, Any]) -> str:
     """A name for what a configuration measures: equal keys mean the same run, whatever its folders, machine and loggers."""
+    return hashlib.sha256(json.dumps(placeless_config(config), sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def placeless_config(config: dict[str, Any]) -> dict[str, Any]:
+    """The part of a configuration that says what is measured, with `data_dir` and `cache_dir` in place of folders."""
     identity = {name: value for name, value in config.items() if name not in NOT_IDENTITY}
     identity["dataset"] = {name: value for name, value in config["dataset"].items() if name != "expected"}  # a check, no setting
-    placeless = _without_places(identity, {config[name]: name for name in ("data_dir", "cache_dir")})
-    return hashlib.sha256(json.dumps(placeless, sort_keys=True, default=str).encode()).hexdigest()[:16]
+    return _without_places(identity, {config[name]: name for name in ("data_dir", "cache_dir")})
 
 
 def _without_places(node: Any, places: dict[str, str]) -> Any:

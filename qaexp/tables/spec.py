@@ -38,7 +38,7 @@ class Column:
     setting: str = ""
     """Empty: the row's, or the table's only one."""
     decimals: int | None = None
-    scale: float | None = None
+    scale: int | float | None = None
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,8 @@ class Row:
     datasets: Sequence[str] = ()
     vectors: Sequence[str] = ()
     """In place of the setting's."""
+    reads_vectors: bool = True
+    """False where word vectors make no difference, as for BM25."""
     pretrain: Sequence[str] | None = None
     """Overrides of the pre-training run that this row is fine-tuned from."""
     note: str = ""
@@ -70,7 +72,7 @@ class Table:
     caption: str
     label: str
     """Heading of the first column, as printed."""
-    scale: float
+    scale: int | float
     decimals: int
     seeds: Sequence[int]
     common: Sequence[str]
@@ -92,7 +94,7 @@ class Table:
     def decimals_of(self, column: Column) -> int:
         return self.decimals if column.decimals is None else column.decimals
 
-    def scale_of(self, column: Column) -> float:
+    def scale_of(self, column: Column) -> int | float:
         return self.scale if column.scale is None else column.scale
 
     def setting_of(self, row: Row, column: Column) -> str:

@@ -1,0 +1,200 @@
+"""`make reproduce-table4`: the papers' tables, from their files in `experiments/` to runs, to tables beside the printed numbers.
+
+python -m qaexp.reproduce --table 4 --paper ctrn
+"""
+
+import argparse
+import difflib
+import logging
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from qaexp.config import compose
+from qaexp.console import quieten
+from qaexp.errors import ConfigError, QaexpError
+from qaexp.results.ledger import Entry, Ledger
+from qaexp.results.store import error_of, run_overrides
+from qaexp.tables.build import measured
+from qaexp.tables.cells import Keys
+from qaexp.tables.plan import Plan, Run, Times, plan
+from qaexp.tables.spec import Table, result_tables
+from qaexp.tables.write import write_overview, write_table
+
+log = logging.getLogger(__name__)
+
+FAILED, USER_ERROR, INTERRUPTED = 1, 2, 130
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The exit status: 0, 1 where a run failed, 2 for a mistake of the user, 130 after Ctrl-C."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    quieten()
+    logging.getLogger("qaexp.training.callbacks").setLevel(logging.WARNING)  # a line a run, not a line an epoch
+    try:
+        return _reproduce(options)
+    except QaexpError as error:
+        log.error("%s", error)
+        return USER_ERROR
+    except (KeyboardInterrupt, SystemExit):
+        log.error("interrupted; what is finished is kept, and the same command goes on where it stopped")
+        return INTERRUPTED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m qaexp.reproduce",
+        description="Run what the papers' tables still need, and write the tables: ours beside theirs. Finished runs are kept, an "
+        "interrupted one is taken up again, and several processes may work on the same tables.",
+    )
+    parser.add_argument("--table", help="its number; of every paper, unless --paper is given (default: all)")
+    parser.add_argument("--paper", help="ap, clstm, ctrn, ggsa or rcnn (default: all)")
+    parser.add_argument("--rows", nargs="+", default=[], metavar="LABEL", help="only these rows, named as in the paper")
+    parser.add_argument("--seeds", type=_numbers, help="of the table's seeds only these, such as 1,2")
+    parser.add_argument("--quick", action="store_true", help="small runs of one seed, in minutes; written to results/quick/, and called so")
+    parser.add_argument("--plan", action="store_true", help="only say what is done, to be run and impossible")
+    parser.add_argument("--no-run", action="store_true", help="only write the tables from the ledger; nothing is trained")
+    parser.add_argument("--latex", action="store_true", help="also write table<N>.tex (booktabs)")
+    parser.add_argument("--logger", default="none", help="none or wandb (default: %(default)s)")
+    parser.add_argument("--results", type=Path, default=Path("results"), help="where tables and ledger lie (default: %(default)s)")
+    parser.add_argument("--runs", type=Path, default=Path("results/runs/tables"), help="where runs are kept (default: %(default)s)")
+    return parser
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(number) for number in text.split(",")]
+
+
+def _reproduce(options: argparse.Namespace) -> int:
+    everything = result_tables()
+    chosen = _chosen(everything, options.table, options.paper, options.rows)
+    results = options.results / "quick" if options.quick else options.results
+    ledger = Ledger(results / "ledger")
+    keys = Keys(Path(compose([]).cache_dir).expanduser() / "plans")
+    failed: list[Run] = []
+    if not options.no_run:
+        planned = plan(chosen, ledger, keys, options.seeds, options.rows, options.quick)
+        keys.save()
+        _show(planned, Times.of(ledger), options.runs)
+        if options.plan:
+            return 0
+        failed = _run_all(planned, ledger, options)
+    done = [measured(table, ledger, keys, options.quick) for table in chosen]
+    keys.save()
+    for each in done:
+        write_table(each, results / each.table.paper, options.latex)
+        log.info("%s", results / each.table.paper / f"{each.table.name}.md")
+    if not options.quick:
+        others = {each.table.title: each for each in done}
+        whole = [others.get(table.title) or measured(table, ledger, keys) for table in everything]
+        keys.save()
+        write_overview(whole, results, [])
+    return FAILED if failed else 0
+
+
+def _chosen(tables: Sequence[Table], number: str | None, paper: str | None, rows: Sequence[str]) -> list[Table]:
+    papers = sorted({table.paper for table in tables})
+    if paper is not None and paper not in papers:
+        raise ConfigError(f"there is no paper {paper!r}; papers: {', '.join(papers)}")
+    chosen = [table for table in tables if paper in (None, table.paper) and number in (None, table.number)]
+    if not chosen:
+        there = ", ".join(table.title for table in tables if paper in (None, table.paper))
+        raise ConfigError(f"there is no table {number} with results{f' in {paper}' if paper else ''}; there are {there}")
+    labels = [row.label for table in chosen for row in table.rows]
+    for label in rows:
+        if label not in labels:
+            near = difflib.get_close_matches(label, labels, n=2, cutoff=0.3) or labels
+            raise ConfigError(f"no row is called {label!r}; did you mean {' or '.join(near)}?")
+    return chosen
+
+
+def _show(planned: Plan, times: Times, runs: Path) -> None:
+    """The plan: what is done, what will run and how long that may take, what cannot run and why."""
+    console = Console(highlight=False, soft_wrap=True)
+    to_do = planned.to_do
+    expected = [times.expected(run) for run in to_do]
+    known = [seconds for seconds in expected if seconds is not None]
+    console.print(f"{len(planned.done)} runs done, {len(to_do)} to run, {len(planned.impossible)} impossible here")
+    if known:
+        unknown = f", and {len(to_do) - len(known)} of unknown length" if len(known) < len(to_do) else ""
+        console.print(f"expected: {_spoken(sum(known))}{unknown}")
+    for reason in dict.fromkeys(run.lacking for run in planned.impossible):
+        cells = {(run.cell.table.title, run.cell.row.label) for run in planned.impossible if run.lacking == reason}
+        named = ", ".join(dict.fromkeys(title for title, _ in cells))
+        console.print(f"  impossible: {len(cells)} rows ({named}): {reason}", markup=False)
+    if planned.impossible:
+        console.print("  (QAEXP_DATA names the folder of the data; `python -m qaexp.data fetch --help` says where they are published)")
+    for run in to_do:
+        for folder in _folder(run, runs).glob(f"*_{run.key}"):
+            if before := error_of(folder):
+                console.print(f"  failed before: {run.title}: {before}", markup=False)
+
+
+def _run_all(planned: Plan, ledger: Ledger, options: argparse.Namespace) -> list[Run]:
+    """The runs that failed. What another process is at is left to it."""
+    failed, busy, times = list[Run](), 0, Times.of(ledger)
+    waiting, untrained = planned.to_do, set[str]()
+    started = time.monotonic()
+    for place, run in enumerate(waiting, 1):
+        cell = " ".join(run.cell.overrides)
+        if cell in untrained:
+            continue
+        outcome = run_overrides([*run.cell.seeded(run.seed), f"logger={options.logger}"], _folder(run, options.runs))
+        if outcome.record is None:
+            if outcome.status == "failed":
+                failed.append(run)
+                log.error("[%d/%d] %s failed: %s", place, len(waiting), run.title, outcome.error)
+            busy += outcome.status == "busy"
+            continue
+        entry = ledger.enter(outcome.folder)
+        if not entry.trained:
+            untrained.add(cell)
+        left = [times.expected(other) for other in waiting[place:]]
+        log.info(
+            "[%d/%d] %s: %s  (%s%s)",
+            place,
+            len(waiting),
+            run.title,
+            _values(run, entry),
+            _spoken(entry.seconds["total"]),
+            f", {_spoken(sum(seconds for seconds in left if seconds))} left" if any(left) else "",
+        )
+    if busy:
+        log.info("%d runs are left to other processes", busy)
+    if waiting:
+        log.info("%d runs in %s, %d failed", len(waiting) - busy, _spoken(time.monotonic() - started), len(failed))
+    return failed
+
+
+def _values(run: Run, entry: Entry) -> str:
+    """The run's numbers in its table's columns."""
+    table = run.cell.table
+    shown = {
+        name: f"{number * table.scale_of(column):.{table.decimals_of(column)}f}"
+        for name, column in table.columns.items()
+        if column.metric and table.setting_of(run.cell.row, column) == run.cell.setting
+        if (number := entry.value(column.metric)) is not None
+    }
+    return ", ".join(f"{name} {number}" for name, number in shown.items())
+
+
+def _folder(run: Run, runs: Path) -> Path:
+    """Where a run is kept: runs over other data of the same name lie elsewhere."""
+    return runs / run.fingerprint[:8]
+
+
+def _spoken(seconds: float) -> str:
+    """
+    >>> _spoken(41.3), _spoken(312.0), _spoken(8000.0)
+    ('41 s', '5 min', '2.2 h')
+    """
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,166 @@
+"""The ledger: what is committed of every run that a table shows, one small JSON file a run, with the metrics of each question."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from qaexp.errors import QaexpError
+from qaexp.metrics import METRICS
+from qaexp.results.record import RunRecord, placeless_config, write_whole
+from qaexp.results.table import row_name
+
+PRECISION = 6
+"""Decimals that are kept of a question's metrics."""
+
+
+@dataclass(frozen=True)
+class PerQuestion:
+    """A metric of each question of a split, in the order of the split; `of` is the digest of the questions' names."""
+
+    of: str
+    values: Sequence[float]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One finished run. Metrics are in [0, 1], times in seconds; nothing in it names a place on a disk."""
+
+    key: str
+    name: str
+    seed: int
+    command: str
+    started: str
+    commit: str
+    hardware: Mapping[str, Any]
+    data: Mapping[str, Any]
+    convention: str
+    parameters: Mapping[str, int]
+    history: Sequence[Mapping[str, Any]]
+    best_epoch: int | None
+    seconds: Mapping[str, float]
+    steps: int
+    metrics: Mapping[str, Mapping[str, float]]
+    config: Mapping[str, Any]
+    questions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Test split to `of` and each metric's values."""
+
+    @property
+    def fingerprint(self) -> str:
+        return self.data["fingerprint"]
+
+    @property
+    def trained(self) -> bool:
+        """Whether a seed makes a difference."""
+        return self.parameters["trainable"] > 0
+
+    def value(self, metric: str) -> float | None:
+        """A column's number: `split/metric`, `parameters` or `seconds per batch`; None where the run has none."""
+        if metric == "parameters":
+            return self.parameters["trainable without word embeddings"]
+        if metric == "seconds per batch":
+            return self.seconds["steps"] / self.steps if self.steps else None
+        split, _, name = metric.partition("/")
+        return self.metrics.get(split, {}).get(name)
+
+    def per_question(self, metric: str) -> PerQuestion | None:
+        split, _, name = metric.partition("/")
+        kept = self.questions.get(split, {})
+        return PerQuestion(kept["of"], kept[name]) if name in kept else None
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The entries below a folder."""
+
+    folder: Path
+
+    @cached_property
+    def entries(self) -> Sequence[Entry]:
+        """All entries, oldest first.
+
+        Raises:
+            QaexpError: a file is damaged.
+        """
+        return sorted((_read(path) for path in self.folder.glob("*.json")), key=lambda entry: entry.started)
+
+    @cached_property
+    def by_key(self) -> Mapping[str, Sequence[Entry]]:
+        found: dict[str, list[Entry]] = {}
+        for entry in self.entries:
+            found.setdefault(entry.key, []).append(entry)
+        return found
+
+    def find(self, key: str, fingerprint: str = "") -> Entry | None:
+        """The newest entry of a key, over the data with this fingerprint if one is given."""
+        return next((e for e in reversed(self.by_key.get(key, ())) if not fingerprint or e.fingerprint == fingerprint), None)
+
+    def enter(self, run: Path) -> Entry:
+        """Write the entry of a finished run, whole or not at all. Writing it again changes nothing.
+
+        Raises:
+            OutputError: the folder cannot be written.
+        """
+        entry = _entry(RunRecord.load(run), run)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.folder / f"{entry.name}_{entry.key}_{entry.fingerprint[:8]}.json"
+        write_whole(path, json.dumps(asdict(entry), separators=(",", ":"), sort_keys=True) + "\n")
+        self.__dict__.pop("entries", None)
+        self.__dict__.pop("by_key", None)
+        return entry
+
+
+def _read(path: Path) -> Entry:
+    try:
+        return Entry(**json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, TypeError) as error:
+        raise QaexpError(
+            f"{path}: not an entry of the ledger ({error}); delete it, and the next `make reproduce-...` writes it again"
+        ) from error
+
+
+def _entry(record: RunRecord, run: Path) -> Entry:
+    config = placeless_config(record.config)
+    vectors = record.data["vectors"]
+    for place in ("data_dir", "cache_dir"):
+        vectors = {**vectors, "source": vectors["source"].replace(record.config[place], place)}
+    return Entry(
+        key=record.key,
+        name=record.config["run_name"],
+        seed=record.seed,
+        command=row_name(record),
+        started=record.started,
+        commit=record.commit,
+        hardware=record.hardware,
+        data={**record.data, "vectors": vectors},
+        convention=record.convention,
+        parameters=record.parameters,
+        history=record.history,
+        best_epoch=record.best_epoch,
+        seconds=record.seconds,
+        steps=record.steps,
+        metrics=record.metrics,
+        config=config,
+        questions={split: found for split in record.metrics if split != "dev" and (found := _questions(run, split))},
+    )
+
+
+def _questions(run: Path, split: str) -> dict[str, Any]:
+    """The metrics of a split's questions, or, of a split of classes, whether each pair was classed right."""
+    if (path := run / f"{split}.questions.csv").is_file():
+        table = pd.read_csv(path, dtype={"question": str})
+        return {"of": _digest(table["question"].tolist()), **{name: table[name].round(PRECISION).tolist() for name in METRICS}}
+    if (path := run / f"{split}.pairs.csv").is_file():
+        table = pd.read_csv(path, dtype=str)
+        right = (table["class"] == table["predicted"]).astype(int).tolist()
+        return {"of": _digest(table["pair"].tolist()), "accuracy": right}
+    return {}
+
+
+def _digest(names: Sequence[str]) -> str:
+    return hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]

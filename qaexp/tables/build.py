@@ -1,0 +1,170 @@
+"""From a table's file and the ledger to what we have measured of it: a row's numbers, seeds, state and verdict."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from qaexp.results.ledger import Entry, Ledger, PerQuestion
+from qaexp.tables.cells import Cell, Keys, alternatives, is_partial, lacking
+from qaexp.tables.spec import Column, Printed, Row, Table
+from qaexp.tables.statistics import INCOMPARABLE, LEVEL, Interval, holm, paired_randomisation, verdict
+
+MEASURED, PARTIAL, QUICK = "measured", "partial data", "quick"
+PUBLISHED, MISSING, NOT_RUN = "published only", "data missing", "not run"
+
+
+@dataclass(frozen=True)
+class CellState:
+    """What there is of a row under a setting."""
+
+    cell: Cell
+    entries: Sequence[Entry]
+    lacking: str
+
+    @property
+    def status(self) -> str:
+        if not self.entries:
+            return MISSING if self.lacking else NOT_RUN
+        return QUICK if self.cell.quick else PARTIAL if is_partial(self.cell.dataset) else MEASURED
+
+    def interval(self, column: Column, scale: int | float) -> Interval | None:
+        """Over seeds, in the paper's unit; None where nothing was measured."""
+        values = [value for entry in self.entries if column.metric and (value := entry.value(column.metric)) is not None]
+        return Interval.of([scale * value for value in values], random=self.entries[0].trained) if values else None
+
+    def per_question(self, metric: str) -> PerQuestion | None:
+        """The mean over seeds of each question's metric."""
+        kept = [found for entry in self.entries if (found := entry.per_question(metric)) is not None]
+        if not kept or any(found.of != kept[0].of for found in kept):
+            return None
+        return PerQuestion(kept[0].of, np.mean([found.values for found in kept], axis=0).tolist())
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A table with our numbers."""
+
+    table: Table
+    states: Mapping[tuple[str, str], CellState]
+    """By row and setting."""
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """How many cells are in each state; a row that is published only counts as one."""
+        found = [state.status for state in self.states.values()] + [PUBLISHED for row in self.table.rows if row.overrides is None]
+        return {status: found.count(status) for status in (MEASURED, PARTIAL, QUICK, NOT_RUN, MISSING, PUBLISHED) if status in found}
+
+    def frame(self) -> pd.DataFrame:
+        """One line a row of the paper, in its order; every number as text, in the paper's unit and rounding."""
+        return pd.DataFrame([self._line(row) for row in self.table.rows])
+
+    def comparisons(self) -> pd.DataFrame:
+        """Every two rows that were run over the same questions, column by column: mean difference and p, Holm-corrected in a column."""
+        return pd.DataFrame([line for name, column in self.table.columns.items() for line in self._compare(name, column)])
+
+    def _line(self, row: Row) -> dict[str, str]:
+        table = self.table
+        states = {name: self.states[row.label, name] for name in table.settings_of(row)}
+        line = {table.label: row.label}
+        verdicts: dict[str, str] = {}
+        for (name, column), printed in zip(table.columns.items(), row.published, strict=True):
+            state = states.get(table.setting_of(row, column))
+            ours = state.interval(column, table.scale_of(column)) if state else None
+            decimals = table.decimals_of(column)
+            line[name] = _number(ours.mean if ours else None, decimals)
+            line[f"{name} (paper)"] = _printed(printed, decimals)
+            line[f"{name} ci95"] = _number(ours.half if ours else None, decimals)
+            if state and ours and isinstance(printed, (int, float)):
+                verdicts[name] = self._verdict(state.cell, ours, printed, decimals)
+        if row.overrides is None:
+            return {**line, "seeds": "", "status": PUBLISHED, "verdict": "", "command": ""}
+        return {
+            **line,
+            "seeds": _by_setting({name: str(len(state.entries)) for name, state in states.items()}),
+            "status": _by_setting({name: state.status for name, state in states.items()}),
+            "verdict": _by_setting(verdicts),
+            "command": _by_setting({name: f"python -m qaexp {' '.join(state.cell.overrides)}" for name, state in states.items()}),
+        }
+
+    def _verdict(self, cell: Cell, ours: Interval, printed: int | float, decimals: int) -> str:
+        if cell.quick:
+            return f"{INCOMPARABLE}: quick"
+        if cell.differs:
+            return f"{INCOMPARABLE}: {cell.differs}"
+        return verdict(ours, printed, 10.0**-decimals)
+
+    def _compare(self, name: str, column: Column) -> Iterator[dict[str, str]]:
+        rows = list(self._scored(name, column))
+        pairs = [(a, b) for place, a in enumerate(rows) for b in rows[place + 1 :] if a[1].of == b[1].of]
+        if not pairs:
+            return
+        p_values = [_p(a[1], b[1]) for a, b in pairs]
+        for ((first, ours), (second, theirs)), p, corrected in zip(pairs, p_values, holm(p_values), strict=True):
+            difference = float(np.mean(ours.values) - np.mean(theirs.values)) * self.table.scale_of(column)
+            yield {
+                "column": name,
+                "row": first,
+                "against": second,
+                "difference": _number(difference, self.table.decimals_of(column)),
+                "questions": str(len(ours.values)),
+                "p": f"{p:.4f}",
+                "p (Holm)": f"{corrected:.4f}",
+                "significant": "yes" if corrected < LEVEL else "no",
+            }
+
+    def _scored(self, name: str, column: Column) -> Iterator[tuple[str, PerQuestion]]:
+        for row in self.table.rows:
+            state = self.states.get((row.label, self.table.setting_of(row, column)))
+            printed = row.published[list(self.table.columns).index(name)]
+            if state and column.metric and printed is not None and (scored := state.per_question(column.metric)):
+                yield row.label, scored
+
+    def scored(self, label: str, name: str) -> PerQuestion | None:
+        """A row's questions in a column, where they were measured."""
+        return dict(self._scored(name, self.table.columns[name])).get(label)
+
+
+def measured(table: Table, ledger: Ledger, keys: Keys, quick: bool = False) -> Measured:
+    """What the ledger has of a table."""
+    states = {}
+    for row in table.rows:
+        for setting in table.settings_of(row):
+            states[row.label, setting] = _state(list(alternatives(table, row, setting, quick)), ledger, keys)
+    return Measured(table, states)
+
+
+def _state(cells: Sequence[Cell], ledger: Ledger, keys: Keys) -> CellState:
+    """The first alternative with results; or else the first whose data are there; or else the paper's own."""
+    for cell in cells:
+        found = [entry for key in keys.of(cell, cell.table.seeds) if (entry := ledger.find(key))]
+        if entries := [entry for entry in found if entry.fingerprint == found[-1].fingerprint]:
+            return CellState(cell, entries if entries[0].trained else entries[:1], "")
+    chosen = next((cell for cell in cells if not lacking(cell)), cells[0])
+    return CellState(chosen, [], lacking(chosen))
+
+
+def _p(ours: PerQuestion, theirs: PerQuestion) -> float:
+    return float(paired_randomisation((np.array(ours.values) - np.array(theirs.values))[:, None])[0])
+
+
+def _number(value: float | None, decimals: int) -> str:
+    return "" if value is None or math.isnan(value) else f"{value:.{decimals}f}"
+
+
+def _printed(value: Printed, decimals: int) -> str:
+    return "" if value is None else value if isinstance(value, str) else f"{value:.{decimals}f}"
+
+
+def _by_setting(texts: Mapping[str, str]) -> str:
+    """One text where all agree, otherwise each with its setting's or column's name before it.
+
+    >>> _by_setting({"TRAIN": "5", "TRAIN-ALL": "5"}), _by_setting({"TRAIN": "5", "TRAIN-ALL": "2"})
+    ('5', 'TRAIN: 5; TRAIN-ALL: 2')
+    """
+    if len(set(texts.values())) < 2:
+        return next(iter(texts.values()), "")
+    return "; ".join(f"{name}: {text}" for name, text in texts.items())

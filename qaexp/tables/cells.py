@@ -1,0 +1,156 @@
+"""What a row of a table runs: its overrides with the data and word vectors that are there, and the key of each seed's run."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from hydra.utils import instantiate
+from omegaconf import OmegaConf
+
+from qaexp.config import CONF, compose
+from qaexp.data.files import locate
+from qaexp.errors import ConfigError, MissingDataError
+from qaexp.mistakes import explain
+from qaexp.results.record import config_key, write_whole
+from qaexp.tables.spec import Row, Setting, Table
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A row under a setting: a command line without its seed."""
+
+    table: Table
+    row: Row
+    setting: str
+    dataset: str
+    vectors: str
+    """The choice of `dataset/vectors=`; empty: the data set's own."""
+    quick: bool = False
+
+    @property
+    def overrides(self) -> list[str]:
+        """To be pasted after `python -m qaexp`."""
+        assert self.row.overrides is not None
+        vectors = [f"dataset/vectors={self.vectors}"] if self.vectors else []
+        setting = self.table.settings[self.setting].overrides
+        special = self.row.in_setting.get(self.setting, ())
+        quick = self.table.quick if self.quick else ()
+        data = [f"dataset={self.dataset}", *vectors]
+        return _last_of_each([*data, *self.table.common, *setting, *self.row.overrides, *special, *quick])
+
+    def seeded(self, seed: int) -> list[str]:
+        return [*self.overrides, f"seed={seed}"]
+
+    @property
+    def differs(self) -> str:
+        """How its data or word vectors are others than the paper's; empty when they are not."""
+        setting = self.table.settings[self.setting]
+        whole = (self.row.datasets or setting.datasets)[0]
+        found = [f"data: {self.dataset}, not {whole}"] if self.dataset != whole else []
+        if self.row.reads_vectors and setting.paper_vectors and self.vectors != setting.paper_vectors:
+            found.append(f"word vectors: {self.vectors or 'those of its YAML'}, not {setting.paper_vectors}")
+        return "; ".join(found)
+
+
+def alternatives(table: Table, row: Row, setting: str, quick: bool = False) -> Iterator[Cell]:
+    """The cells that would do, the paper's own first."""
+    chosen: Setting = table.settings[setting]
+    for dataset in row.datasets or chosen.datasets:
+        for vectors in row.vectors or chosen.vectors or [""]:
+            yield Cell(table, row, setting, dataset, vectors, quick)
+
+
+def lacking(cell: Cell) -> str:
+    """What is not on disk of a cell's data and vectors, in one line; empty when all is there."""
+    return _lacking(cell.dataset, cell.vectors)
+
+
+@cache
+def _lacking(dataset: str, vectors: str) -> str:
+    cfg = compose([f"dataset={dataset}", *([f"dataset/vectors={vectors}"] if vectors else [])])
+    try:
+        instantiate(cfg.dataset.reader).files()
+        if path := cfg.dataset.vectors.get("path"):
+            locate([Path(path)], "")
+    except MissingDataError as error:
+        missing = [line.strip() for line in str(error).splitlines() if line.startswith("  ")]
+        return f"{dataset}: {Path(missing[0]).name}" + (f" and {len(missing) - 1} more" if len(missing) > 1 else "") + " missing"
+    return ""
+
+
+def fingerprint(cell: Cell) -> str:
+    """Of a cell's data as they are on disk now; a number that was measured on others is not this table's."""
+    return _fingerprint(*(o for o in cell.overrides if o.startswith(("dataset=", "dataset.reader", "dataset.tokenise"))))
+
+
+@cache
+def _fingerprint(*overrides: str) -> str:
+    return instantiate(compose([*overrides, "dataset/vectors=random"]).dataset).corpus.fingerprint
+
+
+@cache
+def is_partial(dataset: str) -> bool:
+    return bool(compose([f"dataset={dataset}"]).dataset.partial_data)
+
+
+class Keys:
+    """The keys of cells' runs. Composing takes a twentieth of a second, so they are remembered for as long as conf/ stays the same."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / f"{_conf_digest()}.json"
+        try:
+            self._known: dict[str, str] = json.loads(self._path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            self._known = {}
+        self._new = False
+
+    def of(self, cell: Cell, seeds: Sequence[int]) -> list[str]:
+        """The key of each seed's run.
+
+        Raises:
+            ConfigError: the cell cannot be composed; names table, row and fault.
+        """
+        names = [" ".join(cell.seeded(seed)) for seed in seeds]
+        if not all(name in self._known for name in names):
+            try:
+                cfg = compose(cell.seeded(seeds[0]))
+            except Exception as error:
+                fault = explain(error, cell.overrides) or repr(error)
+                raise ConfigError(f"{cell.table.title}, row {cell.row.label!r}: {fault}") from error
+            for seed, name in zip(seeds, names, strict=True):
+                cfg.seed = seed
+                resolved: Any = OmegaConf.to_container(cfg, resolve=True)
+                self._known[name] = config_key(resolved)
+            self._new = True
+        return [self._known[name] for name in names]
+
+    def save(self) -> None:
+        """Keep them for the next time; where that cannot be written, they are composed again."""
+        if self._new:
+            try:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                write_whole(self._path, json.dumps(self._known))
+            except OSError:
+                return
+            self._new = False
+
+
+@cache
+def _conf_digest() -> str:
+    content = hashlib.sha256()
+    for path in sorted(CONF.rglob("*.yaml")):
+        content.update(f"{path.relative_to(CONF)}\n".encode() + path.read_bytes())
+    return content.hexdigest()[:16]
+
+
+def _last_of_each(overrides: Sequence[str]) -> list[str]:
+    """One override for each key: the last one given, at the place of the first.
+
+    >>> _last_of_each(["dataset=wikiqa", "trainer.max_epochs=25", "model=ctrn", "trainer.max_epochs=1"])
+    ['dataset=wikiqa', 'trainer.max_epochs=1', 'model=ctrn']
+    """
+    return [f"{key}={value}" for key, value in dict(override.split("=", 1) for override in overrides).items()]

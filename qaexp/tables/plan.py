@@ -1,0 +1,98 @@
+"""What a table still needs: its runs in order, those that are impossible and why, and how long the rest will take."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import mean
+
+from omegaconf import OmegaConf
+
+from qaexp.results.ledger import Entry, Ledger
+from qaexp.tables.cells import Cell, Keys, alternatives, fingerprint, lacking
+from qaexp.tables.spec import Table
+
+
+@dataclass(frozen=True)
+class Run:
+    """One seed of a cell."""
+
+    cell: Cell
+    seed: int
+    key: str
+    fingerprint: str
+    """Of the data on disk; empty where they are lacking."""
+    entry: Entry | None
+    """What the ledger has of it."""
+    lacking: str
+    """What is not on disk; empty when it can be run."""
+
+    @property
+    def title(self) -> str:
+        setting = f" ({self.cell.setting})" if len(self.cell.table.settings) > 1 else ""
+        return f"{self.cell.table.title}: {self.cell.row.label}{setting}, seed {self.seed}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The runs of some tables: all first seeds before all second ones, so that an interrupted table is of use."""
+
+    runs: Sequence[Run]
+
+    @property
+    def done(self) -> list[Run]:
+        return [run for run in self.runs if run.entry]
+
+    @property
+    def impossible(self) -> list[Run]:
+        return [run for run in self.runs if not run.entry and run.lacking]
+
+    @property
+    def to_do(self) -> list[Run]:
+        """Each key once, whatever number of tables show it."""
+        return list({run.key: run for run in reversed(self.runs) if not run.entry and not run.lacking}.values())[::-1]
+
+
+def plan(tables: Sequence[Table], ledger: Ledger, keys: Keys, seeds: Sequence[int] | None, rows: Sequence[str], quick: bool) -> Plan:
+    """The runs of these tables; `seeds` instead of the tables' own, and of these `rows` alone if any are named."""
+    runs = [run for table in tables for run in _runs(table, ledger, keys, seeds, rows, quick)]
+    return Plan(sorted(runs, key=lambda run: run.seed))
+
+
+def _runs(table: Table, ledger: Ledger, keys: Keys, seeds: Sequence[int] | None, rows: Sequence[str], quick: bool) -> Iterator[Run]:
+    of_table = table.seeds[:1] if quick else [seed for seed in table.seeds if seeds is None or seed in seeds]
+    for row in table.rows:
+        if rows and row.label not in rows:
+            continue
+        for setting in table.settings_of(row):
+            cells = list(alternatives(table, row, setting, quick))
+            cell = next((cell for cell in cells if not lacking(cell)), cells[0])
+            lacks = lacking(cell)
+            data = "" if lacks else fingerprint(cell)
+            found = keys.of(cell, of_table)
+            entries = [ledger.find(key, data) for key in found]
+            first = next((entry for entry in entries if entry), None)
+            for seed, key, entry in zip(of_table, found, entries, strict=True):
+                if first is None or first.trained or entry:  # where a seed makes no difference, one is all
+                    yield Run(cell, seed, key, data, entry, lacks)
+
+
+@dataclass(frozen=True)
+class Times:
+    """Seconds that runs took before."""
+
+    known: Sequence[tuple[str, str, float]]
+    """Model, data set, seconds."""
+
+    @classmethod
+    def of(cls, ledger: Ledger) -> "Times":
+        return cls([(*_choices(entry.command.split()), entry.seconds["total"]) for entry in ledger.entries])
+
+    def expected(self, run: Run) -> float | None:
+        """The mean of the same model on the same data set; or else of any model on it; None where none was run."""
+        model, dataset = _choices(run.cell.overrides)
+        same = [s for m, d, s in self.known if (m, d) == (model, dataset)] or [s for _, d, s in self.known if d == dataset]
+        return mean(same) if same else None
+
+
+def _choices(overrides: Sequence[str]) -> tuple[str, str]:
+    given = OmegaConf.from_dotlist([o for o in overrides if o.startswith(("model=", "dataset="))])
+    return str(given.get("model", "")), str(given.get("dataset", ""))

@@ -1,0 +1,139 @@
+"""A measured table as CSV, Markdown and LaTeX, and the page that shows them all."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from qaexp.errors import OutputError
+from qaexp.results.record import write_whole
+from qaexp.results.table import markdown
+from qaexp.tables.build import Measured
+
+EXPLAINED = """\
+A row is one of the paper's, in its order; `(paper)` is what it prints, the number beside it what we measured: the mean over seeds, \
+with half the width of its 95% confidence interval (`±`).
+
+| status | what |
+|---|---|
+| measured | on the whole data set |
+| partial data | on the part of the data set that could be had: never to be reported as the data set's |
+| not run | runnable, and not yet run |
+| data missing | runnable where the data are |
+| published only | the paper quotes it, and no model of the papers defines it |
+
+The verdict is a one-sample t-test at 5% over seeds against the printed number with its rounding: `reproduced`, `above` or `below`; \
+`not comparable` where data or word vectors are others than the paper's, which it names.
+"""
+
+
+def write_table(measured: Measured, folder: Path, latex: bool) -> None:
+    """`table<N>.csv`, `.md`, `.comparisons.csv` and, if asked for, `.tex` in a folder.
+
+    Raises:
+        OutputError: the folder cannot be written.
+    """
+    table, frame = measured.table, measured.frame()
+    make_folder(folder)
+    write_whole(folder / f"{table.name}.csv", frame.to_csv(index=False))
+    write_whole(folder / f"{table.name}.md", as_markdown(measured))
+    comparisons = measured.comparisons()
+    path = folder / f"{table.name}.comparisons.csv"
+    if len(comparisons):
+        write_whole(path, comparisons.to_csv(index=False))
+    else:
+        path.unlink(missing_ok=True)
+    if latex:
+        write_whole(folder / f"{table.name}.tex", as_latex(measured))
+
+
+def as_markdown(measured: Measured, commands: bool = True) -> str:
+    """The table as it reads on a page: each number once, `ours ± ci95 (paper)`, and what else must be known below it."""
+    table, frame = measured.table, measured.frame()
+    shown = _compact(measured, frame, "±")
+    shown = shown.assign(seeds=frame["seeds"], status=frame["status"], verdict=frame["verdict"])
+    notes = [*table.notes, *(f"{row.label}: {row.note}" for row in table.rows if row.note)]
+    lines = [
+        f"# {table.title}",
+        "",
+        f"{table.caption} ({table.source}.) Ours ± 95% interval over seeds (paper's).",
+        "",
+        markdown(shown),
+        "",
+    ]
+    if notes:
+        lines += ["Notes:", "", *(f"- {note}" for note in notes), ""]
+    if commands and len(run := frame[frame["command"] != ""]):
+        lines += ["| " + table.label + " | command |", "|---|---|"]
+        lines += [f"| {row[table.label]} | `{row['command']}` |" for _, row in run.iterrows()]
+        lines += [""]
+    return "\n".join(lines)
+
+
+def as_latex(measured: Measured) -> str:
+    r"""A `table` environment with booktabs' rules; `\usepackage{booktabs}` is all it needs."""
+    table = measured.table
+    shown = _compact(measured, measured.frame(), "±")
+    escaped = shown.rename(columns=_escape).map(_escape)
+    return escaped.style.hide(axis="index").to_latex(
+        hrules=True,
+        column_format="l" + "r" * (len(shown.columns) - 1),
+        caption=_escape(f"{table.caption} Ours, with 95% intervals, and in brackets the numbers of {table.source}."),
+        label=f"tab:{table.paper}-{table.number}",
+        position="t",
+        position_float="centering",
+    )
+
+
+def _compact(measured: Measured, frame: pd.DataFrame, sign: str) -> pd.DataFrame:
+    table = measured.table
+    return pd.DataFrame(
+        {table.label: frame[table.label]}
+        | {
+            name: [
+                " ".join(part for part in (ours, half and f"{sign} {half}", printed and f"({printed})") if part)
+                for ours, half, printed in zip(frame[name], frame[f"{name} ci95"], frame[f"{name} (paper)"], strict=True)
+            ]
+            for name in table.columns
+        }
+    )
+
+
+def _escape(text: str) -> str:
+    r"""
+    >>> _escape("S&M, 50% ± 1")
+    'S\\&M, 50\\% $\\pm$ 1'
+    """
+    for sign in "&%$#_{}":
+        text = text.replace(sign, f"\\{sign}")
+    return text.replace("±", r"$\pm$")
+
+
+def write_overview(tables: Sequence[Measured], folder: Path, more: Sequence[str]) -> None:
+    """`README.md`: the state of every table, and all of them.
+
+    Raises:
+        OutputError: the folder cannot be written.
+    """
+    make_folder(folder)
+    states = pd.DataFrame(
+        [
+            {
+                "table": f"[{each.table.title}]({each.table.paper}/{each.table.name}.md)",
+                "what": each.table.caption,
+                "cells": ", ".join(f"{count} {status}" for status, count in each.counts.items()),
+            }
+            for each in tables
+        ]
+    )
+    pages = [as_markdown(each, commands=False).replace("# ", "## ", 1) for each in tables]
+    head = ["# Results", "", "Written by `make tables` from `results/ledger/`, one file a run.", "", EXPLAINED, markdown(states), "", *more]
+    write_whole(folder / "README.md", "\n".join([*head, *pages]))
+
+
+def make_folder(folder: Path) -> None:
+    """Raises: OutputError, when it cannot be made."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot write {folder}: {error.strerror}. Name another place with --results FOLDER") from error

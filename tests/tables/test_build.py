@@ -1,0 +1,191 @@
+"""Tables from a ledger: rows in order, numbers in the paper's unit, states, verdicts, comparisons; and from real runs on toy."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from qaexp import reproduce
+from qaexp.results.ledger import Entry, Ledger
+from qaexp.tables.build import Measured, measured
+from qaexp.tables.cells import Keys, alternatives
+from qaexp.tables.spec import Column, Row, Setting, Table
+from qaexp.tables.write import as_latex, as_markdown, write_table
+
+TINY = ["model=qa_cnn", "model.encoder.num_filters=8", "trainer.max_epochs=1", "dataset/vectors=random"]
+SMALL = [f"dataset.reader.num_{split}={number}" for split, number in (("train", 10), ("dev", 6), ("test", 8))]
+
+TABLE = Table(
+    paper="ctrn",
+    name="table9",
+    source="Tay et al. 2018, Table 9",
+    caption="Made up & small.",
+    label="Model",
+    scale=100,
+    decimals=1,
+    seeds=[1, 2, 3],
+    common=["optimizer=adam"],
+    quick=["dataset.batch_size=5"],
+    settings={"toy": Setting(["toy"], overrides=SMALL), "absent": Setting(["yahooqa"])},
+    columns={"MAP": Column("test/map", "toy"), "P@1": Column("test/p@1", "toy"), "Other": Column("test/map", "absent")},
+    rows=[
+        Row("Kelp", [75.1, 79.2, None]),
+        Row("Random Guess", [20.0, 30.0, 1.0], overrides=["model=random_guess"]),
+        Row("CNN", [50.0, 50.0, None], overrides=TINY),
+        Row("CNN, wide", [50.0, "~50", None], overrides=[*TINY, "model.encoder.num_filters=16"]),
+    ],
+)
+
+
+def _entry(key: str, seed: int, values: Sequence[float], trainable: int = 7) -> Entry:
+    mean = sum(values) / len(values)
+    return Entry(
+        key=key,
+        name=f"m_toy_seed{seed}",
+        seed=seed,
+        command="model=m dataset=toy",
+        started=f"2026-01-0{seed}",
+        commit="c",
+        hardware={},
+        data={"fingerprint": "f" * 64},
+        convention="trec",
+        parameters={"trainable": trainable, "trainable without word embeddings": trainable},
+        history=[],
+        best_epoch=1,
+        seconds={"total": 2.0},
+        steps=0,
+        metrics={"test": {"map": mean, "p@1": mean}},
+        config={},
+        questions={"test": {"of": "q", "map": list(values), "p@1": list(values)}},
+    )
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Keys:
+    return Keys(tmp_path / "plans")
+
+
+@pytest.fixture
+def filled(tmp_path: Path, keys: Keys) -> Measured:
+    """The third row with three seeds, the fourth with two, all over the same eight questions."""
+    ledger = Ledger(tmp_path / "ledger")
+    ledger.folder.mkdir()
+    bare = measured(TABLE, ledger, keys)
+    for label, seeds, shift in (("CNN", (1, 2, 3), 0.0), ("CNN, wide", (1, 2), 0.3)):
+        for seed, key in zip(seeds, keys.of(bare.states[label, "toy"].cell, TABLE.seeds), strict=False):
+            entry = _entry(key, seed, [0.5 + shift + 0.01 * seed] * 8)
+            (ledger.folder / f"{label}{seed}.json").write_text(json.dumps(asdict(entry)))
+    return measured(TABLE, Ledger(ledger.folder), keys)
+
+
+def test_rows_are_the_papers_and_numbers_ours(filled: Measured) -> None:
+    frame = filled.frame()
+    assert frame["Model"].tolist() == ["Kelp", "Random Guess", "CNN", "CNN, wide"]
+    assert list(frame.columns[:4]) == ["Model", "MAP", "MAP (paper)", "MAP ci95"]
+    assert list(frame.columns[-4:]) == ["seeds", "status", "verdict", "command"]
+    assert frame["MAP (paper)"].tolist() == ["75.1", "20.0", "50.0", "50.0"]
+    assert frame["MAP"].tolist() == ["", "", "52.0", "81.5"]
+    assert frame["MAP ci95"].tolist() == ["", "", "2.5", "6.4"]
+    assert frame["status"].tolist() == ["published only", "toy: not run; absent: data missing", "measured", "measured"]
+    assert frame["seeds"].tolist() == ["", "0", "3", "2"]
+    assert frame.loc[2, "verdict"] == "reproduced"
+    assert frame.loc[3, "verdict"] == "above"
+    assert frame.loc[0, "command"] == ""
+    assert frame.loc[2, "command"].startswith("python -m qaexp dataset=toy ")
+    assert "seed=" not in frame.loc[2, "command"]
+
+
+def test_rows_over_the_same_questions_are_compared(filled: Measured) -> None:
+    comparisons = filled.comparisons().set_index("column")
+    assert comparisons.loc["MAP", "row"] == "CNN"
+    assert comparisons.loc["MAP", "against"] == "CNN, wide"
+    assert comparisons.loc["MAP", "difference"] == "-29.5"
+    assert float(comparisons.loc["MAP", "p"]) == pytest.approx(2 / 2**8, abs=0.005)
+    assert comparisons.loc["MAP", "significant"] == "yes"
+
+
+def test_other_data_or_vectors_than_the_papers_are_named() -> None:
+    table = Table(
+        **{**TABLE.__dict__, "settings": {"toy": Setting(["yahooqa", "toy"], ["random"], "glove300"), "absent": Setting(["toy"])}}
+    )
+    cell = next(cell for cell in alternatives(table, table.rows[2], "toy") if cell.dataset == "toy")
+    assert cell.differs == "data: toy, not yahooqa; word vectors: random, not glove300"
+
+
+def test_markdown_and_latex_say_each_number_once(filled: Measured, tmp_path: Path) -> None:
+    text = as_markdown(filled)
+    assert "| CNN | 52.0 ± 2.5 (50.0) |" in text
+    assert "| Kelp | (75.1) |" in text
+    latex = as_latex(filled)
+    assert r"\toprule" in latex
+    assert r"CNN & 52.0 $\pm$ 2.5 (50.0)" in latex
+    assert r"Made up \& small." in latex
+    write_table(filled, tmp_path / "out", latex=True)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "table9.comparisons.csv",
+        "table9.csv",
+        "table9.md",
+        "table9.tex",
+    ]
+    assert pd.read_csv(tmp_path / "out" / "table9.csv")["MAP"].isna().tolist() == [True, True, False, False]
+
+
+def test_a_table_is_run_once_goes_on_and_outlives_a_failing_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    bad = Row("Bad", [1.0, 1.0, None], overrides=[*TINY, "model.encoder.num_filters=0"])
+    table = Table(**{**TABLE.__dict__, "rows": [*TABLE.rows[:3], bad], "seeds": [1, 2]})
+    monkeypatch.setattr(reproduce, "result_tables", lambda: [table])
+    monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("QAEXP_DATA", str(tmp_path / "no data"))
+    places = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs")]
+    caplog.set_level("INFO")
+    assert reproduce.main(["--paper", "ctrn", *places]) == reproduce.FAILED
+    frame = pd.read_csv(tmp_path / "results" / "ctrn" / "table9.csv", dtype=str).fillna("").set_index("Model")
+    assert frame["seeds"].to_dict() == {"Kelp": "", "Random Guess": "toy: 1; absent: 0", "CNN": "2", "Bad": "0"}
+    assert frame.loc["CNN", "status"] == "measured"
+    assert 0 < float(frame.loc["CNN", "MAP"]) <= 100
+    assert "Bad (toy), seed 1 failed: " in caplog.text
+    entries = sorted(path.name for path in (tmp_path / "results" / "ledger").iterdir())
+    assert len(entries) == 3
+    caplog.clear()
+    assert reproduce.main(["--plan", *places]) == 0
+    assert reproduce.main([*places, "--rows", "CNN"]) == 0  # nothing left of this row
+    assert "[1/" not in caplog.text
+    assert sorted(path.name for path in (tmp_path / "results" / "ledger").iterdir()) == entries
+    kept = (tmp_path / "results" / "ctrn" / "table9.csv").read_text()
+    assert reproduce.main(["--no-run", *places]) == 0
+    assert (tmp_path / "results" / "ctrn" / "table9.csv").read_text() == kept
+
+
+def test_the_ledger_names_no_place_and_gives_back_what_was_measured(tmp_path: Path) -> None:
+    from qaexp.results.store import run_overrides
+
+    outcome = run_overrides([*TINY, *SMALL, "logger=none", f"cache_dir={tmp_path / 'cache'}"], tmp_path / "runs")
+    entry = Ledger(tmp_path / "ledger").enter(outcome.folder)
+    [path] = (tmp_path / "ledger").iterdir()
+    assert str(tmp_path) not in path.read_text()
+    [again] = Ledger(tmp_path / "ledger").entries
+    assert again == entry
+    assert outcome.record is not None
+    assert entry.value("test/map") == outcome.record.metrics["test"]["map"]
+    per_question = entry.per_question("test/map")
+    assert per_question is not None
+    assert sum(per_question.values) / 8 == pytest.approx(outcome.record.metrics["test"]["map"], abs=1e-6)
+    assert entry.value("seconds per batch") == pytest.approx(entry.seconds["steps"] / entry.steps)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--paper", "ctrm"], "there is no paper 'ctrm'"),
+        (["--paper", "ctrn", "--table", "99"], "there is no table 99 with results in ctrn"),
+        (["--paper", "ctrn", "--table", "6", "--rows", "QRN"], "did you mean QRNN"),
+    ],
+)
+def test_mistakes_are_answered_in_a_sentence(options: list[str], said: str, caplog: pytest.LogCaptureFixture) -> None:
+    assert reproduce.main(options) == reproduce.USER_ERROR
+    assert said in caplog.text
