@@ -48,7 +48,7 @@ def _grid(shown: PaperTable, measurement: Measurement, project: str) -> wr.Panel
     ]
     runs = Runset(
         name=measurement.title,
-        filters=[expr.Metric("Group") == shown.group, expr.Tags().isin(list(measurement.datasets))],
+        filters=expr.And(expr.Metric("Group") == shown.group, expr.Tags().isin(list(measurement.datasets))),
         groupby=[f"config.{ROW}"],
     )
     return wr.PanelGrid(runsets=[runs], panels=laid_out(panels, columns=2))
