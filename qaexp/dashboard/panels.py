@@ -10,7 +10,7 @@ EPOCH = "epoch"
 DEV = ("dev/map", "dev/mrr", "dev/p@1", "dev/p@5", "dev/accuracy")
 TRAINING = ("train/learning_rate", "train/gradient_norm", "train/gradient_norm_max")
 SPEED = ("speed/questions_per_second", "speed/tokens_per_second")
-HEAT_MAPS = "heat maps"
+HEAT_MAPS = ("heat maps/1", "heat maps/2", "heat maps/3")
 
 
 def curve(metric: str, group_by: str | None = None, log_y: bool = False) -> wr.LinePlot:
@@ -29,7 +29,7 @@ def _grouped(group_by: str | None) -> Any:
 
 
 def pictures() -> wr.MediaBrowser:
-    return wr.MediaBrowser(title="heat maps of the hardest questions", media_keys=[HEAT_MAPS], num_columns=1)
+    return wr.MediaBrowser(title="heat maps of the hardest questions", media_keys=list(HEAT_MAPS), num_columns=1)
 
 
 def table(name: str) -> wr.WeavePanelSummaryTable:

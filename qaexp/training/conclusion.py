@@ -27,7 +27,7 @@ def log_conclusion(logger: WandbLogger, folder: Path, record: RunRecord, module:
     <split>/<metric>          in the run's summary
     questions/<split>         metrics of each question, or the prediction for each pair with a class: the CSV of the run's folder
     hardest/<split>           the 20 hardest questions
-    heat maps                 the 3 hardest of dev, each with its best right answer, if the model shows anything over words
+    heat maps/<n>             the 3 hardest of dev, each with its best right answer, if the model shows anything over words
     """
     run = logger.experiment
     summary = {f"{split}/{name}": value for split, metrics in record.metrics.items() for name, value in metrics.items()}
@@ -37,9 +37,7 @@ def log_conclusion(logger: WandbLogger, folder: Path, record: RunRecord, module:
         [listed] = [path for path in (folder / f"{split}.questions.csv", folder / f"{split}.pairs.csv") if path.exists()]
         concluded[f"questions/{split}"] = _table(pd.read_csv(listed, dtype={0: str}))
         concluded[f"hardest/{split}"] = _table(hardest(data, split, module.scores[split], HARDEST))
-    if images := _heat_maps(module.scorer, data, hardest(data, "dev", module.scores["dev"], DRAWN)):
-        concluded["heat maps"] = images
-    run.log(concluded)
+    run.log(concluded | _heat_maps(module.scorer, data, hardest(data, "dev", module.scores["dev"], DRAWN)))
 
 
 def _table(frame: pd.DataFrame) -> Any:
@@ -48,23 +46,23 @@ def _table(frame: pd.DataFrame) -> Any:
     return wandb.Table(columns=list(frame.columns), data=frame.astype(object).to_numpy().tolist())
 
 
-def _heat_maps(scorer: AnswerScorer, data: RankingDataModule, pairs: pd.DataFrame) -> list[Any]:
-    """An image of each pair; none for texts with several fields, whose vectors are averaged after pooling."""
+def _heat_maps(scorer: AnswerScorer, data: RankingDataModule, pairs: pd.DataFrame) -> dict[str, Any]:
+    """An image of each pair, of its own size; none for texts with several fields, whose vectors are averaged after pooling."""
     if data.corpus.texts.num_fields > 1:
-        return []
+        return {}
     import wandb
     from PIL import Image
 
     from qaexp.figures.heat_map import draw, png
     from qaexp.figures.heats import heats
 
-    table, images = data.splits["dev"], []
-    for pair, row in zip(pairs.index.to_numpy(), pairs.to_dict("records"), strict=True):
+    table, images = data.splits["dev"], {}
+    for number, (pair, row) in enumerate(zip(pairs.index.to_numpy(), pairs.to_dict("records"), strict=True), 1):
         texts = (table.questions[table.pair_question[pair]], table.candidates[pair])
         limits = (data.max_question_length, data.max_candidate_length)
         words = [data.corpus.words(int(text))[:limit] or [""] for text, limit in zip(texts, limits, strict=True)]
         tokens = [torch.from_numpy(data.corpus.texts.padded(np.array([text]), limit)[0]) for text, limit in zip(texts, limits, strict=True)]
         if placed := heats(read_out(scorer, *tokens), *words, unit=None):
             caption = ", ".join(f"{name} {value}" for name, value in row.items() if name in CAPTIONED)
-            images.append(wandb.Image(Image.open(BytesIO(png(draw(placed, caption)))), caption=caption))
+            images[f"heat maps/{number}"] = wandb.Image(Image.open(BytesIO(png(draw(placed, caption)))), caption=caption)
     return images

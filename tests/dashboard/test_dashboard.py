@@ -143,11 +143,11 @@ def test_panels_show_what_a_run_logs(specifications: dict[str, dict[str, Any]], 
     others = {f"{split}/{metric}" for split in ("dev", "test", "test1", "test2") for metric in ("accuracy", "p@1")}  # of other data sets
     tables = {f"{table}/{split}" for table in ("questions", "hardest") for split in ("test1", "test2")}
     assert board - known - others - tables == set()
-    assert {"train/loss", "train/learning_rate", "train/gradient_norm", "speed/tokens_per_second", "heat maps", "hardest/dev"} <= board
+    assert {"train/loss", "train/learning_rate", "train/gradient_norm", "speed/tokens_per_second", "heat maps/1", "hardest/dev"} <= board
     grids = [block for block in as_report(specifications["ap/table5"]).blocks if isinstance(block, wr.PanelGrid)]
     report = shown([panel for grid in grids for panel in grid.panels])
     assert report - known == set()
-    assert {"test/map", "test/mrr", "dev/map", "hardest/test", "heat maps"} <= report
+    assert {"test/map", "test/mrr", "dev/map", "hardest/test", "heat maps/1"} <= report
 
 
 def test_the_runs_of_a_setting_are_those_of_its_group_on_its_data(specifications: dict[str, dict[str, Any]], logged: OfflineRun) -> None:

@@ -206,10 +206,10 @@ def test_tables_of_questions_are_those_of_the_run_and_the_hardest_are_among_them
 
 
 def test_heat_maps_of_the_hardest_questions_are_pictures(run: OfflineRun) -> None:
-    [pictures] = run.logged("heat maps")
     hardest = run.table("hardest/dev")
-    assert [caption.split(",")[0] for caption in pictures["captions"]] == [f"question {row[0]}" for row in hardest["data"][:3]]
-    for name in pictures["filenames"]:
-        picture = imread(run.folder / name)
-        assert picture.shape[1] == pictures["width"]
+    for number, row in enumerate(hardest["data"][:3], 1):
+        [logged] = run.logged(f"heat maps/{number}")
+        assert logged["caption"].startswith(f"question {row[0]}, rank {row[1]}")
+        picture = imread(run.folder / logged["path"])
+        assert picture.shape[:2] == (logged["height"], logged["width"])
         assert picture[..., :3].std() > 0.1
