@@ -14,6 +14,7 @@ from qaexp.models.readout import read_out
 from qaexp.models.scorer import AnswerScorer
 from qaexp.results.hardest import hardest
 from qaexp.results.record import RunRecord
+from qaexp.training.epochs import log_line
 from qaexp.training.ranking import RankingModule
 
 HARDEST, DRAWN = 20, 3
@@ -29,15 +30,15 @@ def log_conclusion(logger: WandbLogger, folder: Path, record: RunRecord, module:
     hardest/<split>           the 20 hardest questions
     heat maps/<n>             the 3 hardest of dev, each with its best right answer, if the model shows anything over words
     """
-    run = logger.experiment
     summary = {f"{split}/{name}": value for split, metrics in record.metrics.items() for name, value in metrics.items()}
-    run.summary.update({**summary, "best_epoch": record.best_epoch})
+    logger.experiment.summary.update({**summary, "best_epoch": record.best_epoch})
     concluded: dict[str, Any] = {}
     for split in record.metrics:
         [listed] = [path for path in (folder / f"{split}.questions.csv", folder / f"{split}.pairs.csv") if path.exists()]
         concluded[f"questions/{split}"] = _table(pd.read_csv(listed, dtype={0: str}))
         concluded[f"hardest/{split}"] = _table(hardest(data, split, module.scores[split], HARDEST))
-    run.log(concluded | _heat_maps(module.scorer, data, hardest(data, "dev", module.scores["dev"], DRAWN)))
+    concluded |= _heat_maps(module.scorer, data, hardest(data, "dev", module.scores["dev"], DRAWN))
+    log_line(logger, concluded, step=len(record.history) + 1)
 
 
 def _table(frame: pd.DataFrame) -> Any:

@@ -1,11 +1,13 @@
 """What a logger hears of each epoch: one line, when the epoch is over."""
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import pytorch_lightning as pl
 import torch
 from pytorch_lightning.callbacks import Callback
+from pytorch_lightning.loggers import Logger, WandbLogger
 from torch import Tensor
 from torch.nn.utils import get_total_norm
 from torch.optim import Optimizer
@@ -49,16 +51,23 @@ class LogEpochs(Callback):
             self._ended = time.perf_counter()
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        if not trainer.loggers:
+            return
         norms = torch.stack(self._norms) if self._norms else torch.zeros(1)
         seconds = self._ended - self._begun
+        line = {
+            **self._record.history[-1],
+            "train/learning_rate": self._learning_rate,
+            "train/gradient_norm": norms.mean().item(),
+            "train/gradient_norm_max": norms.max().item(),
+            "speed/questions_per_second": self._questions / seconds,
+            "speed/tokens_per_second": self._tokens.item() / seconds,
+        }
         for logger in trainer.loggers:
-            logger.log_metrics(
-                {
-                    **self._record.history[-1],
-                    "train/learning_rate": self._learning_rate,
-                    "train/gradient_norm": norms.mean().item(),
-                    "train/gradient_norm_max": norms.max().item(),
-                    "speed/questions_per_second": self._questions / seconds,
-                    "speed/tokens_per_second": self._tokens.item() / seconds,
-                }
-            )
+            log_line(logger, line, step=int(line["epoch"]))
+
+
+def log_line(logger: Logger, line: Mapping[str, Any], step: int) -> None:
+    """Log a line at a step of its own. Steps are epochs, so that those of a resumed run go on where it had stopped."""
+    assert isinstance(logger, WandbLogger)
+    logger.experiment.log(dict(line), step=step, commit=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import torch
 import wandb
 from matplotlib.image import imread
 from omegaconf import OmegaConf
@@ -16,6 +17,8 @@ from qaexp.results.offline import OfflineRun, offline_runs, read_offline
 from qaexp.results.record import RunRecord
 from qaexp.train import train
 from qaexp.training.logger import has_key, open_logger
+from qaexp.training.ranking import RankingModule
+from qaexp.types import RankingBatch
 
 SPEEDS = {"speed/questions_per_second", "speed/tokens_per_second"}
 TRAINED = {"train/learning_rate", "train/gradient_norm", "train/gradient_norm_max"}
@@ -158,6 +161,27 @@ def test_each_epoch_is_one_line_that_repeats_the_record(run: OfflineRun, folder:
         assert line["speed/questions_per_second"] < line["speed/tokens_per_second"]
     assert sum(line["_runtime"] for line in epochs[:1]) < record.seconds["total"]
     assert run.exit_code == 0
+
+
+def test_a_resumed_run_goes_on_in_the_same_w_and_b_run(overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = RankingModule.training_step
+
+    def step(self: RankingModule, batch: RankingBatch, index: int) -> torch.Tensor:
+        if self.current_epoch == 1:
+            raise ZeroDivisionError
+        return original(self, batch, index)
+
+    monkeypatch.setattr(RankingModule, "training_step", step)
+    with pytest.raises(ZeroDivisionError):
+        train(compose(overrides), tmp_path)
+    monkeypatch.setattr(RankingModule, "training_step", original)
+    record = train(compose(overrides), tmp_path, resume=True)
+    first, second = closed_runs(tmp_path)
+    assert first.id == second.id
+    lines = [*first.history, *second.history]
+    assert [line["_step"] for line in lines] == [1, 2, 3, 4]
+    assert [{name: line[name] for name in record.history[0]} for line in lines[:3]] == record.history
+    assert second.config["fingerprints"] == first.config["fingerprints"]
 
 
 def test_the_summary_is_the_record_of_the_best_epoch(run: OfflineRun, folder: Path) -> None:
