@@ -150,6 +150,12 @@ class Ranker:
         [question_ids], [answer_ids] = self._ids([question], self._max_lengths[0]), self._ids([answer], self._max_lengths[1])
         return read_out(self.scorer, question_ids, answer_ids)
 
+    def words(self, question: str, answer: str) -> tuple[list[str], list[str]]:
+        """The words of both texts that the model reads, which the axes of `read_out` count."""
+        limits = zip((question, answer), self._max_lengths, strict=True)
+        first, second = ((self._tokenise(text) or [""])[:limit] for text, limit in limits)
+        return first, second
+
     def _scores(self, question: str, answers: Sequence[str]) -> Float[torch.Tensor, "pair *class"]:
         questions = encode_texts(self.scorer.encode_question, self._ids([question], self._max_lengths[0]), skips_padding=True)
         candidates = encode_texts(self.scorer.encode_candidate, self._ids(answers, self._max_lengths[1]), self.scorer.skips_padding)

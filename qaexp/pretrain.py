@@ -23,7 +23,6 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
     """
     import pytorch_lightning as pl  # some seconds, which help and mistyped options need not wait for
     from hydra.utils import instantiate
-    from pytorch_lightning.loggers import Logger
 
     from qaexp.checkpoint import LAST, best_checkpoint, last_checkpoint, rebuild_plan
     from qaexp.data.reconstruction import ReconstructionDataModule
@@ -49,15 +48,15 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
         module = ReconstructionModule(
             scorer, decoder, instantiate(cfg.optimizer), instantiate(cfg.schedule), data, rebuild_plan(record, data)
         )
-        with open_logger(config, folder) as logger:
-            trainer = instantiate(cfg.trainer)(logger=logger, **callbacks(folder, record, data, cfg.patience))
+        with open_logger(record, folder) as logger:
+            trainer = instantiate(cfg.trainer)(logger=logger or False, **callbacks(folder, record, data, cfg.patience))
             with record.timing("fit"):
                 trainer.fit(module, datamodule=pairs, ckpt_path=last_checkpoint(folder) if resume else None, weights_only=True)
             with record.timing("test"):
                 trainer.test(module, datamodule=pairs, ckpt_path=best_checkpoint(folder), weights_only=True, verbose=False)
             rankings = write_rankings(folder, module.scores, data, record.key)
             record.metrics = {"held out": module.held_out, **{f"{split} titles": metrics for split, metrics in rankings.items()}}
-            if isinstance(logger, Logger):
+            if logger:
                 logger.log_metrics({f"{part}/{name}": value for part, table in record.metrics.items() for name, value in table.items()})
         (folder / LAST).unlink(missing_ok=True)
     return record

@@ -6,7 +6,6 @@ from typing import Any
 import pytorch_lightning as pl
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
-from pytorch_lightning.loggers import Logger
 
 from qaexp.checkpoint import LAST, best_checkpoint, last_checkpoint, rebuild_plan
 from qaexp.initial_weights import begin_from, pinned
@@ -14,6 +13,7 @@ from qaexp.models.scorer import num_parameters
 from qaexp.results.rankings import write_rankings
 from qaexp.results.record import RunRecord
 from qaexp.training.callbacks import callbacks
+from qaexp.training.conclusion import log_conclusion
 from qaexp.training.logger import open_logger
 from qaexp.training.ranking import RankingModule
 
@@ -40,8 +40,8 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
         module = RankingModule(
             scorer, instantiate(cfg.loss), instantiate(cfg.optimizer), instantiate(cfg.schedule), data, rebuild_plan(record, data)
         )
-        with open_logger(config, folder) as logger:
-            trainer = instantiate(cfg.trainer)(logger=logger, **callbacks(folder, record, data, cfg.patience))
+        with open_logger(record, folder) as logger:
+            trainer = instantiate(cfg.trainer)(logger=logger or False, **callbacks(folder, record, data, cfg.patience))
             if record.parameters["trainable"]:
                 with record.timing("fit"):
                     trainer.fit(module, datamodule=data, ckpt_path=last, weights_only=True)
@@ -49,7 +49,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
                 best = best_checkpoint(folder) if record.parameters["trainable"] else None
                 trainer.test(module, datamodule=data, ckpt_path=best, weights_only=True, verbose=False)
             record.metrics = write_rankings(folder, module.scores, data, record.key)
-            if isinstance(logger, Logger):
-                logger.log_metrics({f"{split}/{name}": value for split, table in record.metrics.items() for name, value in table.items()})
+            if logger:
+                log_conclusion(logger, folder, record, module, data)
         (folder / LAST).unlink(missing_ok=True)
     return record

@@ -86,6 +86,11 @@ class RankingBatch(_Batch):
     def num_groups(self) -> int:
         return int(self.groups.max()) + 1 if self.groups.numel() else 0
 
+    @property
+    def num_tokens(self) -> Tensor:
+        """Tokens of its distinct texts, padding left out; a tensor, so that asking waits for no device."""
+        return (self.questions != PADDING).sum() + (self.candidates != PADDING).sum()
+
 
 @dataclass(frozen=True)
 class ScoringBlock(_Batch):
@@ -113,3 +118,12 @@ class ReconstructionBatch(_Batch):
     titles: Int[Tensor, "text length"]
     """The words of each title, without a mark of its beginning or end."""
     contexts: Int[Tensor, "text context_length"]
+
+    @property
+    def num_groups(self) -> int:
+        return len(self.titles)
+
+    @property
+    def num_tokens(self) -> Tensor:
+        """Tokens of titles and contexts, padding left out."""
+        return (self.titles != PADDING).sum() + (self.contexts != PADDING).sum()

@@ -18,7 +18,7 @@ from qaexp.errors import OutputError, QaexpError
 
 SCHEMA = 1
 LIBRARIES = ("qaexp", "torch", "pytorch-lightning", "hydra-core", "omegaconf", "torchmetrics", "numpy", "pandas", "wandb", "gensim")
-NOT_IDENTITY = ("data_dir", "cache_dir", "output_dir", "logger", "choices", "run_name")
+NOT_IDENTITY = ("data_dir", "cache_dir", "output_dir", "logger", "choices", "labels", "run_name")
 """Top-level keys of a configuration that do not change what a run measures."""
 
 

@@ -6,6 +6,7 @@ python -m qaexp.results.table results/runs --split test --csv results/table.csv
 import argparse
 import json
 import logging
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -19,7 +20,7 @@ from qaexp.results.record import RunRecord, config_key, write_whole
 
 MEASURES = (*METRICS, "accuracy")
 
-VOLATILE = ("output_dir", "logger", "seed", "cache_dir", "data_dir", "init_from")
+VOLATILE = ("output_dir", "logger", "labels", "seed", "cache_dir", "data_dir", "init_from")
 """Overrides that do not make another row."""
 
 
@@ -44,7 +45,7 @@ def row_name(record: RunRecord) -> str:
 
 
 def _lasting(command: str) -> str:
-    return " ".join(option for option in command.split() if option.partition("=")[0].partition("/")[0] not in VOLATILE)
+    return " ".join(option for option in command.split() if re.split("[=/.]", option)[0] not in VOLATILE)
 
 
 def run_table(records: Iterable[RunRecord], split: str) -> pd.DataFrame:

@@ -12,6 +12,7 @@ from pytorch_lightning.callbacks import Callback, EarlyStopping, ModelCheckpoint
 from qaexp.checkpoint import BEST, LAST, WholeCheckpoints
 from qaexp.data.module import RankingDataModule
 from qaexp.results.record import RunRecord
+from qaexp.training.epochs import LogEpochs
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +27,7 @@ def callbacks(folder: Path, record: RunRecord, data: RankingDataModule, patience
         ),
         StopEarly(monitor=chosen, mode="max", patience=patience),
         KeepHistory(folder, record, chosen),
+        LogEpochs(record),
         ModelCheckpoint(dirpath=folder, filename=Path(LAST).stem, save_on_train_epoch_end=True, enable_version_counter=False),
         RichProgressBar(leave=True) if terminal else EpochLines(record),
     ]
