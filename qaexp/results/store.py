@@ -12,7 +12,7 @@ from filelock import FileLock, Timeout
 from omegaconf import DictConfig, OmegaConf
 
 from qaexp.config import RANK, Program, compose
-from qaexp.console import finished
+from qaexp.console import finished, quieten
 from qaexp.errors import OutputError
 from qaexp.mistakes import explain
 from qaexp.results.record import RunRecord, config_key, write_whole
@@ -61,6 +61,7 @@ def run_kept(cfg: DictConfig, runs: Path, command: str, program: Program = RANK)
             return Outcome("kept", folder, record)
         write_whole(folder / CONFIG, OmegaConf.to_yaml(cfg, resolve=True))
         work = program.load()  # torch and Lightning: some seconds, which kept runs need not wait for
+        quieten()
         try:
             record = work(cfg, folder, command, resume=(folder / LAST).is_file())
         except OutputError:
