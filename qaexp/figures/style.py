@@ -4,9 +4,12 @@
     axes.plot(table["step"], table["mrr"], color=COLOURS[0])
     save(figure, table, folder, "pretraining")
 
+What is added to a figure later, such as a second axis, takes the look on within `with look():`.
+
 Figures are made without `pyplot`: nothing is global, and no display is needed.
 """
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +53,14 @@ LOOK: Any = {
 }
 
 
+def look() -> AbstractContextManager[None]:
+    """Within it, everything that matplotlib makes has the look."""
+    return matplotlib.rc_context(LOOK)
+
+
 def new_figure(width: float, height: float, rows: int = 1, columns: int = 1, **subplots: Any) -> tuple[Figure, list[list[Axes]]]:
     """A figure, sizes in inches, and its axes by row and column; more arguments go to matplotlib's `subplots`."""
-    with matplotlib.rc_context(LOOK):
+    with look():
         figure = Figure(figsize=(width, height), layout="constrained")
         grid = figure.subplots(rows, columns, squeeze=False, **subplots)
     return figure, [list(row) for row in grid]
@@ -67,7 +75,7 @@ def save(figure: Figure, data: pd.DataFrame, folder: Path, name: str) -> list[Pa
     paths = [folder / f"{name}.{kind}" for kind in ("png", "svg", "csv")]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with matplotlib.rc_context(LOOK):
+        with look():
             figure.savefig(paths[0], dpi=200, metadata={"Software": None})
             figure.savefig(paths[1], metadata={"Date": None})
     except OSError as error:

@@ -56,7 +56,7 @@ class RankingModule(pl.LightningModule):
                 f"the loss became {loss.item()} in epoch {self.current_epoch + 1}, batch {index + 1}; the best checkpoint of the epochs "
                 "before it is kept. Lower optimizer.lr, or bound the gradient with trainer.gradient_clip_val=1"
             )
-        self.log("train/loss", loss.detach(), prog_bar=True, on_step=False, on_epoch=True, batch_size=batch.num_groups, logger=False)
+        self.log("train/loss", loss.detach(), prog_bar=True, on_step=False, on_epoch=True, batch_size=batch.num_groups)
         return loss
 
     def on_train_epoch_start(self) -> None:
@@ -69,7 +69,7 @@ class RankingModule(pl.LightningModule):
     def on_validation_epoch_end(self) -> None:
         self._finish_split()
         for name, value in self._data.metrics("dev", self.scores["dev"]).compute().items():
-            self.log(f"dev/{name}", value.float(), prog_bar=f"dev/{name}" == self._data.selection_metric, logger=False)
+            self.log(f"dev/{name}", value.float(), prog_bar=f"dev/{name}" == self._data.selection_metric)
 
     def test_step(self, block: ScoringBlock, index: int, dataloader_idx: int = 0) -> None:
         self._score(block)
