@@ -32,7 +32,7 @@ class LogEpochs(Callback):
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self._norms: list[Tensor] = []
-        self._questions, self._tokens, self._learning_rate = 0, torch.zeros((), dtype=torch.long), 0.0
+        self._examples, self._tokens, self._learning_rate = 0, torch.zeros((), dtype=torch.long), 0.0
         self._begun = self._ended = time.perf_counter()
 
     def on_before_optimizer_step(self, trainer: pl.Trainer, pl_module: pl.LightningModule, optimizer: Optimizer) -> None:
@@ -42,7 +42,7 @@ class LogEpochs(Callback):
 
     def on_train_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int) -> None:
         if trainer.loggers:
-            self._questions += batch.num_examples
+            self._examples += batch.num_examples
             self._tokens = self._tokens.to(pl_module.device) + batch.num_tokens
             self._ended = time.perf_counter()
 
@@ -56,7 +56,7 @@ class LogEpochs(Callback):
             "train/learning_rate": self._learning_rate,
             "train/gradient_norm": norms.mean().item(),
             "train/gradient_norm_max": norms.max().item(),
-            "speed/examples_per_second": self._questions / seconds,
+            "speed/examples_per_second": self._examples / seconds,
             "speed/tokens_per_second": self._tokens.item() / seconds,
         }
         for logger in trainer.loggers:

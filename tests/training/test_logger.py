@@ -164,6 +164,13 @@ def test_each_epoch_is_one_line_that_repeats_the_record(run: OfflineRun, folder:
     assert run.exit_code == 0
 
 
+def test_a_logger_changes_no_score(folder: Path, overrides: list[str], tmp_path: Path) -> None:
+    record = train(compose([*overrides, "logger.mode=none"]), tmp_path)
+    assert (tmp_path / "test.run").read_bytes() == (folder / "test.run").read_bytes()
+    logged = RunRecord.load(folder)
+    assert (record.key, record.history, record.metrics) == (logged.key, logged.history, logged.metrics)
+
+
 def test_the_gradient_norm_is_how_far_a_step_goes_and_speeds_are_of_what_was_read(
     overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
