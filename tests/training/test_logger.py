@@ -8,13 +8,14 @@ import pandas as pd
 import pytest
 import torch
 import wandb
+from closed_runs import closed_runs
 from matplotlib.image import imread
 from omegaconf import OmegaConf
 from torch import Tensor
 
 from qaexp.config import compose
 from qaexp.errors import BadDataError, ConfigError
-from qaexp.results.offline import OfflineRun, offline_runs, read_offline
+from qaexp.results.offline import OfflineRun, read_offline
 from qaexp.results.record import RunRecord
 from qaexp.train import train
 from qaexp.training.logger import has_key, open_logger
@@ -23,16 +24,6 @@ from qaexp.types import RankingBatch
 
 SPEEDS = {"speed/examples_per_second", "speed/tokens_per_second"}
 TRAINED = {"train/learning_rate", "train/gradient_norm", "train/gradient_norm_max"}
-
-
-def closed_runs(folder: Path) -> list[OfflineRun]:
-    """The runs below a folder, once W&B's process has written their ends, a moment after `finish`."""
-    for _ in range(100):
-        runs = [read_offline(run) for run in offline_runs(folder)]
-        if all(run.exit_code is not None for run in runs):
-            return runs
-        time.sleep(0.1)
-    raise AssertionError("a run has no end after ten seconds")
 
 
 @pytest.fixture(autouse=True)
