@@ -30,6 +30,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
     from qaexp.models.title_decoder import TitleDecoder
     from qaexp.results.rankings import write_rankings
     from qaexp.training.callbacks import callbacks
+    from qaexp.training.conclusion import log_metrics
     from qaexp.training.logger import open_logger
     from qaexp.training.reconstruction import ReconstructionModule
 
@@ -49,7 +50,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
             scorer, decoder, instantiate(cfg.optimizer), instantiate(cfg.schedule), data, rebuild_plan(record, data)
         )
         with open_logger(record, folder) as logger:
-            trainer = instantiate(cfg.trainer)(logger=logger or False, **callbacks(folder, record, data, cfg.patience))
+            trainer = instantiate(cfg.trainer)(logger=logger, **callbacks(folder, record, data, cfg.patience))
             with record.timing("fit"):
                 trainer.fit(module, datamodule=pairs, ckpt_path=last_checkpoint(folder) if resume else None, weights_only=True)
             with record.timing("test"):
@@ -57,7 +58,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
             rankings = write_rankings(folder, module.scores, data, record.key)
             record.metrics = {"held out": module.held_out, **{f"{split} titles": metrics for split, metrics in rankings.items()}}
             if logger:
-                logger.log_metrics({f"{part}/{name}": value for part, table in record.metrics.items() for name, value in table.items()})
+                log_metrics(logger, record)
         (folder / LAST).unlink(missing_ok=True)
     return record
 

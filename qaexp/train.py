@@ -41,7 +41,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
             scorer, instantiate(cfg.loss), instantiate(cfg.optimizer), instantiate(cfg.schedule), data, rebuild_plan(record, data)
         )
         with open_logger(record, folder) as logger:
-            trainer = instantiate(cfg.trainer)(logger=logger or False, **callbacks(folder, record, data, cfg.patience))
+            trainer = instantiate(cfg.trainer)(logger=logger, **callbacks(folder, record, data, cfg.patience))
             if record.parameters["trainable"]:
                 with record.timing("fit"):
                     trainer.fit(module, datamodule=data, ckpt_path=last, weights_only=True)

@@ -66,6 +66,19 @@ class _Batch:
         tensors = {field.name: getattr(self, field.name) for field in fields(self)}
         return replace(self, **{name: value.to(device) for name, value in tensors.items() if isinstance(value, Tensor)})
 
+    @property
+    def num_examples(self) -> int:
+        """What is learned from or scored in one step: the rows of its first tensor, unless a batch says otherwise."""
+        return len(self._tensors()[0])
+
+    @property
+    def num_tokens(self) -> Int[Tensor, ""]:
+        """Tokens of its texts, padding left out. They alone have several axes. A tensor, so that asking waits for no device."""
+        return torch.stack([(tensor != PADDING).sum() for tensor in self._tensors() if tensor.ndim > 1]).sum()
+
+    def _tensors(self) -> list[Tensor]:
+        return [value for field in fields(self) if isinstance(value := getattr(self, field.name), Tensor)]
+
 
 @dataclass(frozen=True)
 class RankingBatch(_Batch):
@@ -87,9 +100,8 @@ class RankingBatch(_Batch):
         return int(self.groups.max()) + 1 if self.groups.numel() else 0
 
     @property
-    def num_tokens(self) -> Tensor:
-        """Tokens of its distinct texts, padding left out; a tensor, so that asking waits for no device."""
-        return (self.questions != PADDING).sum() + (self.candidates != PADDING).sum()
+    def num_examples(self) -> int:
+        return self.num_groups
 
 
 @dataclass(frozen=True)
@@ -118,12 +130,3 @@ class ReconstructionBatch(_Batch):
     titles: Int[Tensor, "text length"]
     """The words of each title, without a mark of its beginning or end."""
     contexts: Int[Tensor, "text context_length"]
-
-    @property
-    def num_groups(self) -> int:
-        return len(self.titles)
-
-    @property
-    def num_tokens(self) -> Tensor:
-        """Tokens of titles and contexts, padding left out."""
-        return (self.titles != PADDING).sum() + (self.contexts != PADDING).sum()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from closed_runs import closed_runs
 from hydra.utils import instantiate
 from made_up_questions import write_questions
 
@@ -52,6 +53,16 @@ def test_perplexity_falls_and_last_states_learn_to_rank(overrides: list[str], ce
     assert len({entry["dev/mrr"] for entry in history}) > 1
     assert record.metrics["held out"]["perplexity"] == pytest.approx(perplexities[(record.best_epoch or 0) - 1], rel=1e-5)
     assert record.metrics["dev titles"]["mrr"] == pytest.approx(max(entry["dev/mrr"] for entry in history), abs=1e-6)
+
+
+def test_what_was_logged_is_what_was_measured(overrides: list[str], tmp_path: Path) -> None:
+    logger = ["logger=wandb", "logger.mode=offline", "trainer.max_epochs=2"]
+    record = pretrain(compose([*overrides, *logger], PRETRAIN), tmp_path)
+    [logged] = closed_runs(tmp_path)
+    assert [{name: line[name] for name in record.history[0]} for line in logged.history] == record.history
+    assert all(line["speed/tokens_per_second"] > line["speed/examples_per_second"] > 0 for line in logged.history)
+    for part, metrics in record.metrics.items():
+        assert {name: logged.summary[f"{part}/{name}"] for name in metrics} == metrics
 
 
 def test_an_untrained_encoder_ranks_worse(overrides: list[str], run: Path, tmp_path: Path) -> None:

@@ -5,10 +5,11 @@ import time
 from pathlib import Path
 
 import pytest
+from closed_runs import closed_runs
 from omegaconf import OmegaConf
 
 from qaexp.config import compose
-from qaexp.results.offline import offline_runs, read_offline
+from qaexp.results.offline import offline_runs
 from qaexp.results.record import RunRecord
 from qaexp.sync import QUIET_SECONDS, main, pending
 from qaexp.training.logger import open_logger
@@ -29,10 +30,8 @@ def record() -> RunRecord:
 
 def ended(folder: Path) -> Path:
     """The only run below a folder, once its end is written."""
-    [run] = offline_runs(folder)
-    while read_offline(run).exit_code is None:
-        time.sleep(0.1)
-    return run
+    [run] = closed_runs(folder)
+    return run.folder.parent
 
 
 def test_a_run_waits_from_its_end_to_its_upload(record: RunRecord, tmp_path: Path) -> None:

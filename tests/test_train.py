@@ -87,6 +87,7 @@ def test_the_key_of_a_run_depends_on_what_it_measures_alone(overrides: list[str]
         return config_key(OmegaConf.to_container(compose([*options, *more]), resolve=True))
 
     assert key() == key("output_dir=elsewhere") == key("logger=wandb") == key("cache_dir=elsewhere")
+    assert key() == key('labels={paper: ctrn, table: table6, row: "CTRN (This paper)"}')
     assert key("dataset=wikiqa", "data_dir=/here") == key("dataset=wikiqa", "data_dir=/there") != key()
     assert key() != key("seed=2")
     assert key() != key("loss.margin=0.2")

@@ -9,7 +9,7 @@ from wandb_workspaces.reports.v2.interface import Layout
 EPOCH = "epoch"
 DEV = ("dev/map", "dev/mrr", "dev/p@1", "dev/p@5", "dev/accuracy")
 TRAINING = ("train/learning_rate", "train/gradient_norm", "train/gradient_norm_max")
-SPEED = ("speed/questions_per_second", "speed/tokens_per_second")
+SPEED = ("speed/examples_per_second", "speed/tokens_per_second")
 HEAT_MAPS = ("heat maps/1", "heat maps/2", "heat maps/3")
 
 

@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from pytorch_lightning.loggers import WandbLogger
 
 from qaexp.data.module import RankingDataModule
 from qaexp.models.readout import read_out
 from qaexp.models.scorer import AnswerScorer
 from qaexp.results.hardest import hardest
 from qaexp.results.record import RunRecord
-from qaexp.training.epochs import log_line
+from qaexp.training.logger import RunLogger
 from qaexp.training.ranking import RankingModule
 
 HARDEST, DRAWN = 20, 3
@@ -22,23 +21,27 @@ CAPTIONED = ("question", "rank", "candidates", "pair", "class", "predicted")
 """What of a hardest question stands over its heat map."""
 
 
-def log_conclusion(logger: WandbLogger, folder: Path, record: RunRecord, module: RankingModule, data: RankingDataModule) -> None:
+def log_metrics(logger: RunLogger, record: RunRecord) -> None:
+    """Into the run's summary: the final metrics, `<split>/<metric>`, and the epoch whose weights gave them."""
+    metrics = {f"{split}/{name}": value for split, table in record.metrics.items() for name, value in table.items()}
+    logger.experiment.summary.update({**metrics, "best_epoch": record.best_epoch})
+
+
+def log_conclusion(logger: RunLogger, folder: Path, record: RunRecord, module: RankingModule, data: RankingDataModule) -> None:
     """Everything with the weights of the best epoch:
 
-    <split>/<metric>          in the run's summary
     questions/<split>         metrics of each question, or the prediction for each pair with a class: the CSV of the run's folder
     hardest/<split>           the 20 hardest questions
     heat maps/<n>             the 3 hardest of dev, each with its best right answer, if the model shows anything over words
     """
-    summary = {f"{split}/{name}": value for split, metrics in record.metrics.items() for name, value in metrics.items()}
-    logger.experiment.summary.update({**summary, "best_epoch": record.best_epoch})
+    log_metrics(logger, record)
     concluded: dict[str, Any] = {}
     for split in record.metrics:
         [listed] = [path for path in (folder / f"{split}.questions.csv", folder / f"{split}.pairs.csv") if path.exists()]
         concluded[f"questions/{split}"] = _table(pd.read_csv(listed, dtype={0: str}))
         concluded[f"hardest/{split}"] = _table(hardest(data, split, module.scores[split], HARDEST))
     concluded |= _heat_maps(module.scorer, data, hardest(data, "dev", module.scores["dev"], DRAWN))
-    log_line(logger, concluded, step=len(record.history) + 1)
+    logger.log_line(concluded, step=len(record.history) + 1)
 
 
 def _table(frame: pd.DataFrame) -> Any:

@@ -1,19 +1,17 @@
 """What a logger hears of each epoch: one line, when the epoch is over."""
 
 import time
-from collections.abc import Mapping
 from typing import Any
 
 import pytorch_lightning as pl
 import torch
 from pytorch_lightning.callbacks import Callback
-from pytorch_lightning.loggers import Logger, WandbLogger
 from torch import Tensor
 from torch.nn.utils import get_total_norm
 from torch.optim import Optimizer
 
 from qaexp.results.record import RunRecord
-from qaexp.types import RankingBatch, ReconstructionBatch
+from qaexp.training.logger import RunLogger
 
 
 class LogEpochs(Callback):
@@ -22,7 +20,7 @@ class LogEpochs(Callback):
         train/learning_rate          of the epoch's steps
         train/gradient_norm          mean over the steps of ‖∇‖₂, of all parameters together and before any clipping
         train/gradient_norm_max      the largest of them
-        speed/questions_per_second   training examples
+        speed/examples_per_second    right answers, each with its negatives
         speed/tokens_per_second      of distinct texts of a batch, padding left out
 
     Speeds are of the clock from the epoch's start to its last step, without scoring dev. They stay out of the record's history, which
@@ -34,7 +32,7 @@ class LogEpochs(Callback):
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self._norms: list[Tensor] = []
-        self._questions, self._tokens, self._learning_rate = 0, torch.zeros((), dtype=torch.long), 0.0
+        self._examples, self._tokens, self._learning_rate = 0, torch.zeros((), dtype=torch.long), 0.0
         self._begun = self._ended = time.perf_counter()
 
     def on_before_optimizer_step(self, trainer: pl.Trainer, pl_module: pl.LightningModule, optimizer: Optimizer) -> None:
@@ -42,12 +40,10 @@ class LogEpochs(Callback):
             self._norms.append(get_total_norm(p.grad for p in pl_module.parameters() if p.grad is not None))
             self._learning_rate = float(optimizer.param_groups[0]["lr"])
 
-    def on_train_batch_end(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: RankingBatch | ReconstructionBatch, batch_idx: int
-    ) -> None:
+    def on_train_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int) -> None:
         if trainer.loggers:
-            self._questions += batch.num_groups
-            self._tokens = self._tokens.to(batch.num_tokens.device) + batch.num_tokens
+            self._examples += batch.num_examples
+            self._tokens = self._tokens.to(pl_module.device) + batch.num_tokens
             self._ended = time.perf_counter()
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
@@ -60,14 +56,9 @@ class LogEpochs(Callback):
             "train/learning_rate": self._learning_rate,
             "train/gradient_norm": norms.mean().item(),
             "train/gradient_norm_max": norms.max().item(),
-            "speed/questions_per_second": self._questions / seconds,
+            "speed/examples_per_second": self._examples / seconds,
             "speed/tokens_per_second": self._tokens.item() / seconds,
         }
         for logger in trainer.loggers:
-            log_line(logger, line, step=int(line["epoch"]))
-
-
-def log_line(logger: Logger, line: Mapping[str, Any], step: int) -> None:
-    """Log a line at a step of its own. Steps are epochs, so that those of a resumed run go on where it had stopped."""
-    assert isinstance(logger, WandbLogger)
-    logger.experiment.log(dict(line), step=step, commit=True)
+            if isinstance(logger, RunLogger):
+                logger.log_line(line, step=int(line["epoch"]))

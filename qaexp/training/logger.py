@@ -3,10 +3,10 @@
 import logging
 import netrc
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlparse
 
 from pytorch_lightning.loggers import WandbLogger
@@ -19,9 +19,20 @@ log = logging.getLogger(__name__)
 MODES = ("auto", "online", "offline", "none")
 
 
+class RunLogger(WandbLogger):
+    """A W&B run that hears whole lines; its steps are epochs, so that those of a resumed run go on where it had stopped."""
+
+    def log_line(self, line: Mapping[str, Any], step: int) -> None:
+        """Log everything there is at a step."""
+        self.experiment.log(dict(line), step=step, commit=True)
+
+    def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
+        """What Lightning would log by itself, value by value, is in the lines of `qaexp.training.epochs`."""
+
+
 @contextmanager
-def open_logger(record: RunRecord, folder: Path) -> Iterator[WandbLogger | None]:
-    """The logger that `logger.mode` asks for, None for none. A W&B run is closed at the end, with a failure's exit code after an exception.
+def open_logger(record: RunRecord, folder: Path) -> Iterator[RunLogger | Literal[False]]:
+    """The logger that `logger.mode` asks for, False for none. A W&B run is closed at the end, as failed after an exception.
 
     A run that is resumed goes on under the id that it had.
 
@@ -32,7 +43,7 @@ def open_logger(record: RunRecord, folder: Path) -> Iterator[WandbLogger | None]
     if mode not in MODES:
         raise ConfigError(f"logger.mode={mode}: choose one of {', '.join(MODES)}")
     if mode == "none":
-        yield None
+        yield False
         return
     os.environ.setdefault("WANDB_SILENT", "true")  # read on import
     import wandb
@@ -45,7 +56,7 @@ def open_logger(record: RunRecord, folder: Path) -> Iterator[WandbLogger | None]
     where = Path(run.dir).parent
     exit_code = 1
     try:
-        yield WandbLogger(project=project, save_dir=str(folder), experiment=run)
+        yield RunLogger(project=project, save_dir=str(folder), experiment=run)
         exit_code = 0
     finally:
         wandb.finish(exit_code=exit_code)

@@ -89,4 +89,4 @@ class ScoringModule(pl.LightningModule):
 
     def log_dev_metrics(self) -> None:
         for name, value in self._data.metrics("dev", self.scores["dev"]).compute().items():
-            self.log(f"dev/{name}", value.float(), prog_bar=f"dev/{name}" == self._data.selection_metric, logger=False)
+            self.log(f"dev/{name}", value.float(), prog_bar=f"dev/{name}" == self._data.selection_metric)

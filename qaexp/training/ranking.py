@@ -39,7 +39,7 @@ class RankingModule(ScoringModule):
             batch = hardest_negatives(self.scorer, batch)
         loss = self.loss(self.scorer(batch), batch.labels, batch.groups)
         self.require_finite(loss, index)
-        self.log("train/loss", loss.detach(), prog_bar=True, on_step=False, on_epoch=True, batch_size=batch.num_groups, logger=False)
+        self.log("train/loss", loss.detach(), prog_bar=True, on_step=False, on_epoch=True, batch_size=batch.num_groups)
         return loss
 
     def validation_step(self, block: ScoringBlock, index: int) -> None:

@@ -1,7 +1,6 @@
 """The specifications that --dry-run writes: the library reads them, and they show what runs log."""
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +8,7 @@ import pandas as pd
 import pytest
 import wandb_workspaces.reports.v2 as wr
 import wandb_workspaces.workspaces as ws
+from closed_runs import closed_runs
 from wandb_workspaces.reports.v2 import internal as report_internal
 from wandb_workspaces.reports.v2.interface import Report
 from wandb_workspaces.workspaces import internal as workspace_internal
@@ -16,7 +16,7 @@ from wandb_workspaces.workspaces import internal as workspace_internal
 from qaexp.config import CONF, compose
 from qaexp.dashboard.__main__ import main
 from qaexp.dashboard.workspace import VIEW
-from qaexp.results.offline import OfflineRun, offline_runs, read_offline
+from qaexp.results.offline import OfflineRun
 from qaexp.results.record import RunRecord
 from qaexp.train import train
 
@@ -67,9 +67,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def logged(runs: Path) -> OfflineRun:
-    [path] = offline_runs(runs)
-    while (run := read_offline(path)).exit_code is None:
-        time.sleep(0.1)
+    [run] = closed_runs(runs)
     return run
 
 

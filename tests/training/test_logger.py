@@ -1,37 +1,29 @@
 """W&B runs: who is online, who is not, that every run is closed, and that what was logged is what was measured."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pandas as pd
 import pytest
 import torch
 import wandb
+from closed_runs import closed_runs
 from matplotlib.image import imread
 from omegaconf import OmegaConf
+from torch import Tensor
 
 from qaexp.config import compose
 from qaexp.errors import BadDataError, ConfigError
-from qaexp.results.offline import OfflineRun, offline_runs, read_offline
+from qaexp.results.offline import OfflineRun, read_offline
 from qaexp.results.record import RunRecord
 from qaexp.train import train
 from qaexp.training.logger import has_key, open_logger
 from qaexp.training.ranking import RankingModule
 from qaexp.types import RankingBatch
 
-SPEEDS = {"speed/questions_per_second", "speed/tokens_per_second"}
+SPEEDS = {"speed/examples_per_second", "speed/tokens_per_second"}
 TRAINED = {"train/learning_rate", "train/gradient_norm", "train/gradient_norm_max"}
-
-
-def closed_runs(folder: Path) -> list[OfflineRun]:
-    """The runs below a folder, once W&B's process has written their ends, a moment after `finish`."""
-    for _ in range(100):
-        runs = [read_offline(run) for run in offline_runs(folder)]
-        if all(run.exit_code is not None for run in runs):
-            return runs
-        time.sleep(0.1)
-    raise AssertionError("a run has no end after ten seconds")
 
 
 @pytest.fixture(autouse=True)
@@ -101,7 +93,7 @@ def test_unknown_modes_are_refused(record: RunRecord, tmp_path: Path) -> None:
 def test_none_opens_nothing(record: RunRecord, tmp_path: Path) -> None:
     record.config["logger"]["mode"] = "none"
     with open_logger(record, tmp_path) as logger:
-        assert logger is None
+        assert logger is False
     assert list(tmp_path.glob("wandb*")) == []
 
 
@@ -120,8 +112,8 @@ def test_a_run_is_closed_after_a_crash_and_goes_on_under_its_id(
     assert wandb.run is None
     time.sleep(1)  # W&B names folders by the second
     with open_logger(record, tmp_path) as logger:
-        assert logger is not None
-        logger.log_metrics({"dev/map": 0.5})
+        assert logger
+        logger.log_line({"dev/map": 0.5}, step=1)
     assert wandb.run is None
     crashed, finished = closed_runs(tmp_path)
     assert (crashed.exit_code, finished.exit_code) == (1, 0)
@@ -158,9 +150,42 @@ def test_each_epoch_is_one_line_that_repeats_the_record(run: OfflineRun, folder:
         assert own == {*record.history[0], *SPEEDS, *TRAINED}
         assert line["train/learning_rate"] == pytest.approx(0.1 / line["epoch"])
         assert 0 < line["train/gradient_norm"] < line["train/gradient_norm_max"]
-        assert line["speed/questions_per_second"] < line["speed/tokens_per_second"]
+        assert line["speed/examples_per_second"] < line["speed/tokens_per_second"]
     assert sum(line["_runtime"] for line in epochs[:1]) < record.seconds["total"]
     assert run.exit_code == 0
+
+
+def test_a_logger_changes_no_score(folder: Path, overrides: list[str], tmp_path: Path) -> None:
+    record = train(compose([*overrides, "logger.mode=none"]), tmp_path)
+    assert (tmp_path / "test.run").read_bytes() == (folder / "test.run").read_bytes()
+    logged = RunRecord.load(folder)
+    assert (record.key, record.history, record.metrics) == (logged.key, logged.history, logged.metrics)
+
+
+def test_the_gradient_norm_is_how_far_a_step_goes_and_speeds_are_of_what_was_read(
+    overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[str, list[Tensor]] = {}
+    batches: list[RankingBatch] = []
+
+    def look(when: str) -> Callable[[RankingModule], None]:
+        return lambda module: seen.update({when: [p.detach().clone() for p in module.parameters()]})
+
+    def keep(self: RankingModule, batch: RankingBatch, batch_idx: int) -> None:
+        batches.append(batch)
+
+    monkeypatch.setattr(RankingModule, "on_train_start", look("before"))
+    monkeypatch.setattr(RankingModule, "on_train_end", look("after"))
+    monkeypatch.setattr(RankingModule, "on_train_batch_start", keep)
+    record = train(compose([*overrides, "dataset.batch_size=1000", "trainer.max_epochs=1"]), tmp_path)
+    [run] = closed_runs(tmp_path)
+    [batch], line = batches, run.history[0]
+    moved = sum(((after - before) ** 2).sum().item() for before, after in zip(seen["before"], seen["after"], strict=True)) ** 0.5
+    assert line["train/gradient_norm"] == line["train/gradient_norm_max"] == pytest.approx(moved / 0.1, rel=1e-3)
+    texts = [*batch.questions.tolist(), *batch.candidates.tolist()]
+    num_tokens = sum(token != 0 for text in texts for token in text)
+    assert line["speed/tokens_per_second"] / line["speed/examples_per_second"] == pytest.approx(num_tokens / batch.num_groups)
+    assert batch.num_groups / line["speed/examples_per_second"] < record.seconds["fit"]
 
 
 def test_a_resumed_run_goes_on_in_the_same_w_and_b_run(overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,7 +234,7 @@ def test_a_damaged_log_is_refused_and_one_that_breaks_off_is_read_as_far_as_it_g
 def test_records_longer_than_a_block_of_the_log_are_put_together(record: RunRecord, tmp_path: Path) -> None:
     long = {f"value {length}": "x" * length for length in (32_000, 32_768, 100_000, *range(32_690, 32_720))}
     with open_logger(record, tmp_path) as logger:
-        assert logger is not None
+        assert logger
         for name, value in long.items():
             logger.experiment.log({name: value})
     [run] = closed_runs(tmp_path)
