@@ -39,6 +39,8 @@ class Column:
     """Empty: the row's, or the table's only one."""
     decimals: int | None = None
     scale: int | float | None = None
+    metric_on: Mapping[str, str] = field(default_factory=dict)
+    """Choice of `dataset=` to the metric there, where it has other splits than the paper's."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,9 @@ class Table:
 
     def scale_of(self, column: Column) -> int | float:
         return self.scale if column.scale is None else column.scale
+
+    def metric_of(self, column: Column, dataset: str) -> str | None:
+        return column.metric_on.get(dataset, column.metric)
 
     def setting_of(self, row: Row, column: Column) -> str:
         """The name of the setting under which a row gives a column its number."""
