@@ -18,7 +18,7 @@ def test_all_are_there() -> None:
 def test_ours_are_the_printed_ones(title: str) -> None:
     frame = TABLES[title].frame()
     label = TABLES[title].label
-    differ = {row[label]: row["agrees"] for _, row in frame.iterrows() if row["agrees"] != "yes"}
+    differ = {row[label]: row["agrees"] for row in frame.to_dict("records") if row["agrees"] != "yes"}
     assert differ == ({"AP-BiLSTM": "no: # Params"} if title == "ctrn, Table 2" else {})
 
 
