@@ -9,6 +9,7 @@ from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.loggers import Logger
 
 from qaexp.checkpoint import LAST, best_checkpoint, last_checkpoint, rebuild_plan
+from qaexp.initial_weights import begin_from, pinned
 from qaexp.models.scorer import num_parameters
 from qaexp.results.rankings import write_rankings
 from qaexp.results.record import RunRecord
@@ -23,7 +24,8 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
     With `resume`, training goes on from the folder's last whole epoch, to the same scores as if it had never stopped.
     """
     config: dict[str, Any] = OmegaConf.to_container(cfg, resolve=True)  # type: ignore[assignment]
-    record = RunRecord.load(folder) if resume else RunRecord.begin(config, command)
+    record = RunRecord.load(folder) if resume else RunRecord.begin(pinned(config), command)
+    last = last_checkpoint(folder) if resume else None
     with record.kept_in(folder), record.timing("total"):
         pl.seed_everything(cfg.seed, workers=True, verbose=False)
         with record.timing("data"):
@@ -32,15 +34,17 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
             record.data, record.convention = data.describe(), data.convention
         scorer = instantiate(cfg.model, vectors=vectors)
         scorer.count_words(data.corpus)
+        if last is None:
+            begin_from(record.config.get("init_from"), scorer, data.corpus.vocabulary.words)
         record.parameters = num_parameters(scorer)
         module = RankingModule(
-            scorer, instantiate(cfg.loss), instantiate(cfg.optimizer), instantiate(cfg.schedule), data, rebuild_plan(config, data)
+            scorer, instantiate(cfg.loss), instantiate(cfg.optimizer), instantiate(cfg.schedule), data, rebuild_plan(record, data)
         )
         with open_logger(config, folder) as logger:
             trainer = instantiate(cfg.trainer)(logger=logger, **callbacks(folder, record, data, cfg.patience))
             if record.parameters["trainable"]:
                 with record.timing("fit"):
-                    trainer.fit(module, datamodule=data, ckpt_path=last_checkpoint(folder) if resume else None, weights_only=True)
+                    trainer.fit(module, datamodule=data, ckpt_path=last, weights_only=True)
             with record.timing("test"):
                 best = best_checkpoint(folder) if record.parameters["trainable"] else None
                 trainer.test(module, datamodule=data, ckpt_path=best, weights_only=True, verbose=False)

@@ -1,4 +1,4 @@
-"""The vocabulary of shapes, and the two batches that cross module boundaries.
+"""The vocabulary of shapes, and the batches that cross module boundaries.
 
 Axis words used in every annotation:
 
@@ -104,3 +104,12 @@ class ScoringBlock(_Batch):
     """Row of the split's distinct questions, in the order of their blocks."""
     pair_candidate: Int[Tensor, " pair"]
     """Row of `tokens`."""
+
+
+@dataclass(frozen=True)
+class ReconstructionBatch(_Batch):
+    """One step of pre-training: titles, each beside the context from which it is to be told."""
+
+    titles: Int[Tensor, "text length"]
+    """The words of each title, without a mark of its beginning or end."""
+    contexts: Int[Tensor, "text context_length"]

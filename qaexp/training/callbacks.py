@@ -57,7 +57,7 @@ class KeepHistory(Callback):
         self._record.seconds["steps"] = round(self._record.seconds.get("steps", 0.0) + self._spent, 3)
         self._spent = 0.0
         values = {name: value.item() for name, value in trainer.callback_metrics.items()}
-        self._record.add_epoch(trainer.current_epoch + 1, values, self._chosen)
+        self._record.add_epoch(trainer.current_epoch + 1, {"step": trainer.global_step, **values}, self._chosen)
         self._record.save(self._folder)
 
 
@@ -68,5 +68,5 @@ class EpochLines(Callback):
         self._record = record
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        values = "  ".join(f"{name} {value:.4f}" for name, value in self._record.history[-1].items() if name != "epoch")
+        values = "  ".join(f"{name} {value:.4f}" for name, value in self._record.history[-1].items() if name not in ("epoch", "step"))
         log.info("epoch %d/%s  %s", trainer.current_epoch + 1, trainer.max_epochs, values)
