@@ -19,9 +19,12 @@ from qaexp.results.ledger import Entry, Ledger
 from qaexp.results.store import error_of, run_overrides
 from qaexp.tables.build import measured
 from qaexp.tables.cells import Keys
+from qaexp.tables.claims import claims
+from qaexp.tables.configuration import configuration_tables
+from qaexp.tables.held import held_against
 from qaexp.tables.plan import Plan, Run, Times, plan
 from qaexp.tables.spec import Table, result_tables
-from qaexp.tables.write import write_overview, write_table
+from qaexp.tables.write import write_claims, write_configuration, write_overview, write_table
 
 log = logging.getLogger(__name__)
 
@@ -93,12 +96,19 @@ def _reproduce(options: argparse.Namespace) -> int:
         others = {each.table.title: each for each in done}
         whole = [others.get(table.title) or measured(table, ledger, keys) for table in everything]
         keys.save()
-        write_overview(whole, results, [])
+        claimed = {
+            paper: held_against(claims(paper), [each for each in whole if each.table.paper == paper]) for paper in _papers(everything)
+        }
+        for paper, frame in claimed.items():
+            write_claims(paper, frame, results / paper)
+        for settings in configuration_tables():
+            write_configuration(settings, results / settings.paper)
+        write_overview(whole, results, claimed)
     return FAILED if failed else 0
 
 
 def _chosen(tables: Sequence[Table], number: str | None, paper: str | None) -> list[Table]:
-    papers = sorted({table.paper for table in tables})
+    papers = _papers(tables)
     if paper is not None and paper not in papers:
         raise ConfigError(f"there is no paper {paper!r}; papers: {', '.join(papers)}")
     chosen = [table for table in tables if paper in (None, table.paper) and number in (None, table.number)]
@@ -106,6 +116,10 @@ def _chosen(tables: Sequence[Table], number: str | None, paper: str | None) -> l
         there = ", ".join(table.title for table in tables if paper in (None, table.paper))
         raise ConfigError(f"there is no table {number} with results{f' in {paper}' if paper else ''}; there are {there}")
     return chosen
+
+
+def _papers(tables: Sequence[Table]) -> list[str]:
+    return sorted({table.paper for table in tables})
 
 
 def _require_known(chosen: Sequence[Table], rows: Sequence[str], settings: Sequence[str]) -> None:
@@ -185,8 +199,8 @@ def _values(run: Run, entry: Entry) -> str:
     shown = {
         name: f"{number * table.scale_of(column):.{table.decimals_of(column)}f}"
         for name, column in table.columns.items()
-        if column.metric and table.setting_of(run.cell.row, column) == run.cell.setting
-        if (number := entry.value(column.metric)) is not None
+        if table.setting_of(run.cell.row, column) == run.cell.setting
+        if (metric := table.metric_of(column, run.cell.dataset)) and (number := entry.value(metric)) is not None
     }
     return ", ".join(f"{name} {number}" for name, number in shown.items())
 

@@ -96,6 +96,11 @@ class Ledger:
             found.setdefault(entry.key, []).append(entry)
         return found
 
+    @cached_property
+    def choices(self) -> set[tuple[str, str]]:
+        """The choices of model and data set that there are entries of."""
+        return {model_and_dataset(entry.command.split()) for entry in self.entries}
+
     def find(self, key: str, fingerprint: str = "") -> Entry | None:
         """The newest entry of a key, over the data with this fingerprint if one is given."""
         return next((e for e in reversed(self.by_key.get(key, ())) if not fingerprint or e.fingerprint == fingerprint), None)
@@ -110,9 +115,18 @@ class Ledger:
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / f"{entry.name}_{entry.key}_{entry.fingerprint[:8]}.json"
         write_whole(path, json.dumps(asdict(entry), separators=(",", ":"), sort_keys=True) + "\n")
-        self.__dict__.pop("entries", None)
-        self.__dict__.pop("by_key", None)
+        for kept in ("entries", "by_key", "choices"):
+            self.__dict__.pop(kept, None)
         return entry
+
+
+def model_and_dataset(overrides: Sequence[str]) -> tuple[str, str]:
+    """
+    >>> model_and_dataset(["dataset=wikiqa", "model=ctrn", "model.encoder.hidden_dim=512"])
+    ('ctrn', 'wikiqa')
+    """
+    given = dict(override.split("=", 1) for override in overrides)
+    return given.get("model", ""), given.get("dataset", "")
 
 
 def _read(path: Path) -> Entry:

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from qaexp.results.ledger import Entry, Ledger, PerQuestion
+from qaexp.results.ledger import Entry, Ledger, PerQuestion, model_and_dataset
 from qaexp.tables.cells import Cell, Keys, alternatives, is_partial, lacking
 from qaexp.tables.spec import Column, Printed, Row, Table
 from qaexp.tables.statistics import INCOMPARABLE, LEVEL, Interval, holm, paired_randomisation, verdict
@@ -31,13 +31,15 @@ class CellState:
             return MISSING if self.lacking else NOT_RUN
         return QUICK if self.cell.quick else PARTIAL if is_partial(self.cell.dataset) else MEASURED
 
-    def interval(self, column: Column, scale: int | float) -> Interval | None:
+    def interval(self, column: Column) -> Interval | None:
         """Over seeds, in the paper's unit; None where nothing was measured."""
-        values = [value for entry in self.entries if column.metric and (value := entry.value(column.metric)) is not None]
+        metric, scale = self.cell.table.metric_of(column, self.cell.dataset), self.cell.table.scale_of(column)
+        values = [value for entry in self.entries if metric and (value := entry.value(metric)) is not None]
         return Interval.of([scale * value for value in values], random=self.entries[0].trained) if values else None
 
-    def per_question(self, metric: str) -> PerQuestion | None:
+    def per_question(self, column: Column) -> PerQuestion | None:
         """The mean over seeds of each question's metric."""
+        metric = self.cell.table.metric_of(column, self.cell.dataset) or ""
         kept = [found for entry in self.entries if (found := entry.per_question(metric)) is not None]
         if not kept or any(found.of != kept[0].of for found in kept):
             return None
@@ -73,7 +75,7 @@ class Measured:
         verdicts: dict[str, str] = {}
         for (name, column), printed in zip(table.columns.items(), row.published, strict=True):
             state = states.get(table.setting_of(row, column))
-            ours = state.interval(column, table.scale_of(column)) if state else None
+            ours = state.interval(column) if state else None
             decimals = table.decimals_of(column)
             line[name] = _number(ours.mean if ours else None, decimals)
             line[f"{name} (paper)"] = _printed(printed, decimals)
@@ -102,7 +104,7 @@ class Measured:
         pairs = [(a, b) for place, a in enumerate(rows) for b in rows[place + 1 :] if a[1].of == b[1].of]
         if not pairs:
             return
-        p_values = [_p(a[1], b[1]) for a, b in pairs]
+        p_values = [p_of(np.array(a[1].values) - np.array(b[1].values)) for a, b in pairs]
         for ((first, ours), (second, theirs)), p, corrected in zip(pairs, p_values, holm(p_values), strict=True):
             difference = float(np.mean(ours.values) - np.mean(theirs.values)) * self.table.scale_of(column)
             yield {
@@ -120,8 +122,13 @@ class Measured:
         for row in self.table.rows:
             state = self.states.get((row.label, self.table.setting_of(row, column)))
             printed = row.published[list(self.table.columns).index(name)]
-            if state and column.metric and printed is not None and (scored := state.per_question(column.metric)):
+            if state and printed is not None and (scored := state.per_question(column)):
                 yield row.label, scored
+
+    def state_of(self, label: str, name: str) -> CellState | None:
+        """The state of a row in a column."""
+        row = next(row for row in self.table.rows if row.label == label)
+        return self.states.get((label, self.table.setting_of(row, self.table.columns[name])))
 
     def scored(self, label: str, name: str) -> PerQuestion | None:
         """A row's questions in a column, where they were measured."""
@@ -140,6 +147,8 @@ def measured(table: Table, ledger: Ledger, keys: Keys, quick: bool = False) -> M
 def _state(cells: Sequence[Cell], ledger: Ledger, keys: Keys) -> CellState:
     """The first alternative with results; or else the first whose data are there; or else the paper's own."""
     for cell in cells:
+        if model_and_dataset(cell.overrides) not in ledger.choices:  # then there is nothing to compose it for
+            continue
         found = [entry for key in keys.of(cell, cell.table.seeds) if (entry := ledger.find(key))]
         if entries := [entry for entry in found if entry.fingerprint == found[-1].fingerprint]:
             return CellState(cell, entries if entries[0].trained else entries[:1], "")
@@ -147,8 +156,9 @@ def _state(cells: Sequence[Cell], ledger: Ledger, keys: Keys) -> CellState:
     return CellState(chosen, [], lacking(chosen))
 
 
-def _p(ours: PerQuestion, theirs: PerQuestion) -> float:
-    return float(paired_randomisation((np.array(ours.values) - np.array(theirs.values))[:, None])[0])
+def p_of(differences: np.ndarray) -> float:
+    """Of one system's metrics less another's, question by question."""
+    return float(paired_randomisation(differences[:, None])[0])
 
 
 def _number(value: float | None, decimals: int) -> str:

@@ -4,9 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-from omegaconf import OmegaConf
-
-from qaexp.results.ledger import Entry, Ledger
+from qaexp.results.ledger import Entry, Ledger, model_and_dataset
 from qaexp.tables.cells import Cell, Keys, alternatives, fingerprint, lacking
 from qaexp.tables.spec import Table
 
@@ -102,15 +100,10 @@ class Times:
 
     @classmethod
     def of(cls, ledger: Ledger) -> "Times":
-        return cls([(*_choices(entry.command.split()), entry.seconds["total"]) for entry in ledger.entries])
+        return cls([(*model_and_dataset(entry.command.split()), entry.seconds["total"]) for entry in ledger.entries])
 
     def expected(self, run: Run) -> float | None:
         """The mean of the same model on the same data set; or else of any model on it; None where none was run."""
-        model, dataset = _choices(run.cell.overrides)
+        model, dataset = model_and_dataset(run.cell.overrides)
         same = [s for m, d, s in self.known if (m, d) == (model, dataset)] or [s for _, d, s in self.known if d == dataset]
         return mean(same) if same else None
-
-
-def _choices(overrides: Sequence[str]) -> tuple[str, str]:
-    given = OmegaConf.from_dotlist([o for o in overrides if o.startswith(("model=", "dataset="))])
-    return str(given.get("model", "")), str(given.get("dataset", ""))

@@ -1,6 +1,6 @@
 """A measured table as CSV, Markdown and LaTeX, and the page that shows them all."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -9,6 +9,8 @@ from qaexp.errors import OutputError
 from qaexp.results.record import write_whole
 from qaexp.results.table import markdown
 from qaexp.tables.build import Measured
+from qaexp.tables.configuration import ConfigurationTable
+from qaexp.tables.held import VERDICTS
 
 EXPLAINED = """\
 A row is one of the paper's, in its order; `(paper)` is what it prints, the number beside it what we measured: the mean over seeds, \
@@ -25,6 +27,10 @@ with half the width of its 95% confidence interval (`±`).
 The verdict is a one-sample t-test at 5% over seeds against the printed number with its rounding: `reproduced`, `above` or `below`; \
 `not comparable` where data or word vectors are others than the paper's, which it names.
 """
+
+CLAIMS_EXPLAINED = """\
+What a paper says of one model against another is held against our runs by a paired randomisation test over questions (means over seeds; \
+Holm-corrected over the paper's claims that could be tested): `held`, `reversed` or `undecided` at 5%, on the data named."""
 
 
 def write_table(measured: Measured, folder: Path, latex: bool) -> None:
@@ -109,8 +115,33 @@ def _escape(text: str) -> str:
     return text.replace("±", r"$\pm$")
 
 
-def write_overview(tables: Sequence[Measured], folder: Path, more: Sequence[str]) -> None:
-    """`README.md`: the state of every table, and all of them.
+def write_claims(paper: str, claims: pd.DataFrame, folder: Path) -> None:
+    """`claims.csv` in a paper's folder, and `claims.md`, what can be said of them.
+
+    Raises:
+        OutputError: the folder cannot be written.
+    """
+    make_folder(folder)
+    write_whole(folder / "claims.csv", claims.to_csv(index=False))
+    write_whole(folder / "claims.md", f"# Claims of {paper}\n\n{CLAIMS_EXPLAINED}\n\n{markdown(claims)}\n")
+
+
+def write_configuration(table: ConfigurationTable, folder: Path) -> None:
+    """A table of settings as CSV and Markdown.
+
+    Raises:
+        OutputError: the folder cannot be written.
+    """
+    make_folder(folder)
+    frame = table.frame()
+    write_whole(folder / f"{table.name}.csv", frame.to_csv(index=False))
+    notes = [*table.notes, *(f"{row.label}: {row.note}" for row in table.rows if row.note)]
+    lines = [f"# {table.title}", "", f"{table.caption} ({table.source}.) Ours beside the paper's.", "", markdown(frame), ""]
+    write_whole(folder / f"{table.name}.md", "\n".join([*lines, *(f"- {note}" for note in notes), ""]))
+
+
+def write_overview(tables: Sequence[Measured], folder: Path, claims: Mapping[str, pd.DataFrame]) -> None:
+    """`README.md`: the state of every table, of the claims, and all the tables.
 
     Raises:
         OutputError: the folder cannot be written.
@@ -126,8 +157,26 @@ def write_overview(tables: Sequence[Measured], folder: Path, more: Sequence[str]
             for each in tables
         ]
     )
+    verdicts = pd.DataFrame(
+        [
+            {"paper": f"[{paper}]({paper}/claims.md)"} | {verdict: frame["verdict"].tolist().count(verdict) for verdict in VERDICTS}
+            for paper, frame in claims.items()
+        ]
+    )
     pages = [as_markdown(each, commands=False).replace("# ", "## ", 1) for each in tables]
-    head = ["# Results", "", "Written by `make tables` from `results/ledger/`, one file a run.", "", EXPLAINED, markdown(states), "", *more]
+    head = [
+        "# Results",
+        "",
+        "Written by `make tables` from `results/ledger/`, one file a run.",
+        "",
+        EXPLAINED,
+        markdown(states),
+        "",
+        CLAIMS_EXPLAINED,
+        "",
+        markdown(verdicts),
+        "",
+    ]
     write_whole(folder / "README.md", "\n".join([*head, *pages]))
 
 

@@ -12,6 +12,8 @@ from qaexp import reproduce
 from qaexp.results.ledger import Entry, Ledger
 from qaexp.tables.build import Measured, measured
 from qaexp.tables.cells import Keys, alternatives
+from qaexp.tables.claims import Claim
+from qaexp.tables.held import held_against
 from qaexp.tables.spec import Column, Row, Setting, Table
 from qaexp.tables.write import as_latex, as_markdown, write_table
 
@@ -46,7 +48,7 @@ def _entry(key: str, seed: int, values: Sequence[float], trainable: int = 7) -> 
         key=key,
         name=f"m_toy_seed{seed}",
         seed=seed,
-        command="model=m dataset=toy",
+        command="model=qa_cnn dataset=toy",
         started=f"2026-01-0{seed}",
         commit="c",
         hardware={},
@@ -107,6 +109,23 @@ def test_rows_over_the_same_questions_are_compared(filled: Measured) -> None:
     assert comparisons.loc["MAP", "significant"] == "yes"
 
 
+def test_claims_are_held_against_the_rows(filled: Measured) -> None:
+    """Eight questions, all in favour of the wide one: p is about 2/256 by itself, and is doubled as two claims can be tested."""
+    claims = [
+        Claim("wide is better", "§1", 9, "MAP", above="CNN, wide", below="CNN"),
+        Claim("narrow is better", "§2", 9, "P@1", above="CNN", below="CNN, wide"),
+        Claim("chance is worse", "§3", 9, "MAP", above="CNN", below="Random Guess"),
+        Claim("of a table that was not measured", "§4", 8, "MAP", above="CNN", below="Random Guess"),
+    ]
+    found = held_against(claims, [filled])
+    assert found["verdict"].tolist() == ["held", "reversed", "not measured", "not measured"]
+    assert found["difference"].tolist() == ["+29.5", "-29.5", "", ""]
+    assert float(found.loc[0, "p (Holm)"]) == pytest.approx(2 * 2 / 2**8, abs=0.01)  # type: ignore[arg-type]
+    assert found.loc[0, "seeds"] == "2; 3"
+    alone = held_against([*claims[:1], *[claims[0]] * 9], [filled])
+    assert set(alone["verdict"]) == {"undecided"}
+
+
 def test_other_data_or_vectors_than_the_papers_are_named() -> None:
     table = Table(
         **{**TABLE.__dict__, "settings": {"toy": Setting(["yahooqa", "toy"], ["random"], "glove300"), "absent": Setting(["toy"])}}
@@ -139,6 +158,8 @@ def test_a_table_is_run_once_goes_on_and_outlives_a_failing_row(
     bad = Row("Bad", [1.0, 1.0, None], overrides=[*TINY, "model.encoder.num_filters=0"])
     table = Table(**{**TABLE.__dict__, "rows": [*TABLE.rows[:3], bad], "seeds": [1, 2]})
     monkeypatch.setattr(reproduce, "result_tables", lambda: [table])
+    monkeypatch.setattr(reproduce, "claims", lambda paper: [])
+    monkeypatch.setattr(reproduce, "configuration_tables", list)
     monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("QAEXP_DATA", str(tmp_path / "no data"))
     places = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs")]

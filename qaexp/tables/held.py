@@ -1,0 +1,52 @@
+"""The papers' claims held against what was measured: held, reversed, undecided, or not measured."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from qaexp.tables.build import Measured, p_of
+from qaexp.tables.claims import Claim
+from qaexp.tables.statistics import LEVEL, holm
+
+HELD, REVERSED, UNDECIDED, NOT_MEASURED = "held", "reversed", "undecided", "not measured"
+VERDICTS = (HELD, REVERSED, UNDECIDED, NOT_MEASURED)
+COLUMNS = ["claim", "where", "table", "column", "data", "seeds", "difference", "p (Holm)", "verdict"]
+
+
+def held_against(claims: Sequence[Claim], tables: Sequence[Measured]) -> pd.DataFrame:
+    """A line for each claim: the difference over questions of the seeds' means, its p, Holm-corrected over all that can be tested.
+
+    `held` where the claim's order is significant at 5%, `reversed` where the opposite order is, else `undecided`.
+    """
+    by_number = {table.table.number: table for table in tables}
+    differences = [_differences(claim, by_number.get(str(claim.table))) for claim in claims]
+    p_values = [p_of(difference) for difference in differences if difference is not None]
+    corrected = iter(holm(p_values))
+    lines = []
+    for claim, difference in zip(claims, differences, strict=True):
+        line = {"claim": claim.claim, "where": claim.where, "table": str(claim.table), "column": claim.column, "data": "", "seeds": ""}
+        if difference is None:
+            lines.append({**line, "difference": "", "p (Holm)": "", "verdict": NOT_MEASURED})
+            continue
+        measured = by_number[str(claim.table)]
+        p, mean = next(corrected), float(np.mean(difference))
+        verdict = UNDECIDED if p >= LEVEL else HELD if mean > 0 else REVERSED
+        column = measured.table.columns[claim.column]
+        number = f"{mean * measured.table.scale_of(column):+.{measured.table.decimals_of(column)}f}"
+        states = [state for label in (claim.above, claim.below) if (state := measured.state_of(label, claim.column))]
+        seeds = "; ".join(str(len(state.entries)) for state in states)
+        lines.append(
+            {**line, "data": states[0].cell.dataset, "seeds": seeds, "difference": number, "p (Holm)": f"{p:.4f}", "verdict": verdict}
+        )
+    return pd.DataFrame(lines, columns=COLUMNS)
+
+
+def _differences(claim: Claim, measured: Measured | None) -> np.ndarray | None:
+    """Of each question, what the claim says is positive; None where the two rows were not run over the same questions."""
+    if measured is None:
+        return None
+    above, below = (measured.scored(label, claim.column) for label in (claim.above, claim.below))
+    if above is None or below is None or above.of != below.of:
+        return None
+    return np.array(above.values) - np.array(below.values)
