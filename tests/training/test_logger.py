@@ -18,7 +18,8 @@ from qaexp.errors import BadDataError, ConfigError
 from qaexp.results.offline import OfflineRun, read_offline
 from qaexp.results.record import RunRecord
 from qaexp.train import train
-from qaexp.training.logger import has_key, open_logger
+from qaexp.training.key import has_key
+from qaexp.training.logger import open_logger
 from qaexp.training.ranking import RankingModule
 from qaexp.types import RankingBatch
 
