@@ -21,11 +21,11 @@ def pinned(config: dict[str, Any]) -> dict[str, Any]:
     path = config.get("init_from")
     if path is None or isinstance(path, Mapping):
         return config
-    return {**config, "init_from": {"path": str(path), **_origin(open_checkpoint(path))}}
-
-
-def _origin(checkpoint: Mapping[str, Any]) -> dict[str, Any]:
-    return {"key": checkpoint["qaexp"]["key"], "step": checkpoint["global_step"], "command": checkpoint["qaexp"]["command"]}
+    checkpoint = open_checkpoint(path)
+    plan = checkpoint["qaexp"]
+    if "key" not in plan:
+        raise CheckpointError(f"init_from={path} was written before checkpoints named their run; train it again")
+    return {**config, "init_from": {"path": str(path), "key": plan["key"], "step": checkpoint["global_step"], "command": plan["command"]}}
 
 
 def begin_from(source: Mapping[str, Any] | None, scorer: AnswerScorer, vocabulary: Sequence[str]) -> None:
@@ -39,10 +39,11 @@ def begin_from(source: Mapping[str, Any] | None, scorer: AnswerScorer, vocabular
     if source is None:
         return
     checkpoint = open_checkpoint(source["path"])
-    if any(source[name] != value for name, value in _origin(checkpoint).items()):
+    found = checkpoint["qaexp"]["key"], checkpoint["global_step"]
+    if found != (source["key"], source["step"]):
         raise CheckpointError(
-            f"init_from={source['path']} holds another run than when this one began ({_origin(checkpoint)['key']}, not {source['key']}); "
-            "put that one back, or start a new run"
+            f"init_from={source['path']} holds another run than when this one began (key and step {found}, not "
+            f"{(source['key'], source['step'])}); put that one back, or start a new run"
         )
     require_same_vocabulary(checkpoint, vocabulary, "init_from takes a run on the same data set, read in the same way")
     held = rebuild_scorer(checkpoint)

@@ -20,6 +20,8 @@ class AdaptiveSoftmax(WordOutput):
     than the full softmax, not an estimate of it: the probabilities of all words sum to one, so perplexity is exact. Most words of a
     title are frequent, so most tokens pay for the head alone.
 
+    Departs: Lei et al. 2016 do not name their output layer, and the authors' release has the full softmax, which is `output=full`.
+
     Cutoffs beyond the vocabulary are left out.
 
     Raises:
