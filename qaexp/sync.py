@@ -15,7 +15,7 @@ from pathlib import Path
 from qaexp.config import CONF
 from qaexp.errors import ConfigError, QaexpError
 from qaexp.results.offline import offline_runs, read_offline
-from qaexp.training.logger import has_key
+from qaexp.training.key import has_key
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from qaexp.config import CONF
 from qaexp.dashboard.tables import finished_runs, our_numbers, paper_tables
 from qaexp.errors import ConfigError, QaexpError
-from qaexp.training.logger import has_key
+from qaexp.training.key import has_key
 
 REPOSITORY = CONF.parent
 

@@ -10,7 +10,7 @@ from omegaconf import OmegaConf
 from qaexp.errors import QaexpError
 from qaexp.results.record import RunRecord
 from qaexp.results.table import read_records
-from qaexp.tables.spec import Table, result_tables
+from qaexp.tables.spec import Printed, Table, result_tables
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,22 @@ def paper_tables(experiments: Path) -> list[PaperTable]:
         assert isinstance(content, dict)
         table = with_results.get((path.parent.name, path.stem))
         columns = [str(column) for column in content["columns"]]
-        lines = [[row["label"], *("" if cell is None else cell for cell in row["published"])] for row in content["rows"]]
-        printed = pd.DataFrame(lines, columns=[content.get("label", ""), *columns]).astype(str)
-        caption = table.caption if table else ""
-        found.append(PaperTable(path.parent.name, path.stem, content["source"], caption, printed, _measurements(table) if table else ()))
+        decimals = [table.decimals_of(column) for column in table.columns.values()] if table else [None] * len(columns)
+        lines = [[row["label"], *map(_printed, row["published"], decimals)] for row in content["rows"]]
+        printed = pd.DataFrame(lines, columns=[content.get("label", ""), *columns])
+        measurements = _measurements(table) if table else ()
+        found.append(PaperTable(path.parent.name, path.stem, content["source"], content.get("caption", ""), printed, measurements))
     return found
+
+
+def _printed(cell: Printed, decimals: int | None) -> str:
+    """
+    >>> _printed(68.1, 2), _printed("1800x2", 2), _printed(0.5, None), _printed(None, 2)
+    ('68.10', '1800x2', '0.5', '')
+    """
+    if cell is None:
+        return ""
+    return f"{cell:.{decimals}f}" if isinstance(cell, float) and decimals is not None else str(cell)
 
 
 def _measurements(table: Table) -> list[Measurement]:

@@ -97,7 +97,9 @@ def _update(values: dict[str, Any], items: Any) -> None:
 def _records(path: Path) -> Iterator[bytes]:
     """The records of a log; one that was cut off at the end, as by a power cut, is left out."""
     log = path.read_bytes()
-    if len(log) < HEADER.size or HEADER.unpack_from(log)[0] != b":W&B":
+    if len(log) < HEADER.size:  # it has just begun
+        return
+    if HEADER.unpack_from(log)[0] != b":W&B":
         raise BadDataError(path, ["it does not begin as W&B's logs do"], "The run cannot be read back; its record.json can.")
     place, parts = HEADER.size, b""
     while len(log) - place >= FRAGMENT.size:

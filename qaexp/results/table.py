@@ -96,13 +96,13 @@ def _percent(values: Sequence[float]) -> str:
 def markdown(table: pd.DataFrame) -> str:
     """A frame as a Markdown table.
 
-    >>> print(markdown(pd.DataFrame({"model": ["ggsa"], "MAP": ["66.12"]})))
-    | model | MAP |
-    |---|---|
-    | ggsa | 66.12 |
+    >>> print(markdown(pd.DataFrame({"model": ["ggsa"], "MAP": ["66.12"], "|θ|": ["400K"]})))
+    | model | MAP | \\|θ\\| |
+    |---|---|---|
+    | ggsa | 66.12 | 400K |
     """
     lines = [table.columns, *table.itertuples(index=False)]
-    rows = ["| " + " | ".join(str(cell) for cell in line) + " |" for line in lines]
+    rows = ["| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines]
     return "\n".join([rows[0], "|" + "---|" * len(table.columns), *rows[1:]])
 
 

@@ -1,18 +1,17 @@
 """W&B: online with a key, offline without, never a prompt; a run is finished however it ends."""
 
 import logging
-import netrc
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlparse
 
 from pytorch_lightning.loggers import WandbLogger
 
 from qaexp.errors import ConfigError
 from qaexp.results.record import RunRecord
+from qaexp.training.key import has_key
 
 log = logging.getLogger(__name__)
 
@@ -80,17 +79,6 @@ def identity(record: RunRecord) -> dict[str, Any]:
             "record": {name: getattr(record, name) for name in ("command", "started", "versions", "hardware", "data", "parameters")},
         },
     }
-
-
-def has_key() -> bool:
-    """Whether W&B can log in without asking: a key in the environment or in ~/.netrc."""
-    if os.environ.get("WANDB_API_KEY"):
-        return True
-    host = urlparse(os.environ.get("WANDB_BASE_URL", "https://api.wandb.ai")).hostname or ""
-    try:
-        return netrc.netrc(os.environ.get("NETRC")).authenticators(host) is not None
-    except (OSError, netrc.NetrcParseError):
-        return False
 
 
 def _earlier_id(folder: Path) -> str | None:

@@ -169,7 +169,7 @@ def test_a_report_says_what_is_printed_what_is_ours_and_which_runs_are_behind_it
     assert report.title == "dos Santos et al. 2016, Table 5"
     printed, ours, finished = [block.text for block in report.blocks if isinstance(block, wr.MarkdownBlock)]
     assert printed.splitlines()[0] == "| System | MAP | MRR | WikiQA | parameters |"
-    assert "| Yang et al. | 65.2 | 66.52 |  |  |" in printed
+    assert "| Yang et al. | 65.20 | 66.52 |  |  |" in printed
     assert ours.splitlines() == ["| System | MAP | MAP (paper) |", "|---|---|---|", "| AP-CNN | 71.23 | 68.86 |"]
     record = RunRecord.load(runs / "labelled")
     assert f"| AP-CNN | toy | 1 | {100 * record.metrics['test']['map']:.2f} |" in finished

@@ -18,7 +18,8 @@ from qaexp.errors import BadDataError, ConfigError
 from qaexp.results.offline import OfflineRun, read_offline
 from qaexp.results.record import RunRecord
 from qaexp.train import train
-from qaexp.training.logger import has_key, open_logger
+from qaexp.training.key import has_key
+from qaexp.training.logger import open_logger
 from qaexp.training.ranking import RankingModule
 from qaexp.types import RankingBatch
 
@@ -226,7 +227,9 @@ def test_a_damaged_log_is_refused_and_one_that_breaks_off_is_read_as_far_as_it_g
     copy.write_bytes(content[:5000] + bytes([content[5000] ^ 1]) + content[5001:])
     with pytest.raises(BadDataError, match="a checksum does not fit"):
         read_offline(copy.parent)
-    copy.write_bytes(b"text")
+    copy.write_bytes(b"")
+    assert read_offline(copy.parent).exit_code is None
+    copy.write_bytes(b"some text")
     with pytest.raises(BadDataError, match="does not begin as W&B's logs do"):
         read_offline(copy.parent)
 
