@@ -151,8 +151,11 @@ class Ranker:
         return read_out(self.scorer, question_ids, answer_ids)
 
     def _scores(self, question: str, answers: Sequence[str]) -> Float[torch.Tensor, "pair *class"]:
-        questions = encode_texts(self.scorer.encode_question, self._ids([question], self._max_lengths[0]), skips_padding=True)
-        candidates = encode_texts(self.scorer.encode_candidate, self._ids(answers, self._max_lengths[1]), self.scorer.skips_padding)
+        questions = encode_texts(
+            self.scorer.encode_question, self._ids([question], self._max_lengths[0]), skips_padding=True, reads_fields=False
+        )
+        answer_ids = self._ids(answers, self._max_lengths[1])
+        candidates = encode_texts(self.scorer.encode_candidate, answer_ids, self.scorer.skips_padding, reads_fields=False)
         pairs = {name: tensor.expand(len(answers), *tensor.shape[1:]) for name, tensor in questions.items()}
         return self.scorer.score(pairs, candidates)
 
