@@ -29,8 +29,9 @@ class AnswerScorer(nn.Module, ABC):
     """Whether it is given all fields of a text at once, (text, field, length), in place of one by one."""
 
     def prepare(self, corpus: RankingCorpus, examples: Examples) -> None:
-        """Take from the data what no gradient finds: document frequencies, tables, weights of another learner. Called once, before training;
-        checkpoints keep it.
+        """Take from the data what no gradient finds: document frequencies, tables, weights of another learner.
+
+        Called once, before training; checkpoints keep it.
         """
         for module in self.modules():
             if isinstance(module, WordOverlapFeatures):

@@ -64,7 +64,7 @@ def cfg(override: str) -> DictConfig:
 
 @pytest.fixture
 def build(override: str, cfg: DictConfig, vectors: Tensor, batch: RankingBatch) -> Build:
-    """Builds the model from a seed, ready to score; a named one has taken from the batch what it takes from data, unless a test wants not."""
+    """Builds the model from a seed, ready to score; a named one prepared with the batch, unless a test wants not."""
 
     def built(seed: int = 1, vectors: Tensor = vectors, prepared: bool = True) -> AnswerScorer:
         torch.manual_seed(seed)

@@ -1,6 +1,7 @@
 """Texts as bags of n-grams, and what two bags share; no word has a vector here."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import torch
@@ -107,11 +108,13 @@ class NgramTable(nn.Module):
         places = torch.searchsorted(self.keys, keys.contiguous()).clamp(max=len(self.keys) - 1)
         return self.frequency[places] * (self.keys[places] == keys)
 
-    def _load_from_state_dict(self, state_dict: dict[str, Tensor], prefix: str, *args: object) -> None:
+    def _load_from_state_dict(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, state_dict: dict[str, Tensor], prefix: str, *args: Any
+    ) -> None:
         for name, buffer in dict(self.named_buffers(recurse=False)).items():
             if (saved := state_dict.get(prefix + name)) is not None:
                 setattr(self, name, buffer.new_empty(saved.shape))
-        super()._load_from_state_dict(state_dict, prefix, *args)  # type: ignore[arg-type]
+        super()._load_from_state_dict(state_dict, prefix, *args)
 
 
 def collection(corpus: RankingCorpus) -> Int[np.ndarray, " text"]:

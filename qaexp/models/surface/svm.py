@@ -61,7 +61,7 @@ class SVM(AnswerScorer):
         deviation = x.std(dim=0, correction=0)
         self.deviation.copy_(torch.where(deviation > 1e-6, deviation, 1.0))
         scaled = (x - self.mean) / self.deviation
-        machine = LinearSVC(C=self._C, class_weight="balanced", dual=False)
+        machine = LinearSVC(C=self._C, class_weight="balanced", dual=False)  # pyright: ignore[reportArgumentType]  # its stubs know of "auto" alone
         machine.fit(scaled.double().numpy(), (labels == 1).numpy())
         self.weight.copy_(torch.from_numpy(machine.coef_[0]))
 

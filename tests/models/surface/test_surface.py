@@ -102,7 +102,7 @@ def test_tfidf_is_what_scikit_learn_computes(corpus: RankingCorpus, max_order: i
             factor = np.linalg.norm(row) / max(np.linalg.norm(other), 1e-12)
             np.testing.assert_allclose(row, factor * other, atol=1e-6)
             assert factor < 1
-    assert whole >= 3
+    assert whole >= 2
 
 
 def grams(words: list[str], n: int) -> set[tuple[str, ...]]:
