@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import torch
 from hydra.utils import instantiate
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from pytorch_lightning.plugins.io import TorchCheckpointIO
 
 from qaexp.data.module import RankingDataModule
@@ -149,6 +149,11 @@ class Ranker:
         """Attention weights, gates and grids of one pair, as `qaexp.models.readout.read_out` gives them."""
         [question_ids], [answer_ids] = self._ids([question], self._max_lengths[0]), self._ids([answer], self._max_lengths[1])
         return read_out(self.scorer, question_ids, answer_ids)
+
+    def read(self, question: str) -> tuple[list[str], Int[torch.Tensor, " length"]]:
+        """The words of a question as the model is given them, and their ids."""
+        [ids] = self._ids([question], self._max_lengths[0])
+        return self._tokenise(question)[: len(ids)] or [""], ids
 
     def _scores(self, question: str, answers: Sequence[str]) -> Float[torch.Tensor, "pair *class"]:
         questions = encode_texts(
