@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import torch
 from hydra.utils import instantiate
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from pytorch_lightning.plugins.io import TorchCheckpointIO
 
 from qaexp.data.module import RankingDataModule
@@ -156,9 +156,17 @@ class Ranker:
         first, second = ((self._tokenise(text) or [""])[:limit] for text, limit in limits)
         return first, second
 
+    def read(self, question: str) -> tuple[list[str], Int[torch.Tensor, " length"]]:
+        """The words of a question as the model is given them, and their ids."""
+        [ids] = self._ids([question], self._max_lengths[0])
+        return self._tokenise(question)[: len(ids)] or [""], ids
+
     def _scores(self, question: str, answers: Sequence[str]) -> Float[torch.Tensor, "pair *class"]:
-        questions = encode_texts(self.scorer.encode_question, self._ids([question], self._max_lengths[0]), skips_padding=True)
-        candidates = encode_texts(self.scorer.encode_candidate, self._ids(answers, self._max_lengths[1]), self.scorer.skips_padding)
+        questions = encode_texts(
+            self.scorer.encode_question, self._ids([question], self._max_lengths[0]), skips_padding=True, reads_fields=False
+        )
+        answer_ids = self._ids(answers, self._max_lengths[1])
+        candidates = encode_texts(self.scorer.encode_candidate, answer_ids, self.scorer.skips_padding, reads_fields=False)
         pairs = {name: tensor.expand(len(answers), *tensor.shape[1:]) for name, tensor in questions.items()}
         return self.scorer.score(pairs, candidates)
 

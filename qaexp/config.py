@@ -43,14 +43,14 @@ class Program:
         """The groups of conf/ that its configuration has, slots included, read as plain text.
 
         >>> [group for group in PRETRAIN.groups() if "/" not in group]
-        ['dataset', 'logger', 'model', 'optimizer', 'output', 'schedule', 'trainer']
+        ['dataset', 'logger', 'loss', 'model', 'optimizer', 'output', 'schedule', 'trainer']
         """
         first = re.findall(r"^  - (\w+): ", (CONF / f"{self.config}.yaml").read_text(encoding="utf-8"), flags=re.MULTILINE)
         folders = [folder.relative_to(CONF) for folder in CONF.rglob("*") if folder.is_dir()]
         return sorted(str(folder) for folder in folders if folder.parts[0] in first)
 
 
-RANK = Program("qaexp", "config", "qaexp.train:train", "loss", "leave it out, or choose a model that has it")
+RANK = Program("qaexp", "config", "qaexp.train:train", "init_from", "leave it out, or choose a model that has it")
 PRETRAIN = Program(
     "qaexp.pretrain",
     "pretrain",

@@ -37,6 +37,8 @@ class Plan:
     """Overrides of every model that is trained."""
     groups: Sequence[Mapping[str, Sequence[str]]]
     """`models`, and the `overrides` that these have after the common ones."""
+    left_out: Sequence[str]
+    """Models that these data sets cannot serve."""
 
     @classmethod
     def load(cls, path: Path = PLAN) -> "Plan":
@@ -97,7 +99,8 @@ def main(arguments: Sequence[str]) -> int:
             if name not in known:
                 near = difflib.get_close_matches(name, known, n=2) or known
                 raise ConfigError(f"model={name} is not among the choices: did you mean {' or '.join(near)}?")
-        curves, failed = _learn(plan, [*plan.baselines, *(m for m in options.models or known if m not in plan.baselines)], options)
+        others = [m for m in options.models or known if m not in (*plan.baselines, *plan.left_out)]
+        curves, failed = _learn(plan, [*plan.baselines, *others], options)
     except QaexpError as error:
         log.error("%s", error)
         return 2

@@ -3,7 +3,7 @@
 So memory holds one block of candidates, whatever the number of pairs, and time holds one encoding a distinct text.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import torch
 from jaxtyping import Float
@@ -31,12 +31,12 @@ class SplitScores:
     def add(self, block: ScoringBlock) -> None:
         """Encode the block's texts; for candidates, score every pair they take part in."""
         if block.side == "question":
-            self._question_blocks.append(encode_texts(self._scorer.encode_question, block.tokens, self._scorer.skips_padding))
+            self._question_blocks.append(self._encoded(self._scorer.encode_question, block))
             return
         if self._questions is None:
             self._questions = concatenated(self._question_blocks)
             self._question_blocks.clear()
-        candidates = encode_texts(self._scorer.encode_candidate, block.tokens, self._scorer.skips_padding)
+        candidates = self._encoded(self._scorer.encode_candidate, block)
         size = max(1, self._pair_tokens // max(longest_text(self._questions), longest_text(candidates)))
         chunks = zip(block.pairs.split(size), block.pair_question.split(size), block.pair_candidate.split(size), strict=True)
         for pairs, question, candidate in chunks:
@@ -45,6 +45,9 @@ class SplitScores:
                 self.scores = self.scores.unsqueeze(1).repeat(1, scores.shape[1])
             self.scores[pairs.cpu()] = scores.float().cpu()
         self.num_scored += len(block.pairs)
+
+    def _encoded(self, encode: Callable[[Tensor], Text], block: ScoringBlock) -> Text:
+        return encode_texts(encode, block.tokens, self._scorer.skips_padding, self._scorer.reads_fields)
 
 
 def score_blocks(scorer: AnswerScorer, blocks: Iterable[ScoringBlock], num_pairs: int) -> Float[Tensor, " pair"]:

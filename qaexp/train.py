@@ -7,7 +7,7 @@ import pytorch_lightning as pl
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
-from qaexp.checkpoint import LAST, best_checkpoint, last_checkpoint, rebuild_plan
+from qaexp.checkpoint import BEST, LAST, best_checkpoint, last_checkpoint, rebuild_plan
 from qaexp.initial_weights import begin_from, pinned
 from qaexp.models.scorer import num_parameters
 from qaexp.results.rankings import write_rankings
@@ -33,7 +33,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
             vectors = data.word_vectors
             record.data, record.convention = data.describe(), data.convention
         scorer = instantiate(cfg.model, vectors=vectors)
-        scorer.count_words(data.corpus)
+        scorer.prepare(data.corpus, data.training_batches)
         if last is None:
             begin_from(record.config.get("init_from"), scorer, data.corpus.vocabulary.words)
         record.parameters = num_parameters(scorer)
@@ -48,6 +48,8 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
             with record.timing("test"):
                 best = best_checkpoint(folder) if record.parameters["trainable"] else None
                 trainer.test(module, datamodule=data, ckpt_path=best, weights_only=True, verbose=False)
+                if best is None:
+                    trainer.save_checkpoint(folder / BEST, weights_only=True)
             record.metrics = write_rankings(folder, module.scores, data, record.key)
             if logger:
                 log_conclusion(logger, folder, record, module, data)

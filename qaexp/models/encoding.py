@@ -18,11 +18,14 @@ SHARE_SAVED = 0.02
 """One more block has to save this share of all tokens as well."""
 
 
-def encode_texts(encode: Callable[[Tensor], Text], tokens: Int[Tensor, "text *field length"], skips_padding: bool) -> Text:
+def encode_texts(
+    encode: Callable[[Tensor], Text], tokens: Int[Tensor, "text *field length"], skips_padding: bool, reads_fields: bool
+) -> Text:
     """The encodings of all texts, in order. Of texts with fields (title, body), the mean of the vectors of those that are not empty.
 
     Lei et al. 2016, §4.1: "we apply the encoder to both the question title and body, and the final representation is computed as the
-    average of the two resulting vectors". A model that `skips_padding` anyway is given all texts in one block.
+    average of the two resulting vectors". A model that `skips_padding` anyway is given all texts in one block; one
+    that `reads_fields`, texts with all their fields.
 
     Raises:
         ConfigError: texts have fields, and the model keeps words beyond the pooling.
@@ -30,6 +33,8 @@ def encode_texts(encode: Callable[[Tensor], Text], tokens: Int[Tensor, "text *fi
     encode_field = encode if skips_padding else partial(_by_length, encode)
     if tokens.ndim == 2:
         return encode_field(tokens)
+    if reads_fields:
+        return encode(tokens)
     fields = [encode_field(field) for field in tokens.unbind(dim=1)]
     if beyond := sorted({name for field in fields for name in field if name != "vector"}):
         raise ConfigError(

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from qaexp.data.corpus import RankingCorpus
 from qaexp.masking import token_mask
+from qaexp.models.surface.stop_words import content_words
 from qaexp.types import PADDING
 
 SAMPLE, CHUNK, LONGEST = 20_000, 500, 200
@@ -44,14 +45,11 @@ class WordOverlapFeatures(nn.Module):
 
     def count_words(self, corpus: RankingCorpus) -> None:
         """Document frequencies over the distinct texts of a corpus; mean and deviation over its training pairs, if it has any."""
-        from gensim.parsing.preprocessing import STOPWORDS  # most of a second to import
-
         texts = np.repeat(np.arange(len(corpus.texts)), np.diff(corpus.texts.offsets))
         distinct = np.unique(texts * np.int64(len(corpus.vocabulary)) + corpus.texts.ids) % len(corpus.vocabulary)
         frequency = np.bincount(distinct, minlength=len(corpus.vocabulary)).clip(min=1)
         self.idf.copy_(torch.from_numpy(np.log(len(corpus.texts) / frequency)))
-        words = corpus.vocabulary.words
-        self.content.copy_(torch.tensor([any(map(str.isalnum, word)) and word.lower() not in STOPWORDS for word in words]))
+        self.content.copy_(content_words(corpus.vocabulary))
         if "train" in corpus.splits and corpus.splits["train"].num_pairs:
             measured = self._measured(corpus)  # (pair, 4)
             self.mean.copy_(measured.mean(dim=0))

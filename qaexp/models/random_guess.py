@@ -15,14 +15,16 @@ PRIME = 2_147_483_647
 class RandomGuess(AnswerScorer):
     """s in [0, 1), drawn for each pair by hashing its words: no order, no state, the same draw in every batch."""
 
+    reads_fields = True
+
     def __init__(self, vectors: Float[Tensor, "word dim"]) -> None:
         super().__init__()
 
-    def encode_question(self, tokens: Int[Tensor, "text length"]) -> Text:
-        return {"hash": _hash(tokens, factor=48_271)}
+    def encode_question(self, tokens: Int[Tensor, "text *field length"]) -> Text:
+        return {"hash": hash_of(tokens.flatten(1), factor=48_271)}
 
-    def encode_candidate(self, tokens: Int[Tensor, "text length"]) -> Text:
-        return {"hash": _hash(tokens, factor=69_621)}
+    def encode_candidate(self, tokens: Int[Tensor, "text *field length"]) -> Text:
+        return {"hash": hash_of(tokens.flatten(1), factor=69_621)}
 
     def score(self, question: Text, candidate: Text) -> Float[Tensor, " pair"]:
         mixed = (question["hash"] + candidate["hash"]) % PRIME
@@ -31,7 +33,7 @@ class RandomGuess(AnswerScorer):
         return (mixed.double() / PRIME).float()
 
 
-def _hash(tokens: Int[Tensor, "text length"], factor: int) -> Int[Tensor, " text"]:
+def hash_of(tokens: Int[Tensor, "text length"], factor: int) -> Int[Tensor, " text"]:
     """A polynomial of the real tokens, modulo a prime; padding adds nothing."""
     value = torch.ones(len(tokens), dtype=torch.int64, device=tokens.device)
     mask = token_mask(tokens)

@@ -1,7 +1,7 @@
 """The contract every model keeps, and the chain of slots that most models are."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 from jaxtyping import Float, Int
@@ -15,6 +15,9 @@ from qaexp.models.overlap import WordOverlapFeatures
 from qaexp.models.stage import Encoder, Stage
 from qaexp.types import RankingBatch, Text, gather_texts
 
+Examples = Callable[[int], Iterable[RankingBatch]]
+"""From an epoch to its training batches."""
+
 
 class AnswerScorer(nn.Module, ABC):
     """Scores pairs in two steps: what depends on one text is done once for each text, the rest once for each pair."""
@@ -22,8 +25,14 @@ class AnswerScorer(nn.Module, ABC):
     skips_padding: bool = False
     """Whether padding costs nothing before the cut, as where texts are packed."""
 
-    def count_words(self, corpus: RankingCorpus) -> None:
-        """Let the parts that need document frequencies count them. Called once, before training; checkpoints keep the counts."""
+    reads_fields: bool = False
+    """Whether it is given all fields of a text at once, (text, field, length), in place of one by one."""
+
+    def prepare(self, corpus: RankingCorpus, examples: Examples) -> None:
+        """Take from the data what no gradient finds: document frequencies, tables, weights of another learner.
+
+        Called once, before training; checkpoints keep it.
+        """
         for module in self.modules():
             if isinstance(module, WordOverlapFeatures):
                 module.count_words(corpus)
@@ -42,8 +51,8 @@ class AnswerScorer(nn.Module, ABC):
 
     def forward(self, batch: RankingBatch) -> Float[Tensor, "pair *class"]:
         """Scores of all pairs of a batch, each distinct text encoded once."""
-        questions = encode_texts(self.encode_question, batch.questions, self.skips_padding)
-        candidates = encode_texts(self.encode_candidate, batch.candidates, self.skips_padding)
+        questions = encode_texts(self.encode_question, batch.questions, self.skips_padding, self.reads_fields)
+        candidates = encode_texts(self.encode_candidate, batch.candidates, self.skips_padding, self.reads_fields)
         return self.score(gather_texts(questions, batch.pair_question), gather_texts(candidates, batch.pair_candidate))
 
 

@@ -117,7 +117,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.usefixtures("one_thread")
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "bm25_scores"])  # of which toy's files have none
 def test_every_named_model_trains_ranks_and_leaves_a_whole_run(name: str, cache: Path, tmp_path: Path) -> None:
     cfg = compose([f"model={name}", *TINY, f"cache_dir={cache}", "trainer.max_epochs=1"])
     with open_dict(cfg):
@@ -133,10 +133,9 @@ def test_every_named_model_trains_ranks_and_leaves_a_whole_run(name: str, cache:
     trained = record.parameters["trainable"] > 0
     assert [entry["epoch"] for entry in record.history] == ([1] if trained else [])
     assert {"record.json", "test.run", "test.qrels", "test.questions.csv"} <= left
-    assert ("best.ckpt" in left) == trained
+    assert "best.ckpt" in left
     assert "last.ckpt" not in left
-    if trained:
-        _a_loaded_checkpoint_scores_as_the_run_did(cfg, tmp_path)
+    _a_loaded_checkpoint_scores_as_the_run_did(cfg, tmp_path)
 
 
 def _a_loaded_checkpoint_scores_as_the_run_did(cfg: DictConfig, folder: Path) -> None:

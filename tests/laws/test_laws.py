@@ -19,11 +19,14 @@ from torch.nn import functional as F
 
 from qaexp.config import CONF, choices, compose
 from qaexp.data.batching import ScoringBlocks
-from qaexp.data.corpus import RankingSplit, TokenTable
+from qaexp.data.corpus import RankingCorpus, RankingSplit, TokenTable
+from qaexp.data.vocabulary import Vocabulary
 from qaexp.models.readout import read_out
 from qaexp.models.scorer import AnswerScorer
 from qaexp.scoring import score_blocks
 from qaexp.types import RankingBatch, Text, gather_texts
+
+WORDS = 60
 
 Build = Callable[..., AnswerScorer]
 
@@ -50,17 +53,25 @@ def composed(override: str) -> DictConfig:
 
 
 @pytest.fixture(params=[*NAMED, *CHOICES])
-def cfg(request: pytest.FixtureRequest) -> DictConfig:
-    return composed(request.param)
+def override(request: pytest.FixtureRequest) -> str:
+    return request.param
 
 
 @pytest.fixture
-def build(cfg: DictConfig, vectors: Tensor) -> Build:
-    """Builds the model from a seed, ready to score."""
+def cfg(override: str) -> DictConfig:
+    return composed(override)
 
-    def built(seed: int = 1, vectors: Tensor = vectors) -> AnswerScorer:
+
+@pytest.fixture
+def build(override: str, cfg: DictConfig, vectors: Tensor, batch: RankingBatch) -> Build:
+    """Builds the model from a seed, ready to score; a named one prepared with the batch, unless a test wants not."""
+
+    def built(seed: int = 1, vectors: Tensor = vectors, prepared: bool = True) -> AnswerScorer:
         torch.manual_seed(seed)
-        return instantiate(cfg.model, vectors=vectors).eval()
+        scorer = instantiate(cfg.model, vectors=vectors).eval()
+        if prepared and override in NAMED:
+            scorer.prepare(_as_corpus(batch), lambda epoch: [batch])
+        return scorer
 
     return built
 
@@ -183,7 +194,7 @@ def test_saving_and_loading_change_nothing(build: Build, batch: RankingBatch, ve
     saved, file = build(), io.BytesIO()
     torch.save(saved.state_dict(), file)
     file.seek(0)
-    loaded = build(seed=2, vectors=torch.zeros_like(vectors))
+    loaded = build(seed=2, vectors=torch.zeros_like(vectors), prepared=False)
     if list(saved.parameters()):
         assert not torch.equal(scores_of(loaded, batch), scores_of(saved, batch))
     loaded.load_state_dict(torch.load(file, weights_only=True))
@@ -225,6 +236,17 @@ def _as_split(batch: RankingBatch) -> tuple[TokenTable, RankingSplit]:
         candidate_ids=names,
     )
     return texts, split
+
+
+def _as_corpus(batch: RankingBatch) -> RankingCorpus:
+    """The batch as a development split, with a search engine's scores."""
+    texts, split = _as_split(batch)
+    return RankingCorpus(
+        vocabulary=Vocabulary.of_words(f"word{number}" for number in range(2, WORDS)),
+        texts=texts,
+        splits={"dev": replace(split, retrieval_scores=np.linspace(9, 2, 15, dtype=np.float32))},
+        answer_set=np.arange(5, 13),
+    )
 
 
 def test_reading_a_pair_out_gives_its_score_and_changes_none(build: Build, batch: RankingBatch) -> None:

@@ -1,0 +1,195 @@
+"""Files with AskUbuntu's layout and size, made up, so that reading, pre-training and fine-tuning can be tried whole.
+
+python -m qaexp.data.made_up FOLDER [--questions 167765] [--seed 1]
+
+A question has an intent: a fact of `toy_text` (a thing and what is wrong with it) and a product. Its title and body put the intent into
+words drawn for it, among sentences that say nothing; a product goes by two names. Questions are similar that have one intent. Pools of
+dev and test are the twenty best by BM25, whose scores are written beside them; words that similar questions do not share, and those
+that dissimilar ones do, keep these from being all there is to learn. Numbers measured on it say nothing about AskUbuntu.
+"""
+
+import argparse
+import logging
+import os
+import shutil
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from random import Random
+
+from rich.console import Console
+from rich.progress import Progress
+
+from qaexp.data.bm25 import BM25Index
+from qaexp.data.datasets.toy_text import FACTS, ways_to_answer, ways_to_ask
+from qaexp.data.tokenise import words_v1
+from qaexp.data.vocabulary import Vocabulary
+from qaexp.errors import ConfigError, OutputError, QaexpError
+
+QUESTIONS, QUERIES, PAIRS, HELD_OUT, POOLS, POOL, RANDOM = 167_765, 12_584, 16_391, 1_989, 200, 20, 100
+"""Counts of AskUbuntu; `RANDOM` wrong candidates a training query. Fewer questions have proportionally fewer of all but POOL."""
+
+FEWEST = 2_000
+PER_INTENT = 60
+CODES = 200_000
+"""Different codes that bodies quote, most of them rarely: a vocabulary of AskUbuntu's size."""
+
+SYLLABLES = ("ba", "co", "di", "fu", "ga", "ho", "ju", "ke", "li", "mo", "nu", "pa", "ri", "so", "ta", "vu", "xe", "zo")
+IDLE = (
+    "i have been searching for hours and found nothing that works",
+    "sorry if this was asked before , i am new here",
+    "it was fine until last week and i did not change anything",
+    "my neighbour told me to ask here",
+    "any help would be appreciated , thanks in advance",
+    "i already read the manual twice",
+    "i do not want to pay somebody for this",
+    "please explain it step by step",
+    "here is what i have tried so far , without any luck",
+    "the shop could not help me either",
+)
+
+Track = Callable[[Sequence[int], str], Iterable[int]]
+"""Goes through a sequence and shows how far it is."""
+
+
+def make(folder: Path, num_questions: int, seed: int, track: Track) -> None:
+    """Write `text_tokenized.txt`, `train_random.txt`, `dev.txt`, `test.txt` and `heldout.txt` into `folder`, which holds a part of them never.
+
+    Raises:
+        ConfigError: too few questions are asked for.
+    """
+    if num_questions < FEWEST:
+        raise ConfigError(f"{num_questions} questions are too few for pools of {POOL} of which some are right; ask for {FEWEST} or more")
+    random = Random(seed)
+    intent_of = [random.randrange(num_questions // PER_INTENT) for _ in range(num_questions)]
+    texts = [_text(intent, random) for intent in (intent_of[question] for question in track(range(num_questions), "questions"))]
+    with (folder / "text_tokenized.txt").open("w", encoding="utf-8") as file:
+        file.writelines(f"{question + 1}\t{title}\t{body}\n" for question, (title, body) in enumerate(texts))
+    share = min(1.0, num_questions / QUESTIONS)
+    num_pools, num_queries = max(20, round(share * POOLS)), round(share * QUERIES)
+    order = random.sample(range(num_questions), num_questions)
+    held_out, rest = set(order[: round(share * HELD_OUT)]), order[round(share * HELD_OUT) :]
+    _write(folder / "heldout.txt", (str(question + 1) for question in sorted(held_out)))
+    alike = defaultdict[int, list[int]](list)
+    for question in rest:
+        alike[intent_of[question]].append(question)
+    asked = [question for question in rest if len(alike[intent_of[question]]) > 2]
+    pools, queries = asked[: 2 * num_pools], asked[2 * num_pools : 2 * num_pools + num_queries]
+    if len(queries) < num_queries:
+        raise ConfigError(
+            f"{num_questions} questions have only {len(queries)} similar to others, {num_queries} are needed; try another seed"
+        )
+    _write(folder / "train_random.txt", _training(queries, round(share * PAIRS) - num_queries, intent_of, alike, rest, random))
+    vocabulary = Vocabulary.of_words(word for title, body in texts for word in f"{title} {body}".split())
+    ids = [vocabulary.ids(f"{title} {body}".split()) for title, body in texts]
+    index = BM25Index(ids, len(vocabulary), k1=1.2, b=0.75)
+    lines = []
+    for question in track(pools, "pools"):
+        scores = index.scores(ids[question])
+        found = [other for other in index.best(ids[question], POOL + 1).tolist() if other != question][:POOL]
+        right = [other for other in found if intent_of[other] == intent_of[question]]
+        lines.append(f"{question + 1}\t{_names(right)}\t{_names(found)}\t{' '.join(f'{scores[other]:.4f}' for other in found)}")
+    _write(folder / "dev.txt", lines[:num_pools])
+    _write(folder / "test.txt", lines[num_pools:])
+
+
+def _training(
+    queries: Sequence[int], extra: int, intent_of: Sequence[int], alike: dict[int, list[int]], rest: Sequence[int], random: Random
+) -> Iterable[str]:
+    """A line for each query: one similar question, for `extra` of them one more, and random others."""
+    twice = set(random.sample(queries, extra))
+    for query in queries:
+        similar = [other for other in alike[intent_of[query]] if other != query]
+        right = random.sample(similar, 2 if query in twice else 1)
+        wrong = list(dict.fromkeys(other for other in random.choices(rest, k=2 * RANDOM) if intent_of[other] != intent_of[query]))[:RANDOM]
+        yield f"{query + 1}\t{_names(right)}\t{_names(wrong)}"
+
+
+def _text(intent: int, random: Random) -> tuple[str, str]:
+    """Title and body, in tokens: about 8 and 60 of them, as AskUbuntu's have."""
+    asked, answered = _wordings(intent)
+    names = _product(intent // len(FACTS))
+    said = [random.choice(asked), *(random.choice(asked if random.random() < 0.5 else answered) for _ in range(random.randint(1, 3)))]
+    sentences = [f"{said[1]} it is a {random.choice(names)} .", *said[2:], *random.sample(IDLE, random.randint(1, 6))]
+    sentences.append(" ".join(f"e{min(int(random.paretovariate(0.5)), CODES)}" for _ in range(random.randint(1, 9))))  # as logs have them
+    random.shuffle(sentences)
+    title = f"{random.choice(names)} {said[0]}" if random.random() < 0.8 else said[0]
+    return title, " ".join(sentences)
+
+
+_WORDINGS: dict[int, tuple[list[str], list[str]]] = {}
+
+
+def _wordings(intent: int) -> tuple[list[str], list[str]]:
+    """All ways to ask and to speak of an intent's fact, in lower-cased tokens."""
+    fact = intent % len(FACTS)
+    if fact not in _WORDINGS:
+        of_splits = (ways_to_ask(FACTS[fact]), ways_to_answer(FACTS[fact]))
+        asked, answered = ([" ".join(words_v1(text)) for ways in split.values() for text in ways] for split in of_splits)
+        _WORDINGS[fact] = list(dict.fromkeys(asked)), list(dict.fromkeys(answered))
+    return _WORDINGS[fact]
+
+
+def _product(number: int) -> tuple[str, str]:
+    """Two names of one product.
+
+    >>> _product(0), _product(41)
+    (('bababa', 'dx100'), ('hodiba', 'dx141'))
+    """
+    digits = [number // len(SYLLABLES) ** place % len(SYLLABLES) for place in range(3)]
+    return "".join(SYLLABLES[digit] for digit in digits), f"dx{100 + number}"
+
+
+def _names(questions: Sequence[int]) -> str:
+    return " ".join(str(question + 1) for question in questions)
+
+
+def _write(path: Path, lines: Iterable[str]) -> None:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The exit status: 0, 2 for a mistake of the user, 130 after Ctrl-C; the folder is there whole or not at all."""
+    parser = argparse.ArgumentParser(prog="python -m qaexp.data.made_up", description="Make files with AskUbuntu's layout and size.")
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="a new folder, such as $QAEXP_DATA/askubuntu_made_up")
+    parser.add_argument("--questions", type=int, default=QUESTIONS, help="how many (default: as many as AskUbuntu has, %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="equal seeds give equal files (default: %(default)s)")
+    options = parser.parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    try:
+        _whole(options.folder.expanduser(), options.questions, options.seed)
+    except QaexpError as error:
+        logging.getLogger(__name__).error("%s", error)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    sys.stdout.write(f"{options.folder}\n")
+    return 0
+
+
+def _whole(folder: Path, num_questions: int, seed: int) -> None:
+    """Make the files beside their place and move them there in one step.
+
+    Raises:
+        OutputError: the folder is there already, or cannot be written.
+    """
+    if folder.exists():
+        raise OutputError(f"{folder} is there already; name a new folder, or remove that one first")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+        try:
+            with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True) as bar:
+                make(staging, num_questions, seed, lambda steps, what: bar.track(steps, description=what))
+            staging.chmod(0o755)
+            os.replace(staging, folder)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+    except OSError as error:
+        raise OutputError(f"cannot write {folder}: {error.strerror or error}. Free some space there, or name another folder") from error
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,61 @@
+"""The scores that a data set's files give its pairs, as a model: what the search engine behind them ranks."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from qaexp.data.corpus import RankingCorpus
+from qaexp.errors import ConfigError
+from qaexp.models.random_guess import PRIME, hash_of
+from qaexp.models.scorer import AnswerScorer, Examples
+from qaexp.models.surface.bag import NgramTable
+from qaexp.types import Text
+
+LOOKED_AT = 20
+"""Words of each field that tell a text from others; fewer than any data set's longest text."""
+
+
+class BM25Scores(AnswerScorer):
+    """s(q, c) = the score that the files publish with candidate c in the pool of q; 0 for a pair that they do not score.
+
+    Lei et al. 2016, §6: "BM25, we used the BM25 similarity measure provided by Apache Lucene", whose scores are in dev.txt and test.txt.
+
+    Reading: a model is given words and no ids, so a pair is known by the first 20 words of each field of both its texts.
+
+    Raises, when preparing:
+        ConfigError: the data set publishes no scores.
+    """
+
+    reads_fields = True
+
+    def __init__(self, vectors: Float[Tensor, "word dim"]) -> None:
+        super().__init__()
+        self.table = NgramTable()  # from a pair's number, below 0, to its score
+
+    def prepare(self, corpus: RankingCorpus, examples: Examples) -> None:
+        keys, scores = [], []
+        for split in corpus.splits.values():
+            if not len(split.retrieval_scores):
+                continue
+            texts = (split.questions[split.pair_question], split.candidates)
+            question, candidate = (torch.from_numpy(corpus.texts.padded(side, LOOKED_AT)) for side in texts)
+            keys.append(_pairs(self.encode_question(question), self.encode_candidate(candidate)))
+            scores.append(torch.from_numpy(split.retrieval_scores.astype("float32")))
+        if not keys:
+            raise ConfigError("model=bm25_scores ranks by scores that the files publish, and these publish none; choose model=bm25")
+        order = torch.cat(keys).argsort(stable=True)
+        self.table.keys, self.table.frequency = torch.cat(keys)[order], torch.cat(scores)[order]
+
+    def encode_question(self, tokens: Int[Tensor, "text *field length"]) -> Text:
+        return {"hash": hash_of(tokens[..., :LOOKED_AT].flatten(1), factor=48_271)}
+
+    def encode_candidate(self, tokens: Int[Tensor, "text *field length"]) -> Text:
+        return {"hash": hash_of(tokens[..., :LOOKED_AT].flatten(1), factor=69_621)}
+
+    def score(self, question: Text, candidate: Text) -> Float[Tensor, " pair"]:
+        return self.table(_pairs(question, candidate).unsqueeze(1)).squeeze(1)
+
+
+def _pairs(question: Text, candidate: Text) -> Int[Tensor, " pair"]:
+    """A number below 0 for each pair."""
+    return -(question["hash"] * (PRIME + 1) + candidate["hash"]) - 1
