@@ -12,12 +12,24 @@ CONF = Path(__file__).resolve().parent.parent / "conf"
 
 
 def choices(group: str) -> list[str]:
-    """The YAML files of a group, by name; those that begin with an underscore are parts of others.
+    """The YAML files of a group, by name; those that begin with an underscore are parts of others. A paper's experiments lie in its folder.
 
     >>> choices("schedule")
     ['constant', 'inverse_epoch']
     """
+    if group == "experiment":
+        return sorted(str(path.relative_to(CONF / group).with_suffix("")) for path in (CONF / group).glob("*/*.yaml"))
     return sorted(path.stem for path in (CONF / group).glob("*.yaml") if not path.stem.startswith("_"))
+
+
+def groups() -> list[str]:
+    """Every group that has choices.
+
+    >>> {"model", "model/encoder", "experiment", "hydra/launcher"} <= set(groups())
+    True
+    """
+    folders = [str(folder.relative_to(CONF)) for folder in sorted(CONF.rglob("*")) if folder.is_dir()]
+    return [folder for folder in folders if not folder.startswith("experiment/") and choices(folder)]
 
 
 def compose(overrides: Sequence[str] = ()) -> DictConfig:

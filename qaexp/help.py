@@ -1,6 +1,6 @@
 """What `python -m qaexp --help` prints: the groups with their choices, read from the comments in conf/."""
 
-from qaexp.config import CONF, choices
+from qaexp.config import CONF, choices, groups
 
 USAGE = """\
 Train and rank: python -m qaexp [GROUP=CHOICE ...] [OPTION=VALUE ...]
@@ -9,6 +9,7 @@ Train and rank: python -m qaexp [GROUP=CHOICE ...] [OPTION=VALUE ...]
   python -m qaexp model=ggsa dataset=insuranceqa           the main job
   python -m qaexp model=qa_lstm dataset=wikiqa seed=2 optimizer.lr=5e-4
   python -m qaexp -m model=ggsa,iggsa seed=1,2,3           a run for each combination
+  python -m qaexp -m experiment=ctrn/grid hydra/sweeper=tpe hydra/launcher=cores     a paper's grid, searched on all cores
   python -m qaexp resume=results/runs/DAY/RUN              go on with an interrupted run
   python -m qaexp.data fetch DATASET                       download a data set (`--help` there lists them)
 """
@@ -28,8 +29,7 @@ Options worth knowing (`--cfg job` shows all of them, as composed):
 
 def help_text() -> str:
     """The whole text. Reads the YAML files as plain text, so it needs neither Hydra nor torch."""
-    groups = [str(folder.relative_to(CONF)) for folder in sorted(CONF.rglob("*")) if folder.is_dir()]
-    listing = "\n".join(_group(group) for group in sorted(groups, key=lambda group: (group.count("/"), group)))
+    listing = "\n".join(_group(group) for group in sorted(groups(), key=lambda group: (group.count("/"), group)))
     return f"{USAGE}\nGroups, and what each can be:\n{listing}\n\n{OPTIONS}"
 
 
@@ -43,5 +43,6 @@ def _group(group: str) -> str:
 
 
 def _comment(group: str, choice: str) -> str:
-    first = (CONF / group / f"{choice}.yaml").read_text(encoding="utf-8").splitlines()[0]
+    lines = (CONF / group / f"{choice}.yaml").read_text(encoding="utf-8").splitlines()
+    first = next(line for line in lines if not line.startswith("# @package"))
     return first.removeprefix("#").strip() if first.startswith("#") else ""

@@ -10,7 +10,7 @@ from hydra.errors import HydraException, InstantiationException
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from qaexp.config import CONF, choices, compose
+from qaexp.config import CONF, choices, compose, groups
 from qaexp.errors import ConfigError, QaexpError
 
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR)
@@ -50,7 +50,7 @@ def _mistakes(arguments: Sequence[str]) -> Iterator[str]:
                 yield f"there is no {key}={choice}{_nearest(choice, choices(key))}; choices: {', '.join(choices(key))}"
         if "," in value and not set(SWEEP) & set(arguments):
             yield f"{key}={value} is a run for each: add -m"
-    keys = [*_keys(OmegaConf.to_container(usual_config(arguments))), "hydra", "resume", *_groups()]
+    keys = [*_keys(OmegaConf.to_container(usual_config(arguments))), "hydra", "resume", *groups()]
     for key, _ in overrides:
         if key not in keys and not key.startswith("hydra"):
             yield f"there is no option {key}{_nearest(key, keys)} (`python -m qaexp --help` lists the groups, `--cfg job` every option)"
@@ -71,10 +71,6 @@ def _keys(node: Any, prefix: str = "") -> Iterator[str]:
         for key, value in node.items():
             yield f"{prefix}{key}"
             yield from _keys(value, f"{prefix}{key}.")
-
-
-def _groups() -> list[str]:
-    return [str(folder.relative_to(CONF)) for folder in CONF.rglob("*") if folder.is_dir()]
 
 
 def usual_config(arguments: Sequence[str]) -> Any:

@@ -1,11 +1,13 @@
 """One run, top to bottom: configuration → data → model → training → ranking → record."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
+from pytorch_lightning.callbacks import Callback
 from pytorch_lightning.loggers import Logger
 
 from qaexp.checkpoint import LAST, best_checkpoint, last_checkpoint, rebuild_plan
@@ -17,10 +19,11 @@ from qaexp.training.logger import open_logger
 from qaexp.training.ranking import RankingModule
 
 
-def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False) -> RunRecord:
+def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False, watchers: Sequence[Callback] | None = None) -> RunRecord:
     """Train, rank every split with the best checkpoint, and leave everything measured in `folder`.
 
     With `resume`, training goes on from the folder's last whole epoch, to the same scores as if it had never stopped.
+    `watchers` look on in place of the screen.
     """
     config: dict[str, Any] = OmegaConf.to_container(cfg, resolve=True)  # type: ignore[assignment]
     record = RunRecord.load(folder) if resume else RunRecord.begin(config, command)
@@ -37,7 +40,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
             scorer, instantiate(cfg.loss), instantiate(cfg.optimizer), instantiate(cfg.schedule), data, rebuild_plan(config, data)
         )
         with open_logger(config, folder) as logger:
-            trainer = instantiate(cfg.trainer)(logger=logger, **callbacks(folder, record, data, cfg.patience))
+            trainer = instantiate(cfg.trainer)(logger=logger, **callbacks(folder, record, data, cfg.patience, watchers))
             if record.parameters["trainable"]:
                 with record.timing("fit"):
                     trainer.fit(module, datamodule=data, ckpt_path=last_checkpoint(folder) if resume else None, weights_only=True)

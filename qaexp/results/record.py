@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from qaexp.errors import OutputError, QaexpError
+from qaexp.errors import OutputError, PrunedError, QaexpError
 
 SCHEMA = 1
 LIBRARIES = ("qaexp", "torch", "pytorch-lightning", "hydra-core", "omegaconf", "torchmetrics", "numpy", "pandas", "wandb", "gensim")
@@ -24,7 +24,7 @@ NOT_IDENTITY = ("data_dir", "cache_dir", "output_dir", "logger", "choices", "run
 
 @dataclass
 class RunRecord:
-    """One run. `status` is running, finished, failed or interrupted; metrics are in [0, 1], times in seconds."""
+    """One run. `status` is running, finished, failed, interrupted or pruned; metrics are in [0, 1], times in seconds."""
 
     key: str
     config: dict[str, Any]
@@ -75,6 +75,7 @@ class RunRecord:
             self.status = "finished"
         except BaseException as error:
             self.status = "failed" if isinstance(error, Exception) else "interrupted"
+            self.status = "pruned" if isinstance(error, PrunedError) else self.status
             self.error = str(error) if isinstance(error, QaexpError) else repr(error)
             with suppress(OutputError):  # what went wrong first is what the user should hear
                 self.save(folder)

@@ -16,7 +16,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 import qaexp
-from qaexp.config import CONF, choices, compose
+from qaexp.config import CONF, choices, compose, groups
 from qaexp.data.embeddings import VectorSource
 from qaexp.data.module import RankingDataModule
 from qaexp.data.negatives import NegativeSampling
@@ -26,8 +26,7 @@ from qaexp.results.record import RunRecord
 from qaexp.train import train
 
 MODELS = choices("model")
-GROUPS = sorted(str(folder.relative_to(CONF)) for folder in CONF.rglob("*") if folder.is_dir())
-OVERRIDES = [f"{group}={name}" for group in GROUPS for name in choices(group)]
+OVERRIDES = [f"{group}={name}" for group in groups() if not group.startswith(("hydra/", "experiment")) for name in choices(group)]
 TINY = ["logger=none", "dataset.reader.num_train=80", "dataset.reader.num_dev=10", "dataset.reader.num_test=10", "dataset.vectors.dim=24"]
 
 
