@@ -97,19 +97,19 @@ def parallel_coordinates(runs: pd.DataFrame, metric: str) -> Figure:
         axes.plot(line, color=colours(line[-1]), alpha=0.6, linewidth=1, linestyle="-" if status == "finished" else ":")
     axes.plot(lines[0], color="crimson", linewidth=2.5, label=f"best: {metric} {100 * high:.2f}")
     for place, (name, (_, labels)) in enumerate(zip(names, heights, strict=True)):
-        axes.axvline(place, color="black", linewidth=0.8)
+        axes.vlines(place, 0, 1, color="black", linewidth=0.8)
         for rank, label in enumerate(labels):
             axes.text(
                 place + 0.03, rank / max(1, len(labels) - 1), label, fontsize=8, va="center", bbox={"fc": "white", "ec": "none", "pad": 1}
             )
-        axes.text(place, 1.06, name, ha="center", fontsize=8, rotation=12)
-    axes.axvline(len(names), color="black", linewidth=0.8)
+        axes.text(place, 1.05 + 0.05 * (place % 2), name, ha="center", fontsize=8)
+    axes.vlines(len(names), 0, 1, color="black", linewidth=0.8)
     for share in np.linspace(0, 1, 5):
         axes.text(len(names) + 0.03, share, f"{100 * (low + share * (high - low)):.1f}", fontsize=8, va="center")
-    axes.text(len(names), 1.06, metric, ha="center", fontsize=8)
-    axes.set(xticks=[], yticks=[], ylim=(-0.05, 1.2), xlim=(-0.2, len(names) + 0.4))
+    axes.text(len(names), 1.05 + 0.05 * (len(names) % 2), metric, ha="center", fontsize=8)
+    axes.set(xticks=[], yticks=[], ylim=(-0.12, 1.2), xlim=(-0.3, len(names) + 0.4))
     axes.set_frame_on(False)
-    axes.legend(loc="lower left", fontsize=8)
+    axes.legend(loc="lower center", fontsize=8, frameon=False)
     return figure
 
 
