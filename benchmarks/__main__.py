@@ -25,6 +25,7 @@ NAMES = {
     "recurrent": "training steps of CTRN, QRNN, LSTM and AP-biLSTM",
     "padding": "the share of padding in training batches of every data set at hand (needs QAEXP_DATA)",
     "rcnn": "a training step of the RCNN cell against the loop as printed and an LSTM, on the CPU",
+    "sweep": "1,000 tiny jobs of a sweep: the share of time outside training",
     "start": "start of a process to its first training batch (needs QAEXP_DATA)",
 }
 

@@ -11,6 +11,7 @@ from pytorch_lightning.callbacks import Callback
 from pytorch_lightning.loggers import Logger
 
 from qaexp.checkpoint import LAST, best_checkpoint, last_checkpoint, rebuild_plan
+from qaexp.data.shared import open_data
 from qaexp.models.scorer import num_parameters
 from qaexp.results.rankings import write_rankings
 from qaexp.results.record import RunRecord
@@ -30,7 +31,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
     with record.kept_in(folder), record.timing("total"):
         pl.seed_everything(cfg.seed, workers=True, verbose=False)
         with record.timing("data"):
-            data = instantiate(cfg.dataset)
+            data = open_data(cfg.dataset)
             vectors = data.word_vectors
             record.data, record.convention = data.describe(), data.convention
         scorer = instantiate(cfg.model, vectors=vectors)

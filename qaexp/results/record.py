@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -57,8 +58,8 @@ class RunRecord:
             seed=config["seed"],
             command=command,
             commit=git_commit(),
-            versions={"python": platform.python_version(), **{library: version(library) for library in LIBRARIES}},
-            hardware=hardware(),
+            versions=dict(versions()),
+            hardware=dict(hardware()),
         )
 
     @classmethod
@@ -149,6 +150,13 @@ def _without_places(node: Any, places: dict[str, str]) -> Any:
     return node
 
 
+@cache
+def versions() -> dict[str, str]:
+    """Of Python and of what the numbers come from."""
+    return {"python": platform.python_version(), **{library: version(library) for library in LIBRARIES}}
+
+
+@cache
 def git_commit() -> str:
     """The commit of the code, with `+changes` when tracked files differ from it; empty outside a git checkout."""
     here = Path(__file__).parent
@@ -162,6 +170,7 @@ def git_commit() -> str:
         return ""
 
 
+@cache
 def hardware() -> dict[str, Any]:
     """Processor, cores used by torch, and GPU if there is one."""
     import torch

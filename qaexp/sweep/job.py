@@ -60,6 +60,7 @@ class Job:
     def _run(self, cfg: DictConfig, cell: int, options: Sequence[str]) -> JobResult:
         require_meaningful(cfg, self.usual, options)
         from qaexp.console import quieten  # torch: some seconds, which a sweep whose runs are kept need not wait for
+        from qaexp.data.shared import sharing
         from qaexp.results.store import place, run_kept
         from qaexp.sweep.pruning import PruneByDev, pruned
 
@@ -67,7 +68,7 @@ class Job:
         if self.pruner and (record := pruned(folder)):
             return JobResult(cell, "kept", command, str(folder), dev_score(record))
         quieten()
-        with _quiet_screen():
+        with _quiet_screen(), sharing():
             outcome = run_kept(cfg, self.runs, command, [PruneByDev(self.pruner, folder)] if self.pruner else [])
         score = dev_score(outcome.record) if outcome.record else None
         return JobResult(cell, outcome.status, command, str(folder), score, outcome.error)

@@ -25,6 +25,7 @@ from qaexp.results.record import NOT_IDENTITY, RunRecord
 from qaexp.sweep.best import write_best
 from qaexp.sweep.job import Job, JobResult
 from qaexp.sweep.progress import Watch
+from qaexp.sweep.quick_loader import QuickLoader
 from qaexp.sweep.space import Cell, Space
 
 log = logging.getLogger(__name__)
@@ -43,7 +44,8 @@ class Sweep(Sweeper):
         self._strategy, self._params, self._pruner, self._best = strategy, params or {}, pruner, best
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
-        self._context, self._config = hydra_context, config
+        loader = QuickLoader(hydra_context.config_loader.get_search_path())
+        self._context, self._config = HydraContext(config_loader=loader, callbacks=hydra_context.callbacks), config
 
     def sweep(self, arguments: list[str]) -> None:
         """Run what is missing.

@@ -77,6 +77,24 @@ def test_what_is_finished_is_skipped_and_the_best_is_a_file_that_composes(tmp_pa
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("record.json")} == times
 
 
+def test_jobs_of_one_process_share_their_data_and_are_none_the_worse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from qaexp.data import shared
+
+    opened = []
+    original = shared.instantiate
+    monkeypatch.setattr(shared, "instantiate", lambda cfg: opened.append(cfg.name) or original(cfg))
+    monkeypatch.setattr(shared, "_open", shared.OrderedDict())
+    together, alone = tmp_path / "together", tmp_path / "alone"
+    assert main(arguments(tmp_path, "optimizer.lr=1e-3,1e-2", f"output_dir={together}")) == 0
+    assert opened == ["toy"]
+    for lr in ("1e-3", "1e-2"):
+        monkeypatch.setattr(shared, "_open", shared.OrderedDict())
+        assert main(arguments(tmp_path, f"optimizer.lr={lr}", f"output_dir={alone}")) == 0
+    ours = {path.parent.name: path.read_text() for path in together.rglob("test.run")}
+    assert len(ours) == 2
+    assert ours == {path.parent.name: path.read_text() for path in alone.rglob("test.run")}
+
+
 def test_selection_sees_dev_alone(tmp_path: Path) -> None:
     from qaexp.results.record import RunRecord
 
