@@ -1,6 +1,6 @@
 # Two commands need nothing else: `make run` and `make test`. Both make the environment first if it is not there.
 .DEFAULT_GOAL := help
-.PHONY: help setup run check test test-slow bench learn tables reproduce-all lock clean
+.PHONY: help setup run check test test-slow bench learn tables reproduce-all sync dashboard lock clean
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
@@ -47,6 +47,12 @@ reproduce-all: setup  ## every table of the papers
 
 tables: setup  ## the tables from results/ledger/ again; nothing is trained
 	@$(REPRODUCE) --no-run $(ARGS)
+
+sync: setup  ## upload every W&B run that is still only here
+	@$(RUN) -m qaexp.sync $(ARGS)
+
+dashboard: setup  ## the W&B workspace and a report for each table; ARGS='--dry-run FOLDER' writes what would be sent
+	@$(RUN) -m qaexp.dashboard $(ARGS)
 
 lock:  ## resolve the newest versions that pyproject.toml allows into constraints.txt
 	rm -rf .lock && $(PYTHON) -m venv .lock

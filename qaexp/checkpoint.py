@@ -17,6 +17,7 @@ from qaexp.errors import CheckpointError, OutputError
 from qaexp.models.encoding import encode_texts
 from qaexp.models.readout import read_out
 from qaexp.models.scorer import AnswerScorer
+from qaexp.results.record import RunRecord
 
 log = logging.getLogger(__name__)
 
@@ -43,9 +44,12 @@ class WholeCheckpoints(TorchCheckpointIO):
             staging.unlink(missing_ok=True)
 
 
-def rebuild_plan(config: Mapping[str, Any], data: RankingDataModule) -> dict[str, Any]:
-    """Plain values from which `load` rebuilds the model: everything that the weights alone do not say."""
+def rebuild_plan(record: RunRecord, data: RankingDataModule) -> dict[str, Any]:
+    """Plain values from which `load` rebuilds the model: everything that the weights alone do not say. Key and command name the run."""
+    config = record.config
     return {
+        "key": record.key,
+        "command": record.command,
         "model": config["model"],
         "tokenise": config["dataset"]["tokenise"],
         "max_question_length": data.max_question_length,
@@ -56,7 +60,10 @@ def rebuild_plan(config: Mapping[str, Any], data: RankingDataModule) -> dict[str
     }
 
 
-def require_same_vocabulary(checkpoint: Mapping[str, Any], expected: Sequence[str]) -> None:
+CHANGED = "the files of the data set have changed since. Put the old files back, or start a new run"
+
+
+def require_same_vocabulary(checkpoint: Mapping[str, Any], expected: Sequence[str], remedy: str = CHANGED) -> None:
     """Raises: CheckpointError, when word ids of the checkpoint mean other words than those of the data."""
     words = checkpoint["qaexp"]["vocabulary"]
     if list(words) == list(expected):
@@ -64,7 +71,7 @@ def require_same_vocabulary(checkpoint: Mapping[str, Any], expected: Sequence[st
     first = next((i for i, (a, b) in enumerate(zip(words, expected, strict=False)) if a != b), min(len(words), len(expected)))
     raise CheckpointError(
         f"the checkpoint was trained with another vocabulary ({len(words)} words, the data have {len(expected)}; they part at id {first}): "
-        "the files of the data set have changed since. Put the old files back, or start a new run"
+        f"{remedy}"
     )
 
 
@@ -143,6 +150,12 @@ class Ranker:
         [question_ids], [answer_ids] = self._ids([question], self._max_lengths[0]), self._ids([answer], self._max_lengths[1])
         return read_out(self.scorer, question_ids, answer_ids)
 
+    def words(self, question: str, answer: str) -> tuple[list[str], list[str]]:
+        """The words of both texts that the model reads, which the axes of `read_out` count."""
+        limits = zip((question, answer), self._max_lengths, strict=True)
+        first, second = ((self._tokenise(text) or [""])[:limit] for text, limit in limits)
+        return first, second
+
     def _scores(self, question: str, answers: Sequence[str]) -> Float[torch.Tensor, "pair *class"]:
         questions = encode_texts(self.scorer.encode_question, self._ids([question], self._max_lengths[0]), skips_padding=True)
         candidates = encode_texts(self.scorer.encode_candidate, self._ids(answers, self._max_lengths[1]), self.scorer.skips_padding)
@@ -154,8 +167,8 @@ class Ranker:
         return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
 
 
-def load(path: str | Path) -> Ranker:
-    """The ranker in a checkpoint file, or in a run's folder (its best checkpoint).
+def open_checkpoint(path: str | Path) -> dict[str, Any]:
+    """A checkpoint file, or the best one in a run's folder; under `qaexp` it holds its `rebuild_plan`.
 
     Raises:
         CheckpointError: there is no such file, or it is not a checkpoint of qaexp.
@@ -169,12 +182,29 @@ def load(path: str | Path) -> Ranker:
     except Exception as error:
         raise CheckpointError(f"{file} is not a whole checkpoint of qaexp ({type(error).__name__}); train again, or take a copy") from error
     _require_our_classes(plan, file)
-    vocabulary = Vocabulary(plan["vocabulary"])
-    scorer = instantiate(plan["model"], vectors=torch.zeros(len(vocabulary), plan["vector_dim"]))
-    weights = {name.removeprefix("scorer."): value for name, value in checkpoint["state_dict"].items()}
+    return checkpoint
+
+
+def rebuild_scorer(checkpoint: Mapping[str, Any]) -> AnswerScorer:
+    """The scorer of an opened checkpoint, with its weights; a decoder that was trained beside it stays out."""
+    plan = checkpoint["qaexp"]
+    scorer = instantiate(plan["model"], vectors=torch.zeros(len(plan["vocabulary"]), plan["vector_dim"]))
+    weights = {name.removeprefix("scorer."): value for name, value in checkpoint["state_dict"].items() if name.startswith("scorer.")}
     scorer.load_state_dict(weights)
+    return scorer
+
+
+def load(path: str | Path) -> Ranker:
+    """The ranker in a checkpoint file, or in a run's folder (its best checkpoint).
+
+    Raises:
+        CheckpointError: there is no such file, or it is not a checkpoint of qaexp.
+    """
+    checkpoint = open_checkpoint(path)
+    plan = checkpoint["qaexp"]
     max_lengths = (plan["max_question_length"], plan["max_candidate_length"])
-    return Ranker(scorer, vocabulary, instantiate(plan["tokenise"]), max_lengths, plan["classes"])
+    tokenise = instantiate(plan["tokenise"])
+    return Ranker(rebuild_scorer(checkpoint), Vocabulary(plan["vocabulary"]), tokenise, max_lengths, plan["classes"])
 
 
 def _require_our_classes(plan: object, file: Path) -> None:

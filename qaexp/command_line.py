@@ -1,4 +1,4 @@
-"""Hands the Hydra configuration to train(), and every mistake back to the user in one sentence.
+"""Hands the Hydra configuration to train() or another program, and every mistake back to the user in one sentence.
 
 Torch is imported when a run starts, not before: help and mistyped options are answered at once.
 """
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from qaexp.config import CONF
+from qaexp.config import CONF, PRETRAIN, RANK, Program
 from qaexp.errors import ConfigError, OutputError, QaexpError
 from qaexp.mistakes import SWEEP, explain, require_meaningful, usual_config
 
@@ -21,27 +21,27 @@ log = logging.getLogger(__name__)
 USER_ERROR, INTERRUPTED = 2, 130
 
 
-def main(arguments: Sequence[str]) -> int:
+def main(arguments: Sequence[str], program: Program = RANK) -> int:
     """The exit status: 0, 1 for a fault of ours (with its traceback), 2 for one the user can mend, 130 after Ctrl-C."""
     if {"-h", "--help"} & set(arguments):
         from qaexp.help import help_text
 
-        sys.stdout.write(help_text())
+        sys.stdout.write(help_text(program))
         return 0
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     try:
         resumed = [argument.removeprefix("resume=") for argument in arguments if argument.startswith("resume=")]
         if resumed:
-            _resume(Path(resumed[-1]), arguments)
+            _resume(Path(resumed[-1]), arguments, program)
         else:
-            _compose_and_run(arguments)
+            _compose_and_run(arguments, program)
     except KeyboardInterrupt:
         return INTERRUPTED
     except QaexpError as error:
         log.error("%s", error)
         return USER_ERROR
     except Exception as error:
-        sentence = explain(error, arguments)
+        sentence = explain(error, arguments, program)
         if sentence is None:
             raise
         log.error("%s", sentence)
@@ -49,28 +49,28 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _compose_and_run(arguments: Sequence[str]) -> None:
+def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
     import hydra
     from hydra.core.hydra_config import HydraConfig
     from omegaconf import DictConfig
 
-    usual = usual_config(arguments)
+    usual = usual_config(arguments, program)
 
     def run(cfg: DictConfig) -> None:
         overrides = list(HydraConfig.get().overrides.task)
         require_meaningful(cfg, usual, overrides)
-        run_in(Path(HydraConfig.get().runtime.output_dir), cfg, " ".join(overrides))
+        run_in(Path(HydraConfig.get().runtime.output_dir), cfg, " ".join(overrides), program)
 
     if set(SWEEP) & set(arguments):
         from qaexp.sweep.sweeper import register
 
         register()
     os.environ["HYDRA_FULL_ERROR"] = "1"  # errors reach main() as they are
-    sys.argv = ["python -m qaexp", *sorted(arguments, key=lambda argument: argument not in SWEEP)]  # Hydra wants -m first
-    hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")(run)()
+    sys.argv = [program.command, *sorted(arguments, key=lambda argument: argument not in SWEEP)]  # Hydra wants -m first
+    hydra.main(version_base="1.3", config_path=str(CONF), config_name=program.config)(run)()
 
 
-def _resume(folder: Path, arguments: Sequence[str]) -> None:
+def _resume(folder: Path, arguments: Sequence[str], program: Program) -> None:
     from omegaconf import DictConfig, OmegaConf
 
     if len(arguments) > 1:
@@ -79,10 +79,13 @@ def _resume(folder: Path, arguments: Sequence[str]) -> None:
         raise ConfigError(f"resume={folder}: no run has left a config.yaml there; runs are the folders in results/runs/<day>/")
     cfg = OmegaConf.load(folder / "config.yaml")
     assert isinstance(cfg, DictConfig)
-    run_in(folder, cfg, "", resume=True)
+    if program.own_key not in cfg:
+        [other] = [other for other in (RANK, PRETRAIN) if other.own_key in cfg]
+        raise ConfigError(f"resume={folder}: that is no run of {program.command}; resume it with: {other.command} resume={folder}")
+    run_in(folder, cfg, "", program, resume=True)
 
 
-def run_in(folder: Path, cfg: Any, command: str, resume: bool = False) -> None:
+def run_in(folder: Path, cfg: Any, command: str, program: Program = RANK, resume: bool = False) -> None:
     """One run in a folder of its own, with everything that the screen shows around it."""
     from omegaconf import OmegaConf
 
@@ -102,18 +105,17 @@ def run_in(folder: Path, cfg: Any, command: str, resume: bool = False) -> None:
             return
         if not resume:
             console.show_config(cfg)
-        from qaexp.train import train  # torch and Lightning: some seconds
-
+        work = program.load()
         console.quieten()
-        console.show_results(train(cfg, folder, command, resume), folder)
+        console.show_results(work(cfg, folder, command, resume), folder)
     except (KeyboardInterrupt, SystemExit) as stop:  # Lightning turns Ctrl-C into SystemExit
-        log.error("interrupted; go on with: python -m qaexp resume=%s", folder)
+        log.error("interrupted; go on with: %s resume=%s", program.command, folder)
         raise KeyboardInterrupt from stop
     except Exception:
         with contextlib.suppress(OSError):  # a full disk is what may have brought us here
             (folder / "error.log").write_text(traceback.format_exc(), encoding="utf-8")
         if (folder / "last.ckpt").exists():
-            log.error("what was measured is in %s; to go on from its last epoch: python -m qaexp resume=%s", folder, folder)
+            log.error("what was measured is in %s; to go on from its last epoch: %s resume=%s", folder, program.command, folder)
         raise
     finally:
         logging.getLogger().removeHandler(log_file)

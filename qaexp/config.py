@@ -1,7 +1,11 @@
 """Composing conf/ as the command line does, for everything else that needs a configuration."""
 
-from collections.abc import Sequence
+import importlib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
@@ -9,6 +13,52 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, open_dict
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
+
+
+@dataclass(frozen=True)
+class Program:
+    """A command line: what it composes, and what it does with that."""
+
+    module: str
+    """`python -m` what."""
+    config: str
+    """The file in conf/ that it composes."""
+    function: str
+    """`module:name`, called with configuration, folder, command and whether a run is resumed; gives a record."""
+    own_key: str
+    """A key that only its configurations have."""
+    needs: str
+    """What to choose where choices do not fit together."""
+
+    @property
+    def command(self) -> str:
+        return f"python -m {self.module}"
+
+    def load(self) -> Callable[..., Any]:
+        """The function; its module imports torch and Lightning, which takes some seconds."""
+        module, _, name = self.function.partition(":")
+        return getattr(importlib.import_module(module), name)
+
+    def groups(self) -> list[str]:
+        """The groups of conf/ that its configuration has, slots included, read as plain text.
+
+        >>> [group for group in PRETRAIN.groups() if "/" not in group]
+        ['dataset', 'logger', 'model', 'optimizer', 'output', 'schedule', 'trainer']
+        """
+        first = re.findall(r"^  - (\w+): ", (CONF / f"{self.config}.yaml").read_text(encoding="utf-8"), flags=re.MULTILINE)
+        folders = [folder.relative_to(CONF) for folder in CONF.rglob("*") if folder.is_dir()]
+        mine = [str(folder) for folder in folders if folder.parts[0] in (*first, "hydra") and folder.parts[:-1] != ("experiment",)]
+        return sorted(group for group in mine if choices(group))
+
+
+RANK = Program("qaexp", "config", "qaexp.train:train", "loss", "leave it out, or choose a model that has it")
+PRETRAIN = Program(
+    "qaexp.pretrain",
+    "pretrain",
+    "qaexp.pretrain:pretrain",
+    "pairs",
+    "choose a model with a recurrent cell (rcnn or gru) and a data set with held-out questions (askubuntu)",
+)
 
 
 def choices(group: str) -> list[str]:
@@ -22,20 +72,10 @@ def choices(group: str) -> list[str]:
     return sorted(path.stem for path in (CONF / group).glob("*.yaml") if not path.stem.startswith("_"))
 
 
-def groups() -> list[str]:
-    """Every group that has choices.
-
-    >>> {"model", "model/encoder", "experiment", "hydra/launcher"} <= set(groups())
-    True
-    """
-    folders = [str(folder.relative_to(CONF)) for folder in sorted(CONF.rglob("*")) if folder.is_dir()]
-    return [folder for folder in folders if not folder.startswith("experiment/") and choices(folder)]
-
-
-def compose(overrides: Sequence[str] = ()) -> DictConfig:
-    """The configuration that `python -m qaexp` composes from these overrides."""
+def compose(overrides: Sequence[str] = (), program: Program = RANK) -> DictConfig:
+    """The configuration that `python -m qaexp`, or another program, composes from these overrides."""
     with initialize_config_dir(str(CONF), version_base="1.3"):
-        cfg = hydra_compose("config", overrides=list(overrides), return_hydra_config=True)
+        cfg = hydra_compose(program.config, overrides=list(overrides), return_hydra_config=True)
     HydraConfig.instance().set_config(cfg)
     with open_dict(cfg):
         del cfg["hydra"]

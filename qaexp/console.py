@@ -13,7 +13,16 @@ from rich.tree import Tree
 
 from qaexp.results.record import RunRecord
 
-HEADINGS = {"p@1": "P@1", "mrr": "MRR", "map": "MAP", "p@5": "P@5", "accuracy": "accuracy", "questions": "questions", "pairs": "pairs"}
+HEADINGS = {
+    "perplexity": "perplexity",
+    "p@1": "P@1",
+    "mrr": "MRR",
+    "map": "MAP",
+    "p@5": "P@5",
+    "accuracy": "accuracy",
+    "questions": "questions",
+    "pairs": "pairs",
+}
 
 
 def show_config(cfg: DictConfig) -> None:
@@ -28,11 +37,19 @@ def show_results(record: RunRecord, folder: Path) -> None:
     console = Console()
     name = record.data["name"] + (" (partial data)" if record.data["partial"] else "")
     table = Table(title=f"{record.config['choices']['model']} on {name}, seed {record.seed}", title_justify="left")
-    shown = [metric for metric in HEADINGS if all(metric in metrics for metrics in record.metrics.values())]
+    shown = [metric for metric in HEADINGS if any(metric in metrics for metrics in record.metrics.values())]
+    if "perplexity" in shown:
+        shown.remove("pairs")  # for eighty columns
     for heading in ("split", *(HEADINGS[metric] for metric in shown)):
-        table.add_column(heading, justify="left" if heading == "split" else "right")
+        table.add_column(heading, justify="left" if heading == "split" else "right", no_wrap=heading == "split")
     for split, metrics in record.metrics.items():
-        table.add_row(split, *(f"{metrics[metric]:{',.0f' if metric in ('questions', 'pairs') else '.4f'}}" for metric in shown))
+        values = (
+            f"{metrics[metric]:{',.0f' if metric in ('questions', 'pairs') else ',.2f' if metric == 'perplexity' else '.4f'}}"
+            if metric in metrics
+            else ""
+            for metric in shown
+        )
+        table.add_row(split, *values)
     console.print(table)
     for split, metrics in record.metrics.items():
         if (share := metrics.get("tied at first answer", 0)) > 0.01:
@@ -58,7 +75,8 @@ def _irregularities(record: RunRecord) -> dict[str, int]:
 
 def quieten() -> None:
     """Lightning's chatter says nothing that our screen does not."""
-    for name in ("pytorch_lightning", "lightning_fabric", "lightning", "gensim", "wandb"):
+    rank_zero = "pytorch_lightning.utilities.rank_zero"  # by name, as importing Lightning after this sets the level of its parent anew
+    for name in ("pytorch_lightning", rank_zero, "lightning_fabric", "lightning", "gensim", "wandb"):
         logging.getLogger(name).setLevel(logging.ERROR)
     warnings.filterwarnings("ignore", module="pytorch_lightning|torch|wandb|lightning_fabric")
 

@@ -2,6 +2,7 @@
 
 import difflib
 import errno
+import re
 import traceback
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -10,14 +11,14 @@ from hydra.errors import HydraException, InstantiationException
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from qaexp.config import CONF, choices, compose, groups
+from qaexp.config import CONF, RANK, Program, choices, compose
 from qaexp.errors import ConfigError, QaexpError
 
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR)
 SWEEP = ("-m", "--multirun")
 
 
-def explain(error: Exception, arguments: Sequence[str]) -> str | None:
+def explain(error: Exception, arguments: Sequence[str], program: Program = RANK) -> str | None:
     """A sentence for an error that the user can mend; None for one that only we can."""
     ours = next((e for e in _chain(error) if isinstance(e, QaexpError)), None)
     if ours is not None:
@@ -27,7 +28,7 @@ def explain(error: Exception, arguments: Sequence[str]) -> str | None:
         cause = list(_chain(error))[-1]
         return f"{where} cannot be built from this configuration: {cause} ({type(cause).__name__})"
     if isinstance(error, (HydraException, OmegaConfBaseException)):
-        return next(_mistakes(arguments), str(error).splitlines()[0])
+        return next(_mistakes(arguments, program), str(error).splitlines()[0])
     if isinstance(error, OSError) and (error.errno in UNWRITABLE or traceback.extract_tb(error.__traceback__)[-1].name == "mkdir"):
         return f"cannot write {error.filename or 'the output folder'}: {error.strerror}. Name another place with output_dir=FOLDER"
     return None
@@ -39,21 +40,27 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-def _mistakes(arguments: Sequence[str]) -> Iterator[str]:
+def _mistakes(arguments: Sequence[str], program: Program) -> Iterator[str]:
     """For each argument that names no group, choice or key: which one, and what was probably meant."""
     overrides = [argument.lstrip("+~").partition("=")[::2] for argument in arguments if not argument.startswith("-")]
     for key, value in overrides:
-        if not (CONF / key).is_dir():
+        if key not in program.groups():
             continue
         for choice in value.split(","):
             if choice not in choices(key):
                 yield f"there is no {key}={choice}{_nearest(choice, choices(key))}; choices: {', '.join(choices(key))}"
         if "," in value and not set(SWEEP) & set(arguments):
             yield f"{key}={value} is a run for each: add -m"
-    keys = [*_keys(OmegaConf.to_container(usual_config(arguments))), "hydra", "resume", *groups()]
+    try:
+        usual = usual_config(arguments, program)
+    except HydraException as error:
+        if homeless := re.search(r"Could not override '([^']+)'", str(error)):
+            yield f"the other choices leave no place for {homeless[1]}; {program.needs}"
+        return
+    keys = [*_keys(OmegaConf.to_container(usual)), "hydra", "resume", *program.groups()]
     for key, _ in overrides:
         if key not in keys and not key.startswith("hydra"):
-            yield f"there is no option {key}{_nearest(key, keys)} (`python -m qaexp --help` lists the groups, `--cfg job` every option)"
+            yield f"there is no option {key}{_nearest(key, keys)} (`{program.command} --help` lists the groups, `--cfg job` every option)"
     for argument in arguments:
         if "=" not in argument and not argument.startswith(("-", "~")):
             yield f"{argument!r} is not an option: write NAME=VALUE"
@@ -73,10 +80,10 @@ def _keys(node: Any, prefix: str = "") -> Iterator[str]:
             yield from _keys(value, f"{prefix}{key}.")
 
 
-def usual_config(arguments: Sequence[str]) -> Any:
+def usual_config(arguments: Sequence[str], program: Program = RANK) -> Any:
     """The configuration with the same choices (the first of several) and no other override."""
     pairs = [argument.partition("=")[::2] for argument in arguments]
-    return compose([f"{key}={value.split(',')[0]}" for key, value in pairs if (CONF / key).is_dir()])
+    return compose([f"{key}={value.split(',')[0]}" for key, value in pairs if (CONF / key).is_dir()], program)
 
 
 def require_meaningful(cfg: Any, usual: Any, overrides: Sequence[str]) -> None:

@@ -14,7 +14,6 @@ from pathlib import Path
 from rich.console import Console
 
 from qaexp.config import compose
-from qaexp.console import quieten
 from qaexp.errors import ConfigError, QaexpError
 from qaexp.results.ledger import Entry, Ledger
 from qaexp.results.store import error_of, run_overrides
@@ -34,7 +33,6 @@ def main(arguments: Sequence[str]) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    quieten()
     logging.getLogger("qaexp.training.callbacks").setLevel(logging.WARNING)  # a line a run, not a line an epoch
     try:
         return _reproduce(options)
@@ -55,6 +53,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--table", help="its number; of every paper, unless --paper is given (default: all)")
     parser.add_argument("--paper", help="ap, clstm, ctrn, ggsa or rcnn (default: all)")
     parser.add_argument("--rows", nargs="+", default=[], metavar="LABEL", help="only these rows, named as in the paper")
+    parser.add_argument("--settings", nargs="+", default=[], metavar="NAME", help="only these of the table's settings, such as TRAIN")
     parser.add_argument("--seeds", type=_numbers, help="of the table's seeds only these, such as 1,2")
     parser.add_argument("--quick", action="store_true", help="small runs of one seed, in minutes; written to results/quick/, and called so")
     parser.add_argument("--plan", action="store_true", help="only say what is done, to be run and impossible")
@@ -72,13 +71,14 @@ def _numbers(text: str) -> list[int]:
 
 def _reproduce(options: argparse.Namespace) -> int:
     everything = result_tables()
-    chosen = _chosen(everything, options.table, options.paper, options.rows)
+    chosen = _chosen(everything, options.table, options.paper)
+    _require_known(chosen, options.rows, options.settings)
     results = options.results / "quick" if options.quick else options.results
     ledger = Ledger(results / "ledger")
     keys = Keys(Path(compose([]).cache_dir).expanduser() / "plans")
     failed: list[Run] = []
     if not options.no_run:
-        planned = plan(chosen, ledger, keys, options.seeds, options.rows, options.quick)
+        planned = plan(chosen, ledger, keys, options.seeds, options.rows, options.settings, options.quick)
         keys.save()
         _show(planned, Times.of(ledger), options.runs)
         if options.plan:
@@ -97,7 +97,7 @@ def _reproduce(options: argparse.Namespace) -> int:
     return FAILED if failed else 0
 
 
-def _chosen(tables: Sequence[Table], number: str | None, paper: str | None, rows: Sequence[str]) -> list[Table]:
+def _chosen(tables: Sequence[Table], number: str | None, paper: str | None) -> list[Table]:
     papers = sorted({table.paper for table in tables})
     if paper is not None and paper not in papers:
         raise ConfigError(f"there is no paper {paper!r}; papers: {', '.join(papers)}")
@@ -105,12 +105,20 @@ def _chosen(tables: Sequence[Table], number: str | None, paper: str | None, rows
     if not chosen:
         there = ", ".join(table.title for table in tables if paper in (None, table.paper))
         raise ConfigError(f"there is no table {number} with results{f' in {paper}' if paper else ''}; there are {there}")
-    labels = [row.label for table in chosen for row in table.rows]
-    for label in rows:
-        if label not in labels:
-            near = difflib.get_close_matches(label, labels, n=2, cutoff=0.3) or labels
-            raise ConfigError(f"no row is called {label!r}; did you mean {' or '.join(near)}?")
     return chosen
+
+
+def _require_known(chosen: Sequence[Table], rows: Sequence[str], settings: Sequence[str]) -> None:
+    """Raises: ConfigError, for a row or a setting that none of the tables has."""
+    _require_among("row", rows, [row.label for table in chosen for row in table.rows])
+    _require_among("setting", settings, [setting for table in chosen for setting in table.settings])
+
+
+def _require_among(what: str, given: Sequence[str], there: Sequence[str]) -> None:
+    for name in given:
+        if name not in there:
+            near = difflib.get_close_matches(name, there, n=2, cutoff=0.3) or sorted(set(there))
+            raise ConfigError(f"no {what} is called {name!r}; did you mean {' or '.join(near)}?")
 
 
 def _show(planned: Plan, times: Times, runs: Path) -> None:

@@ -8,14 +8,15 @@ import pytorch_lightning as pl
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.callbacks import Callback
-from pytorch_lightning.loggers import Logger
 
 from qaexp.checkpoint import LAST, best_checkpoint, last_checkpoint, rebuild_plan
 from qaexp.data.shared import open_data
+from qaexp.initial_weights import begin_from, pinned
 from qaexp.models.scorer import num_parameters
 from qaexp.results.rankings import write_rankings
 from qaexp.results.record import RunRecord
 from qaexp.training.callbacks import callbacks
+from qaexp.training.conclusion import log_conclusion
 from qaexp.training.logger import open_logger
 from qaexp.training.ranking import RankingModule
 
@@ -27,7 +28,8 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
     `watchers` look on in place of the screen.
     """
     config: dict[str, Any] = OmegaConf.to_container(cfg, resolve=True)  # type: ignore[assignment]
-    record = RunRecord.load(folder) if resume else RunRecord.begin(config, command)
+    record = RunRecord.load(folder) if resume else RunRecord.begin(pinned(config), command)
+    last = last_checkpoint(folder) if resume else None
     with record.kept_in(folder), record.timing("total"):
         pl.seed_everything(cfg.seed, workers=True, verbose=False)
         with record.timing("data"):
@@ -36,20 +38,22 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
             record.data, record.convention = data.describe(), data.convention
         scorer = instantiate(cfg.model, vectors=vectors)
         scorer.count_words(data.corpus)
+        if last is None:
+            begin_from(record.config.get("init_from"), scorer, data.corpus.vocabulary.words)
         record.parameters = num_parameters(scorer)
         module = RankingModule(
-            scorer, instantiate(cfg.loss), instantiate(cfg.optimizer), instantiate(cfg.schedule), data, rebuild_plan(config, data)
+            scorer, instantiate(cfg.loss), instantiate(cfg.optimizer), instantiate(cfg.schedule), data, rebuild_plan(record, data)
         )
-        with open_logger(config, folder) as logger:
+        with open_logger(record, folder) as logger:
             trainer = instantiate(cfg.trainer)(logger=logger, **callbacks(folder, record, data, cfg.patience, watchers))
             if record.parameters["trainable"]:
                 with record.timing("fit"):
-                    trainer.fit(module, datamodule=data, ckpt_path=last_checkpoint(folder) if resume else None, weights_only=True)
+                    trainer.fit(module, datamodule=data, ckpt_path=last, weights_only=True)
             with record.timing("test"):
                 best = best_checkpoint(folder) if record.parameters["trainable"] else None
                 trainer.test(module, datamodule=data, ckpt_path=best, weights_only=True, verbose=False)
             record.metrics = write_rankings(folder, module.scores, data, record.key)
-            if isinstance(logger, Logger):
-                logger.log_metrics({f"{split}/{name}": value for split, table in record.metrics.items() for name, value in table.items()})
+            if logger:
+                log_conclusion(logger, folder, record, module, data)
         (folder / LAST).unlink(missing_ok=True)
     return record

@@ -1,4 +1,4 @@
-"""The vocabulary of shapes, and the two batches that cross module boundaries.
+"""The vocabulary of shapes, and the batches that cross module boundaries.
 
 Axis words used in every annotation:
 
@@ -66,6 +66,19 @@ class _Batch:
         tensors = {field.name: getattr(self, field.name) for field in fields(self)}
         return replace(self, **{name: value.to(device) for name, value in tensors.items() if isinstance(value, Tensor)})
 
+    @property
+    def num_examples(self) -> int:
+        """What is learned from or scored in one step: the rows of its first tensor, unless a batch says otherwise."""
+        return len(self._tensors()[0])
+
+    @property
+    def num_tokens(self) -> Int[Tensor, ""]:
+        """Tokens of its texts, padding left out. They alone have several axes. A tensor, so that asking waits for no device."""
+        return torch.stack([(tensor != PADDING).sum() for tensor in self._tensors() if tensor.ndim > 1]).sum()
+
+    def _tensors(self) -> list[Tensor]:
+        return [value for field in fields(self) if isinstance(value := getattr(self, field.name), Tensor)]
+
 
 @dataclass(frozen=True)
 class RankingBatch(_Batch):
@@ -86,6 +99,10 @@ class RankingBatch(_Batch):
     def num_groups(self) -> int:
         return int(self.groups.max()) + 1 if self.groups.numel() else 0
 
+    @property
+    def num_examples(self) -> int:
+        return self.num_groups
+
 
 @dataclass(frozen=True)
 class ScoringBlock(_Batch):
@@ -104,3 +121,12 @@ class ScoringBlock(_Batch):
     """Row of the split's distinct questions, in the order of their blocks."""
     pair_candidate: Int[Tensor, " pair"]
     """Row of `tokens`."""
+
+
+@dataclass(frozen=True)
+class ReconstructionBatch(_Batch):
+    """One step of pre-training: titles, each beside the context from which it is to be told."""
+
+    titles: Int[Tensor, "text length"]
+    """The words of each title, without a mark of its beginning or end."""
+    contexts: Int[Tensor, "text context_length"]

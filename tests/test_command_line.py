@@ -46,16 +46,25 @@ def command(*arguments: str, **environment: str) -> subprocess.Popen[str]:
     )
 
 
-def test_help_names_every_group_and_imports_no_torch() -> None:
+@pytest.mark.parametrize(
+    ("program", "named"),
+    [
+        ("RANK", ["dataset", "model/encoder", "insuranceqa_subset", "qa_lstm", "resume=", "loss", "init_from="]),
+        ("PRETRAIN", ["dataset", "model/encoder", "askubuntu", "gru", "resume=", "output", "pairs.steps_per_epoch=", "init_from="]),
+    ],
+)
+def test_help_names_every_group_and_imports_no_torch(program: str, named: list[str]) -> None:
     script = (
-        "import sys; from qaexp.command_line import main; status = main(['--help'])\n"
+        "import sys, qaexp.pretrain; from qaexp.command_line import main; from qaexp.config import PRETRAIN, RANK\n"
+        f"status = main(['--help'], {program})\n"
         "heavy = {'torch', 'pytorch_lightning', 'wandb', 'pandas'} & set(sys.modules)\n"
         "sys.exit(status or (f'imported {heavy}' if heavy else 0))"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    for group in ("dataset", "model/encoder", "insuranceqa_subset", "qa_lstm", "resume="):
-        assert group in done.stdout
+    for name in named:
+        assert name in done.stdout
+    assert ("\n  output\n" in done.stdout) == (program == "PRETRAIN")
 
 
 @pytest.mark.parametrize(

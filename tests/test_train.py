@@ -69,7 +69,7 @@ def test_the_record_says_what_repeats_the_run(run: Path, overrides: list[str]) -
     assert record.command == " ".join(overrides)
     assert record.versions["torch"] == torch.__version__
     assert record.hardware["threads"] >= 1
-    assert set(record.seconds) == {"data", "fit", "test", "total"}
+    assert set(record.seconds) == {"data", "fit", "steps", "test", "total"}
     assert len(record.data["fingerprint"]) == 64
     assert record.data["splits"]["test"]["questions"] == 30
     assert record.metrics["test"]["pairs"] == 300
@@ -87,6 +87,7 @@ def test_the_key_of_a_run_depends_on_what_it_measures_alone(overrides: list[str]
         return config_key(OmegaConf.to_container(compose([*options, *more]), resolve=True))
 
     assert key() == key("output_dir=elsewhere") == key("logger=wandb") == key("cache_dir=elsewhere")
+    assert key() == key('labels={paper: ctrn, table: table6, row: "CTRN (This paper)"}')
     assert key("dataset=wikiqa", "data_dir=/here") == key("dataset=wikiqa", "data_dir=/there") != key()
     assert key() != key("seed=2")
     assert key() != key("loss.margin=0.2")

@@ -121,5 +121,5 @@ class ScoringBlocks:
             )
             first += len(texts)
 
-    def _padded(self, texts: np.ndarray, side: str) -> Int[Tensor, "text length"]:
+    def _padded(self, texts: np.ndarray, side: str) -> Int[Tensor, "text *field length"]:
         return torch.from_numpy(self._texts.padded(texts, self._max_length[side]))

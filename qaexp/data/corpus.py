@@ -151,6 +151,10 @@ class RankingCorpus:
     fingerprint: str = ""
     """SHA-256 of words, tokens and splits: the same data give the same fingerprint however they are compressed."""
 
+    def words(self, text: int) -> list[str]:
+        """The words of a text, field after field."""
+        return [self.vocabulary.words[number] for number in self.texts.words(text)]
+
     def save(self, folder: Path) -> None:
         """Write everything into a new folder."""
         folder.mkdir()

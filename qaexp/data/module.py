@@ -57,9 +57,9 @@ class RankingDataModule(pl.LightningDataModule):
         self.selection_metric = selection_metric
         self.max_question_length = max_question_length
         self.max_candidate_length = max_candidate_length
-        self._reader, self._vectors, self._negatives = reader, vectors, negatives
+        self.reader, self._vectors, self._negatives = reader, vectors, negatives
         self._keep_unanswered, self._shuffle_seed = keep_unanswered, shuffle_seed
-        self._batch_size, self._block_tokens = batch_size, block_tokens
+        self._batch_size, self.block_tokens = batch_size, block_tokens
         self.seed, self._cache = seed, Path(cache_dir).expanduser()
         self._expected = expected
 
@@ -71,7 +71,7 @@ class RankingDataModule(pl.LightningDataModule):
             MissingDataError, BadDataError: from the reader.
             BadDataError: its counts are not those of the data card.
         """
-        corpus = prepared(self._reader, self._cache)
+        corpus = prepared(self.reader, self._cache)
         if self._expected is not None:
             card.require(self._expected, str(self.name), {name: self.counts(split) for name, split in corpus.splits.items()})
         return corpus
@@ -154,7 +154,7 @@ class RankingDataModule(pl.LightningDataModule):
 
     def scoring_blocks(self, split: str) -> ScoringBlocks:
         return ScoringBlocks(
-            split, self.corpus.texts, self.splits[split], self.max_question_length, self.max_candidate_length, self._block_tokens
+            split, self.corpus.texts, self.splits[split], self.max_question_length, self.max_candidate_length, self.block_tokens
         )
 
     def describe(self) -> dict[str, Any]:

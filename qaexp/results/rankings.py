@@ -47,7 +47,7 @@ def _write_ranking(folder: Path, scores: Float[Tensor, " pair"], data: RankingDa
     questions = [names[q] for q in table.pair_question]
     candidates = [name.decode() for name in table.candidate_ids]
     write_run(folder / f"{split}.run", tag, questions, candidates, scores, torch.from_numpy(data.tie_orders[split]))
-    write_qrels(folder / f"{split}.qrels", questions, candidates, torch.from_numpy(table.labels))
+    write_qrels(folder / f"{split}.qrels", questions, candidates, torch.from_numpy(np.array(table.labels)))
     measured = {name: values.tolist() for name, values in metrics.per_question().items()}
     measured["question"] = [names[q] for q in measured["question"]]
     columns = ["question", "candidates", "answers", *METRICS]

@@ -6,7 +6,7 @@ import os
 import platform
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ from qaexp.errors import OutputError, PrunedError, QaexpError
 
 SCHEMA = 1
 LIBRARIES = ("qaexp", "torch", "pytorch-lightning", "hydra-core", "omegaconf", "torchmetrics", "numpy", "pandas", "wandb", "gensim")
-NOT_IDENTITY = ("data_dir", "cache_dir", "output_dir", "logger", "choices", "run_name")
+NOT_IDENTITY = ("data_dir", "cache_dir", "output_dir", "logger", "choices", "labels", "run_name")
 """Top-level keys of a configuration that do not change what a run measures."""
 
 
@@ -41,7 +41,7 @@ class RunRecord:
     parameters: dict[str, int] = field(default_factory=dict)
     convention: str = ""
     history: list[dict[str, int | float]] = field(default_factory=list)
-    """Loss and dev metrics of each epoch."""
+    """Steps taken, loss and dev metrics at the end of each epoch."""
     best_epoch: int | None = None
     steps: int = 0
     """Training batches, over which `seconds["steps"]` were spent; not counted: loading them, dev metrics, checkpoints."""
@@ -92,7 +92,7 @@ class RunRecord:
         finally:
             self.seconds[stage] = round(self.seconds.get(stage, 0.0) + time.perf_counter() - start, 3)
 
-    def add_epoch(self, epoch: int, values: dict[str, float], chosen: str) -> None:
+    def add_epoch(self, epoch: int, values: Mapping[str, int | float], chosen: str) -> None:
         """Note an epoch (from 1); one that is repeated after an interruption takes its old place."""
         self.history = [*(entry for entry in self.history if entry["epoch"] < epoch), {"epoch": epoch, **values}]
         self.best_epoch = int(max(self.history, key=lambda entry: entry[chosen])["epoch"])
@@ -129,8 +129,15 @@ def config_key(config: dict[str, Any]) -> str:
 
 
 def placeless_config(config: dict[str, Any]) -> dict[str, Any]:
-    """The part of a configuration that says what is measured, with `data_dir` and `cache_dir` in place of folders."""
+    """The part of a configuration that says what is measured, with `data_dir` and `cache_dir` in place of folders.
+
+    Of `init_from` it is the run and the step found there that count, not the path.
+    """
     identity = {name: value for name, value in config.items() if name not in NOT_IDENTITY}
+    if identity.pop("init_from", None) is not None:
+        from qaexp.initial_weights import pinned  # needs torch
+
+        identity["init_from"] = {name: value for name, value in pinned(config)["init_from"].items() if name in ("key", "step")}
     identity["dataset"] = {name: value for name, value in config["dataset"].items() if name != "expected"}  # a check, no setting
     return _without_places(identity, {config[name]: name for name in ("data_dir", "cache_dir")})
 

@@ -11,8 +11,8 @@ from typing import Any, Literal
 from filelock import FileLock, Timeout
 from omegaconf import DictConfig, OmegaConf
 
-from qaexp.config import compose
-from qaexp.console import finished
+from qaexp.config import RANK, Program, compose
+from qaexp.console import finished, quieten
 from qaexp.errors import OutputError, PrunedError
 from qaexp.mistakes import explain
 from qaexp.results.record import RunRecord, config_key, write_whole
@@ -43,7 +43,7 @@ def place(cfg: DictConfig, runs: Path) -> Path:
     return runs / f"{cfg.run_name}_{config_key(resolved)}"
 
 
-def run_kept(cfg: DictConfig, runs: Path, command: str, watchers: Sequence[Any] | None = None) -> Outcome:
+def run_kept(cfg: DictConfig, runs: Path, command: str, program: Program = RANK, watchers: Sequence[Any] | None = None) -> Outcome:
     """Run a configuration in its own folder below `runs`, unless it is finished there or another process is at it.
 
     An interrupted run is taken up from its last whole epoch. A failure leaves its sentence in `error.txt` and its traceback in
@@ -62,16 +62,16 @@ def run_kept(cfg: DictConfig, runs: Path, command: str, watchers: Sequence[Any] 
         if record := finished(folder):  # by the process that had claimed it until now
             return Outcome("kept", folder, record)
         write_whole(folder / CONFIG, OmegaConf.to_yaml(cfg, resolve=True))
-        from qaexp.train import train  # torch and Lightning: some seconds, which kept runs need not wait for
-
+        work = program.load()  # torch and Lightning: some seconds, which kept runs need not wait for
+        quieten()
         try:
-            record = train(cfg, folder, command, (folder / LAST).is_file(), watchers)
+            record = work(cfg, folder, command, (folder / LAST).is_file(), watchers)
         except OutputError:
             raise
         except PrunedError:
             return Outcome("pruned", folder, RunRecord.load(folder))
         except Exception as error:
-            sentence = explain(error, command.split()) or repr(error)
+            sentence = explain(error, command.split(), program) or repr(error)
             write_whole(folder / ERROR, sentence + "\n")
             write_whole(folder / "error.log", traceback.format_exc())
             return Outcome("failed", folder, error=sentence)
@@ -80,9 +80,9 @@ def run_kept(cfg: DictConfig, runs: Path, command: str, watchers: Sequence[Any] 
         return Outcome("ran", folder, record)
 
 
-def run_overrides(overrides: Sequence[str], runs: Path) -> Outcome:
-    """`run_kept` of what the command line composes from `overrides`."""
-    return run_kept(compose(overrides), runs, " ".join(overrides))
+def run_overrides(overrides: Sequence[str], runs: Path, program: Program = RANK) -> Outcome:
+    """`run_kept` of what a program's command line composes from `overrides`."""
+    return run_kept(compose(overrides, program), runs, " ".join(overrides), program)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ python -m qaexp.results.table results/runs --split test --csv results/table.csv
 import argparse
 import json
 import logging
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -19,7 +20,7 @@ from qaexp.results.record import RunRecord, config_key, write_whole
 
 MEASURES = (*METRICS, "accuracy")
 
-VOLATILE = ("output_dir", "logger", "seed", "cache_dir", "data_dir")
+VOLATILE = ("output_dir", "logger", "labels", "seed", "cache_dir", "data_dir", "init_from")
 """Overrides that do not make another row."""
 
 
@@ -37,8 +38,14 @@ def read_records(folder: Path) -> list[RunRecord]:
 
 
 def row_name(record: RunRecord) -> str:
-    """The command that makes the row, without seed and places."""
-    return " ".join(option for option in record.command.split() if option.partition("=")[0].partition("/")[0] not in VOLATILE)
+    """The command that makes the row, without seed and places; of `init_from`, the command of the run that it began with."""
+    begun = record.config.get("init_from")
+    source = [f"init_from=({_lasting(begun['command'])})"] if begun else []
+    return " ".join([_lasting(record.command), *source]).strip()
+
+
+def _lasting(command: str) -> str:
+    return " ".join(option for option in command.split() if re.split("[=/.]", option)[0] not in VOLATILE)
 
 
 def run_table(records: Iterable[RunRecord], split: str) -> pd.DataFrame:

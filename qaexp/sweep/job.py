@@ -11,6 +11,7 @@ from typing import Any, Literal
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
+from qaexp.config import Program
 from qaexp.mistakes import explain, require_meaningful
 from qaexp.results.record import RunRecord, write_whole
 
@@ -44,6 +45,7 @@ class Job:
     outcomes: Path
     usual: DictConfig
     """The configuration without the cell's values, to tell words from numbers."""
+    program: Program
     pruner: Mapping[str, Any] | None
 
     def __call__(self, cfg: DictConfig) -> None:
@@ -52,7 +54,7 @@ class Job:
         try:
             result = self._run(cfg, cell, options)
         except Exception as error:
-            sentence = explain(error, options) or repr(error)
+            sentence = explain(error, options, self.program) or repr(error)
             log.exception("%s", sentence)
             result = JobResult(cell, "failed", " ".join(options), error=sentence)
         result.write(self.outcomes)
@@ -69,7 +71,7 @@ class Job:
             return JobResult(cell, "kept", command, str(folder), dev_score(record))
         quieten()
         with _quiet_screen(), sharing():
-            outcome = run_kept(cfg, self.runs, command, [PruneByDev(self.pruner, folder)] if self.pruner else [])
+            outcome = run_kept(cfg, self.runs, command, self.program, [PruneByDev(self.pruner, folder)] if self.pruner else [])
         score = dev_score(outcome.record) if outcome.record else None
         return JobResult(cell, outcome.status, command, str(folder), score, outcome.error)
 

@@ -19,7 +19,7 @@ from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf, open_dict
 
-from qaexp.config import CONF
+from qaexp.config import CONF, PRETRAIN, RANK
 from qaexp.errors import ConfigError, OutputError, SweepError
 from qaexp.results.record import NOT_IDENTITY, RunRecord
 from qaexp.sweep.best import write_best
@@ -67,7 +67,8 @@ class Sweep(Sweeper):
         except OSError as error:
             raise OutputError(f"cannot write to {folder}: {error.strerror}. Name another place with output_dir=FOLDER") from error
         pruner: Any = OmegaConf.to_container(self._config.hydra.sweeper.pruner) if self._config.hydra.sweeper.pruner else None
-        launcher = self._launcher(folder, Job(folder.absolute(), outcomes, usual, pruner))
+        program = next(program for program in (RANK, PRETRAIN) if program.config == self._config.hydra.job.config_name)
+        launcher = self._launcher(folder, Job(folder.absolute(), outcomes, usual, program, pruner))
         log.info("%d jobs in %s; what is finished there is kept", total, folder)
         try:
             with Watch(outcomes, total, len(space.fixed), usual.dataset.selection_metric) as watch:

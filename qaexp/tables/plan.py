@@ -51,18 +51,36 @@ class Plan:
         return list({run.key: run for run in reversed(self.runs) if not run.entry and not run.lacking}.values())[::-1]
 
 
-def plan(tables: Sequence[Table], ledger: Ledger, keys: Keys, seeds: Sequence[int] | None, rows: Sequence[str], quick: bool) -> Plan:
-    """The runs of these tables; `seeds` instead of the tables' own, and of these `rows` alone if any are named."""
-    runs = [run for table in tables for run in _runs(table, ledger, keys, seeds, rows, quick)]
+def plan(
+    tables: Sequence[Table],
+    ledger: Ledger,
+    keys: Keys,
+    seeds: Sequence[int] | None,
+    rows: Sequence[str],
+    settings: Sequence[str],
+    quick: bool,
+) -> Plan:
+    """The runs of these tables; of their seeds, rows and settings these alone, if any are named."""
+    runs = [run for table in tables for run in _runs(table, ledger, keys, seeds, rows, settings, quick)]
     return Plan(sorted(runs, key=lambda run: run.seed))
 
 
-def _runs(table: Table, ledger: Ledger, keys: Keys, seeds: Sequence[int] | None, rows: Sequence[str], quick: bool) -> Iterator[Run]:
+def _runs(
+    table: Table,
+    ledger: Ledger,
+    keys: Keys,
+    seeds: Sequence[int] | None,
+    rows: Sequence[str],
+    settings: Sequence[str],
+    quick: bool,
+) -> Iterator[Run]:
     of_table = table.seeds[:1] if quick else [seed for seed in table.seeds if seeds is None or seed in seeds]
     for row in table.rows:
         if rows and row.label not in rows:
             continue
         for setting in table.settings_of(row):
+            if settings and setting not in settings:
+                continue
             cells = list(alternatives(table, row, setting, quick))
             cell = next((cell for cell in cells if not lacking(cell)), cells[0])
             lacks = lacking(cell)

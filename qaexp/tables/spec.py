@@ -7,6 +7,7 @@ from typing import Any
 
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError
 
 from qaexp.config import CONF
 from qaexp.errors import ConfigError
@@ -39,6 +40,8 @@ class Column:
     """Empty: the row's, or the table's only one."""
     decimals: int | None = None
     scale: int | float | None = None
+    metric_on: Mapping[str, str] = field(default_factory=dict)
+    """Choice of `dataset=` to the metric there, where it has other splits than the paper's."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,9 @@ class Table:
     def scale_of(self, column: Column) -> int | float:
         return self.scale if column.scale is None else column.scale
 
+    def metric_of(self, column: Column, dataset: str) -> str | None:
+        return column.metric_on.get(dataset, column.metric)
+
     def setting_of(self, row: Row, column: Column) -> str:
         """The name of the setting under which a row gives a column its number."""
         return column.setting or row.setting or next(iter(self.settings))
@@ -116,15 +122,20 @@ def result_tables(folder: Path = EXPERIMENTS) -> list[Table]:
     Raises:
         ConfigError: naming the file and what is wrong in it.
     """
-    found = [(path, _content(path)) for path in folder.glob("*/table*.yaml")]
+    found = [(path, content_of(path)) for path in folder.glob("*/table*.yaml")]
     tables = [_table(path, content) for path, content in found if content.pop("kind", "") == KIND]
     return sorted(tables, key=lambda table: (table.paper, int(table.number)))
 
 
-def _content(path: Path) -> dict[str, Any]:
+def content_of(path: Path) -> dict[str, Any]:
+    """What a file of `experiments/` holds.
+
+    Raises:
+        ConfigError: it is not YAML; names the file.
+    """
     try:
         return OmegaConf.to_container(OmegaConf.load(path))  # type: ignore[return-value]
-    except (OmegaConfBaseException, ValueError) as error:
+    except (OmegaConfBaseException, YAMLError, ValueError) as error:
         raise ConfigError(f"{path}: {str(error).splitlines()[0]}") from error
 
 

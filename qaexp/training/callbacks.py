@@ -13,12 +13,13 @@ from pytorch_lightning.callbacks import Callback, EarlyStopping, ModelCheckpoint
 from qaexp.checkpoint import BEST, LAST, WholeCheckpoints
 from qaexp.data.module import RankingDataModule
 from qaexp.results.record import RunRecord
+from qaexp.training.epochs import LogEpochs
 
 log = logging.getLogger(__name__)
 
 
 def callbacks(
-    folder: Path, record: RunRecord, data: RankingDataModule, patience: int, watchers: Sequence[Callback] | None
+    folder: Path, record: RunRecord, data: RankingDataModule, patience: int, watchers: Sequence[Callback] | None = None
 ) -> dict[str, Any]:
     """The trainer's arguments that keep the best weights by the data set's dev metric and the last whole epoch to take up again.
 
@@ -32,6 +33,7 @@ def callbacks(
         ),
         StopEarly(monitor=chosen, mode="max", patience=patience),
         KeepHistory(folder, record, chosen),
+        LogEpochs(record),
         ModelCheckpoint(dirpath=folder, filename=Path(LAST).stem, save_on_train_epoch_end=True, enable_version_counter=False),
         RichProgressBar(leave=True) if terminal else EpochLines(record),
         *(watchers or ()),
@@ -64,7 +66,7 @@ class KeepHistory(Callback):
         self._record.seconds["steps"] = round(self._record.seconds.get("steps", 0.0) + self._spent, 3)
         self._spent = 0.0
         values = {name: value.item() for name, value in trainer.callback_metrics.items()}
-        self._record.add_epoch(trainer.current_epoch + 1, values, self._chosen)
+        self._record.add_epoch(trainer.current_epoch + 1, {"step": trainer.global_step, **values}, self._chosen)
         self._record.save(self._folder)
 
 
@@ -75,5 +77,5 @@ class EpochLines(Callback):
         self._record = record
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        values = "  ".join(f"{name} {value:.4f}" for name, value in self._record.history[-1].items() if name != "epoch")
+        values = "  ".join(f"{name} {value:.4f}" for name, value in self._record.history[-1].items() if name not in ("epoch", "step"))
         log.info("epoch %d/%s  %s", trainer.current_epoch + 1, trainer.max_epochs, values)

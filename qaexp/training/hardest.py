@@ -1,6 +1,7 @@
 """The hardest negative of each training example, found without gradients."""
 
 import torch
+from jaxtyping import Int
 from torch import Tensor
 
 from qaexp.losses import by_group
@@ -34,7 +35,7 @@ def batch_scores(scorer: AnswerScorer, batch: RankingBatch) -> Tensor:
     split = SplitScores(scorer, len(batch.labels))
     none = batch.pair_question[:0]
     split.add(ScoringBlock("train", "question", batch.questions, none, none, none))
-    lengths = token_mask(batch.candidates).sum(dim=1)
+    lengths = _lengths(batch.candidates)
     order = lengths.argsort(stable=True)
     start = 0
     while start < len(order):
@@ -48,7 +49,7 @@ def batch_scores(scorer: AnswerScorer, batch: RankingBatch) -> Tensor:
             ScoringBlock(
                 "train",
                 "candidate",
-                batch.candidates[block, : max(1, int(lengths[block[-1]]))],
+                batch.candidates[block][..., : max(1, int(lengths[block[-1]]))],
                 pairs,
                 batch.pair_question[pairs],
                 place[batch.pair_candidate[pairs]],
@@ -62,12 +63,18 @@ def _keep(batch: RankingBatch, pairs: Tensor) -> RankingBatch:
     """Some of the pairs, with the candidates that they need, padded no longer than these need."""
     rows, pair_candidate = batch.pair_candidate[pairs].unique(return_inverse=True)
     candidates = batch.candidates[rows]
-    longest = max(1, int(token_mask(candidates).sum(dim=1).max()))
+    longest = max(1, int(_lengths(candidates).max()))
     return RankingBatch(
         questions=batch.questions,
-        candidates=candidates[:, :longest],
+        candidates=candidates[..., :longest],
         pair_question=batch.pair_question[pairs],
         pair_candidate=pair_candidate,
         labels=batch.labels[pairs],
         groups=batch.groups[pairs],
     )
+
+
+def _lengths(tokens: Int[Tensor, "text *field length"]) -> Int[Tensor, " text"]:
+    """Tokens of each text, of its longest field where there are several."""
+    lengths = token_mask(tokens).sum(dim=-1)  # (text) or (text, field)
+    return lengths if lengths.ndim == 1 else lengths.amax(dim=1)

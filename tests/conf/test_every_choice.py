@@ -16,24 +16,31 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 import qaexp
-from qaexp.config import CONF, choices, compose, groups
+from qaexp.config import CONF, PRETRAIN, RANK, Program, choices, compose
 from qaexp.data.embeddings import VectorSource
 from qaexp.data.module import RankingDataModule
 from qaexp.data.negatives import NegativeSampling
 from qaexp.losses import Loss
+from qaexp.models.output.word_output import WordOutput
 from qaexp.models.scorer import AnswerScorer
 from qaexp.results.record import RunRecord
 from qaexp.train import train
 
 MODELS = choices("model")
-OVERRIDES = [f"{group}={name}" for group in groups() if not group.startswith(("hydra/", "experiment")) for name in choices(group)]
+GROUPS = sorted({*RANK.groups(), *PRETRAIN.groups()})
+OVERRIDES = [f"{group}={name}" for group in GROUPS if not group.startswith(("hydra/", "experiment")) for name in choices(group)]
 TINY = ["logger=none", "dataset.reader.num_train=80", "dataset.reader.num_dev=10", "dataset.reader.num_test=10", "dataset.vectors.dim=24"]
+
+
+def program_of(override: str) -> Program:
+    """The one that ranks, where it has the group."""
+    return next(program for program in (RANK, PRETRAIN) if override.partition("=")[0] in program.groups())
 
 
 def composed(override: str) -> DictConfig:
     """A slot's choice composes within the first named model that has the slot."""
     if not override.startswith("model/"):
-        return compose([override])
+        return compose([override], program_of(override))
     refusals = []
     for name in MODELS:
         try:
@@ -63,6 +70,7 @@ BUILT: dict[str, tuple[dict[str, Any], type]] = {
     "loss": ({}, Loss),
     "optimizer": ({"params": [torch.nn.Parameter(torch.zeros(1))]}, Optimizer),
     "schedule": ({"optimizer": torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)}, LRScheduler),
+    "output": ({"input_dim": 8, "uses": torch.arange(3000)}, WordOutput),
     "trainer": ({"logger": False, "enable_checkpointing": False}, Trainer),
 }
 """What a group's choice becomes, and what it is called with. Choices of a model's slot are built by tests/laws."""
@@ -72,18 +80,21 @@ BUILT: dict[str, tuple[dict[str, Any], type]] = {
 def test_every_choice_builds_what_its_group_promises(override: str) -> None:
     group = override.partition("=")[0]
     arguments, promised = BUILT[group]
-    node = OmegaConf.select(compose([override]), group.replace("/", "."))
+    node = OmegaConf.select(compose([override], program_of(override)), group.replace("/", "."))
     built = instantiate(node, **arguments) if group == "model" else instantiate(node)
     if node.get("_partial_"):
         built = built(**arguments)
     assert isinstance(built, promised)
 
 
-@pytest.mark.parametrize("overrides", [[], ["model=iggsa", "dataset=wikiqa", "seed=3", "model.encoder.offset=0"]])
-def test_composing_gives_what_the_command_line_gives(overrides: list[str]) -> None:
-    command = [sys.executable, "-m", "qaexp", "--cfg", "job", "--resolve", *overrides]
+@pytest.mark.parametrize(
+    ("program", "overrides"),
+    [(RANK, []), (RANK, ["model=iggsa", "dataset=wikiqa", "seed=3", "model.encoder.offset=0"]), (PRETRAIN, ["model=gru", "output=full"])],
+)
+def test_composing_gives_what_the_command_line_gives(program: Program, overrides: list[str]) -> None:
+    command = [sys.executable, "-m", program.module, "--cfg", "job", "--resolve", *overrides]
     printed = subprocess.run(command, capture_output=True, text=True, check=True, cwd=CONF.parent).stdout
-    ours = OmegaConf.to_yaml(compose(overrides), resolve=True)
+    ours = OmegaConf.to_yaml(compose(overrides, program), resolve=True)
     assert yaml.safe_load(ours) == yaml.safe_load(printed)
 
 

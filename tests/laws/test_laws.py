@@ -136,7 +136,10 @@ def test_a_text_of_padding_alone_disturbs_nothing(build: Build, batch: RankingBa
 
 
 def test_every_parameter_learns(build: Build, batch: RankingBatch) -> None:
+    """Also after a split was scored: nothing that was kept in inference mode may stand in the way of gradients."""
     scorer = build()
+    with torch.inference_mode():
+        scorer(batch)
     trainable = {name: p for name, p in scorer.named_parameters() if p.requires_grad}
     assert trainable or not list(scorer.parameters()), "a model with parameters must train some"
     scores = scorer(batch)

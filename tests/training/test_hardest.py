@@ -1,5 +1,7 @@
 """Choosing the hardest negative first is learning through all of them, at a part of the price."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from hydra.utils import instantiate
@@ -66,3 +68,20 @@ def test_choosing_leaves_the_model_in_training(scorer: AnswerScorer, batch: Rank
     hardest_negatives(scorer.train(), batch)
     assert scorer.training
     assert all(p.grad is None for p in scorer.parameters())
+
+
+def test_of_texts_with_fields_the_longest_field_counts(batch: RankingBatch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Titles of one or two words beside bodies: nothing of a body is cut off, in blocks of few texts either."""
+    titles = batch.candidates.roll(1, dims=0) * (torch.arange(30) < 2)
+    candidates = torch.stack([titles, batch.candidates], dim=1)  # (text, field, length)
+    fields = replace(batch, candidates=candidates, questions=torch.stack([batch.questions, batch.questions.flip(1)], dim=1))
+    options = ["model=rcnn", "model.embedding.dropout_rate=0.0", "model.encoder.hidden_dim=8"]
+    torch.manual_seed(7)
+    scorer = instantiate(compose(options).model, vectors=torch.randn(60, 12))
+    monkeypatch.setattr(hardest, "BLOCK_TOKENS", 50)
+    scores = scorer(fields)
+    torch.testing.assert_close(batch_scores(scorer, fields), scores.detach(), rtol=1e-5, atol=1e-5)
+    loss, chosen = PairwiseHinge(margin=0.5), hardest_negatives(scorer, fields)
+    assert len(chosen.labels) < len(fields.labels)
+    ours, all_of_them = loss(scorer(chosen), chosen.labels, chosen.groups), loss(scores, fields.labels, fields.groups)
+    torch.testing.assert_close(ours, all_of_them, rtol=1e-5, atol=1e-5)

@@ -30,14 +30,18 @@ def products_of_words(
 
 
 def gated_convolution(
-    products: Float[Tensor, "length text products"], U: Float[Tensor, "gate dim"], b: Float[Tensor, " dim"]
-) -> tuple[Float[Tensor, "length text dim"], Float[Tensor, "length text gate"]]:
-    """The states h_t, and the gates 1 − λ_t (which carry no gradient).
+    products: Float[Tensor, "length text products"],
+    U: Float[Tensor, "gate dim"],
+    b: Float[Tensor, " dim"],
+    C_0: Float[Tensor, "text order dim"] | None = None,
+    h_0: Float[Tensor, "text dim"] | None = None,
+) -> tuple[Float[Tensor, "length text dim"], Float[Tensor, "length text gate"], Float[Tensor, "text order dim"]]:
+    """The states h_t, the gates 1 − λ_t (which carry no gradient), and C_L = (c_L^(1), …, c_L^(n)) after the last word.
 
         λ_t = σ(W^λ·x_t + U·h_{t−1} + b^λ)                                      as wide as h, or a single number
         c_t^(1) = λ_t ⊙ c_{t−1}^(1) + (1 − λ_t) ⊙ (W_1·x_t)
         c_t^(i) = λ_t ⊙ c_{t−1}^(i) + (1 − λ_t) ⊙ (c_{t−1}^(i−1) + W_i·x_t)     i = 2 … n
-        h_t = tanh(c_t^(n) + b),  c_0 = h_0 = 0
+        h_t = tanh(c_t^(n) + b),  c_0 = h_0 = 0 where they are not given
 
     `products` are [W^λ·x_t + b^λ | W_1·x_t | … | W_n·x_t], end to end. Lei et al. 2016, §4.1, "Adaptive Gated Decay"; they give
     no number to the equations.
@@ -46,7 +50,7 @@ def gated_convolution(
     >>> gated_convolution(products, torch.zeros(1, 1), torch.zeros(1))[0].atanh().flatten()
     tensor([2., 2.])
     """
-    return _GatedConvolution.apply(products, U, b)  # type: ignore[no-any-return]
+    return _GatedConvolution.apply(products, U, b, C_0, h_0)  # type: ignore[no-any-return]
 
 
 class _GatedConvolution(torch.autograd.Function):
@@ -56,30 +60,34 @@ class _GatedConvolution(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, products: Tensor, U: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(ctx: Any, products: Tensor, U: Tensor, b: Tensor, C_0: Tensor | None, h_0: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         length, num_texts, _ = products.shape
         gate, dim = U.shape
         decay, words = products[:, :, :gate], products[:, :, gate:].unflatten(2, (-1, dim))
         G, H = products.new_empty(length, num_texts, gate), products.new_empty(length, num_texts, dim)
-        D, C, h = products.new_empty(words.shape), products.new_zeros(words.shape[1:]), products.new_zeros(num_texts, dim)
+        D = products.new_empty(words.shape)
+        C = products.new_zeros(words.shape[1:]) if C_0 is None else C_0.clone()
+        h = products.new_zeros(num_texts, dim) if h_0 is None else h_0
         for x_gate, x, D_t, g, h_next in zip(decay, words, D, G, H, strict=True):
             torch.addmm(x_gate, h, U.T, beta=-1, alpha=-1, out=g).sigmoid_()
             torch.sub(C, x, out=D_t)[:, 1:].sub_(C[:, :-1])
             C.addcmul_(g.unsqueeze(1), D_t, value=-1)
             h = torch.add(C[:, -1], b, out=h_next).tanh_()
-        ctx.save_for_backward(D, G, H, U)
+        ctx.save_for_backward(D, G, H, U, h_0)
         ctx.mark_non_differentiable(G)
-        return H, G
+        return H, G, C
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, dH: Tensor, _: Tensor) -> tuple[Tensor, Tensor, Tensor]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        D, G, H, U = ctx.saved_tensors
+    def backward(  # pyright: ignore[reportIncompatibleMethodOverride]
+        ctx: Any, dH: Tensor, _: Tensor, dC_last: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor | None, Tensor | None]:
+        D, G, H, U, h_0 = ctx.saved_tensors
         (length, num_texts, order, dim), gate = D.shape, len(U)
         d_products = D.new_empty(length, num_texts, gate + order * dim)
         d_decay, d_words = d_products[:, :, :gate], d_products[:, :, gate:].unflatten(2, (order, dim))
-        dC, d_bias, d_last, dg = D.new_zeros(num_texts, order, dim), *D.new_zeros(3, num_texts, dim)
-        dh = dH[-1]
+        d_bias, d_last, dg = D.new_zeros(3, num_texts, dim)
+        dC, dh = dC_last.clone(), dH[-1]
         for t in reversed(range(length)):
             g, D_t, dx = G[t], D[t], d_words[t]
             tanh_backward(dh, H[t], grad_input=d_last)  # of c^(n) + b
@@ -95,7 +103,9 @@ class _GatedConvolution(torch.autograd.Function):
             if t:
                 dh = torch.addmm(dH[t - 1], dz, U)
         d_U = conv2d_weight(_image(H[:-1]), (gate, dim, 1, 1), _image(d_decay[1:]))[:, :, 0, 0]  # Σ_t dz_t·h_{t−1}ᵀ
-        return d_products, d_U, d_bias.sum(dim=0)
+        if h_0 is None:
+            return d_products, d_U, d_bias.sum(dim=0), None, None
+        return d_products, torch.addmm(d_U, d_decay[0].T, h_0), d_bias.sum(dim=0), dC, d_decay[0] @ U
 
 
 def _image(rows: Tensor) -> Tensor:

@@ -2,14 +2,15 @@
 
 from typing import ClassVar
 
-from torch import nn
+from jaxtyping import Float
+from torch import Tensor, nn
 
-from qaexp.models.encoder.packed import leave_one_bias, run_packed
-from qaexp.models.stage import Encoder
+from qaexp.models.encoder.packed import leave_one_bias, run_packed_from
+from qaexp.models.encoder.recurrent import RecurrentEncoder, State
 from qaexp.types import Text
 
 
-class GRU(Encoder):
+class GRU(RecurrentEncoder):
     """A GRU from left to right, `hidden_dim` wide.
 
         i_t = σ(Wⁱ·x_t + Uⁱ·h_{t−1} + bⁱ)
@@ -25,7 +26,6 @@ class GRU(Encoder):
     Reading: torch's update gate is 1 − i_t: its rows of W, U and b are the paper's with the sign turned.
     """
 
-    accumulates: ClassVar[bool] = True
     skips_padding: ClassVar[bool] = True
 
     def __init__(self, input_dim: int, hidden_dim: int) -> None:
@@ -34,5 +34,7 @@ class GRU(Encoder):
         leave_one_bias(self.gru)
         self.output_dim = hidden_dim
 
-    def finish(self, text: Text) -> Text:
-        return {"mask": text["mask"], "states": run_packed(self.gru, text["states"], text["mask"])}
+    def run(self, text: Text, start: State | None) -> tuple[Float[Tensor, "text length dim"], State]:
+        before = None if start is None else start[0].unsqueeze(0)  # (layer, text, dim), as torch has it
+        states, last = run_packed_from(self.gru, text["states"], text["mask"], before)
+        return states, (last[0],)

@@ -2,14 +2,15 @@
 
 from typing import ClassVar
 
-from torch import nn
+from jaxtyping import Float
+from torch import Tensor, nn
 
-from qaexp.models.encoder.packed import leave_one_bias, run_packed
-from qaexp.models.stage import Encoder
+from qaexp.models.encoder.packed import leave_one_bias, run_packed_from
+from qaexp.models.encoder.recurrent import RecurrentEncoder, State
 from qaexp.types import Text
 
 
-class LSTM(Encoder):
+class LSTM(RecurrentEncoder):
     """An LSTM from left to right, `hidden_dim` wide.
 
         i_t = σ(Wⁱ·x_t + Uⁱ·h_{t−1} + bⁱ)
@@ -22,7 +23,6 @@ class LSTM(Encoder):
     Lei et al. 2016, §5. It is torch's layer with one of its two biases held at zero: 4(ed + d² + d) parameters, as Lei et al. count them.
     """
 
-    accumulates: ClassVar[bool] = True
     skips_padding: ClassVar[bool] = True
 
     def __init__(self, input_dim: int, hidden_dim: int) -> None:
@@ -31,5 +31,7 @@ class LSTM(Encoder):
         leave_one_bias(self.lstm)
         self.output_dim = hidden_dim
 
-    def finish(self, text: Text) -> Text:
-        return {"mask": text["mask"], "states": run_packed(self.lstm, text["states"], text["mask"])}
+    def run(self, text: Text, start: State | None) -> tuple[Float[Tensor, "text length dim"], State]:
+        before = None if start is None else tuple(tensor.unsqueeze(0) for tensor in start)  # (layer, text, dim), as torch has them
+        states, (h, c) = run_packed_from(self.lstm, text["states"], text["mask"], before)
+        return states, (h[0], c[0])

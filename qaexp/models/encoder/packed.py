@@ -1,5 +1,7 @@
 """Running torch's recurrent layers over real tokens alone, with one bias where torch has two."""
 
+from typing import Any
+
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
@@ -9,9 +11,17 @@ def run_packed(
     layer: nn.RNNBase, states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]
 ) -> Float[Tensor, "text length hidden"]:
     """The layer's states. Those of padding are zero, but for the first of a text that is all padding: a packed text has at least one."""
+    return run_packed_from(layer, states, mask, None)[0]
+
+
+def run_packed_from(
+    layer: nn.RNNBase, states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"], start: Any
+) -> tuple[Float[Tensor, "text length hidden"], Any]:
+    """The same from a given state, and the state after each text's last real word, both as the layer's own `forward` has them."""
     lengths = mask.sum(dim=1).clamp(min=1).cpu()
     packed = pack_padded_sequence(states, lengths, batch_first=True, enforce_sorted=False)
-    return pad_packed_sequence(layer(packed)[0], batch_first=True, total_length=mask.shape[1])[0]
+    run, last = layer(packed, start)
+    return pad_packed_sequence(run, batch_first=True, total_length=mask.shape[1])[0], last
 
 
 def leave_one_bias(layer: nn.RNNBase) -> None:

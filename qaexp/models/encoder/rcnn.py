@@ -1,19 +1,21 @@
 """RCNN: gated, non-consecutive convolutions (Lei et al. 2016, §4.1)."""
 
-from typing import ClassVar
-
 import torch
-from torch import nn
+from jaxtyping import Float
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from qaexp.errors import ConfigError
 from qaexp.models.encoder.gated_convolution import gated_convolution, products_of_words
+from qaexp.models.encoder.recurrent import RecurrentEncoder, State
 from qaexp.models.shown import show
-from qaexp.models.stage import Encoder
 from qaexp.types import Text
 
+SHUT = 1e4
+"""Added to the gate's input it makes σ exactly 1."""
 
-class RCNN(Encoder):
+
+class RCNN(RecurrentEncoder):
     """States that average patterns of up to `order` words, near or far, weighed by a gate.
 
         λ_t = σ(W^λ·x_t + U^λ·h_{t−1} + b^λ)
@@ -25,16 +27,16 @@ class RCNN(Encoder):
 
     Shows `gate`, how much of each word is let in, 1 − λ_t: (text, length, dim), or (text, length, 1) with a scalar gate.
 
-    Reading: c_0 and h_0 are zero. The paper does not say how weights begin; they begin as torch's own recurrent layers do, uniformly
-    within ±1/√d.
+    Padding is read with λ = 1: it changes nothing, so that the state after it is the one after the last real word.
+
+    Reading: c_0 and h_0 are zero, unless a decoder starts from an encoder's. The paper does not say how weights begin; they begin as
+    torch's own recurrent layers do, uniformly within ±1/√d.
 
     Under autocast the recurrence stays in float32: errors of rounding would add up over time.
 
     Raises:
         ConfigError: the gate is neither a vector nor a scalar, or the order is below 1.
     """
-
-    accumulates: ClassVar[bool] = True
 
     def __init__(self, input_dim: int, hidden_dim: int, order: int, gate: str) -> None:
         super().__init__()
@@ -51,10 +53,11 @@ class RCNN(Encoder):
             nn.init.uniform_(parameter, -(hidden_dim**-0.5), hidden_dim**-0.5)
         self.output_dim = hidden_dim
 
-    def finish(self, text: Text) -> Text:
+    def run(self, text: Text, start: State | None) -> tuple[Float[Tensor, "text length dim"], State]:
         bias = F.pad(self.b_gate, (0, len(self.W) - len(self.b_gate)))
         products = products_of_words(text["states"], self.W, bias)
+        products[:, :, : len(self.b_gate)].masked_fill_(~text["mask"].T.unsqueeze(2), SHUT)
         with torch.autocast(products.device.type, enabled=False):
-            H, gate = gated_convolution(products.float(), self.U, self.b)
+            H, gate, C = gated_convolution(products.float(), self.U, self.b, *(start or ()))
         show("gate", gate.transpose(0, 1))
-        return {"mask": text["mask"], "states": H.transpose(0, 1)}
+        return H.transpose(0, 1), (C, H[-1])

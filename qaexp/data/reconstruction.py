@@ -1,0 +1,206 @@
+"""What pre-training reads: titles, and the contexts that each can be told from (Lei et al. 2016, §4.2)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import pytorch_lightning as pl
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from qaexp.data.batching import ScoringBlocks, batches_by_length
+from qaexp.data.corpus import RankingCorpus, RankingSplit, TokenTable, ranges
+from qaexp.data.module import RankingDataModule
+from qaexp.errors import ConfigError
+from qaexp.types import ReconstructionBatch
+
+CONTEXTS = ("title", "body", "similar")
+
+
+@dataclass(frozen=True)
+class TitlePairs:
+    """(title, context) pairs, both as fields: field f of text t is number t · num_fields + f."""
+
+    titles: Int[np.ndarray, " pair"]
+    contexts: Int[np.ndarray, " pair"]
+
+    def __len__(self) -> int:
+        return len(self.titles)
+
+
+def title_pairs(corpus: RankingCorpus, kind: str) -> TitlePairs:
+    """All pairs of a kind outside the held-out questions; those with an empty title or context are left out.
+
+    `title`: the title itself; `body`: the question's body; `similar`: title and body of a question that users marked as similar in the
+    training split, either of the two being the context of the other.
+    """
+    num_fields = corpus.texts.num_fields
+    if kind == "similar":
+        if "train" not in corpus.splits:
+            return TitlePairs(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+        train = corpus.splits["train"]
+        right = np.flatnonzero(train.labels == 1)
+        one, other = train.questions[train.pair_question[right]], train.candidates[right]
+        both = np.concatenate([np.stack([one, other], axis=1), np.stack([other, one], axis=1)])
+        both = np.unique(both[(both[:, 0] != both[:, 1]) & ~np.isin(both, corpus.held_out).any(axis=1)], axis=0)
+        titles = np.repeat(both[:, 0], num_fields) * num_fields
+        contexts = np.repeat(both[:, 1], num_fields) * num_fields + np.tile(np.arange(num_fields), len(both))
+    else:
+        titles = np.setdiff1d(np.arange(len(corpus.texts)), corpus.held_out) * num_fields
+        contexts = titles + CONTEXTS.index(kind)
+    return _not_empty(corpus.texts, titles, contexts)
+
+
+def held_out_pairs(corpus: RankingCorpus) -> TitlePairs:
+    """The title of each held-out question with its body, or with itself where texts have no body."""
+    titles = np.unique(corpus.held_out) * corpus.texts.num_fields
+    return _not_empty(corpus.texts, titles, titles + corpus.texts.num_fields - 1)
+
+
+def _not_empty(texts: TokenTable, titles: Int[np.ndarray, " pair"], contexts: Int[np.ndarray, " pair"]) -> TitlePairs:
+    lengths = np.diff(texts.offsets)
+    there = (lengths[titles] > 0) & (lengths[contexts] > 0)
+    return TitlePairs(titles[there], contexts[there])
+
+
+class ReconstructionDataModule(pl.LightningDataModule):
+    """Titles and contexts of a ranking data set with fields, the first of which is the title.
+
+    An epoch is `steps_per_epoch` steps of an endless walk through all pairs, each pass in an order of its own: what is measured and kept
+    after every epoch is then measured every so many steps, however large the corpus is.
+
+    Reading: "the entire raw corpus" (§8) holds the questions of dev and test too, without what was annotated of them.
+
+    Reading: held-out perplexity is that of a title given its body, since it is to show "how the encoder captures information from the
+    question bodies" (§7).
+
+    Contexts are cut at the data set's limit, titles are not.
+
+    Raises:
+        ConfigError: there are no held-out questions, no pairs, or a kind of context that the data set lacks.
+    """
+
+    def __init__(self, ranking: RankingDataModule, contexts: Sequence[str], batch_size: int, steps_per_epoch: int) -> None:
+        super().__init__()
+        self.ranking, self.steps_per_epoch = ranking, steps_per_epoch
+        self._kinds, self._batch_size = list(contexts), batch_size
+        corpus = ranking.corpus
+        self.fields = TokenTable(corpus.texts.ids, corpus.texts.offsets)
+        """Every field as a text of its own."""
+        self._require_kinds(corpus)
+        self._pairs = {kind: title_pairs(corpus, kind) for kind in self._kinds}
+        self._held_out = held_out_pairs(corpus)
+        for pairs, what in ((self._held_out, "held-out questions"), (sum(map(len, self._pairs.values())), "pairs to learn from")):
+            if not (pairs if isinstance(pairs, int) else len(pairs)):
+                raise ConfigError(
+                    f"dataset={ranking.name} has no {what} with a title and a context, and pre-training needs both; use dataset=askubuntu"
+                )
+
+    @cached_property
+    def pairs(self) -> TitlePairs:
+        """All pairs that are learned from, kind after kind; one that is of several kinds counts in each."""
+        kinds = self._pairs.values()
+        return TitlePairs(np.concatenate([p.titles for p in kinds]), np.concatenate([p.contexts for p in kinds]))
+
+    @property
+    def word_uses(self) -> Int[Tensor, " word"]:
+        """How often each word is in the titles that are learned from; at id 0, how many titles there are."""
+        titles = np.unique(self.pairs.titles)
+        starts = self.fields.offsets[titles]
+        words = self.fields.ids[ranges(starts, self.fields.offsets[titles + 1] - starts)]
+        uses = np.bincount(words, minlength=len(self.ranking.corpus.vocabulary))
+        uses[0] = len(titles)
+        return torch.from_numpy(uses)
+
+    def train_dataloader(self) -> "Steps":
+        return self.steps(self.trainer.current_epoch if self.trainer else 0)
+
+    def steps(self, epoch: int) -> "Steps":
+        """The batches of an epoch, which depend on (seed, epoch) alone."""
+        return Steps(self, epoch * self.steps_per_epoch, self.steps_per_epoch)
+
+    @property
+    def steps_per_pass(self) -> int:
+        return -(-len(self.pairs) // self._batch_size)
+
+    def one_pass(self, number: int) -> list[Int[np.ndarray, " batch_item"]]:
+        """The batches of a pass through all pairs, as positions."""
+        lengths = self.fields.lengths(self.pairs.contexts, self.ranking.max_candidate_length)
+        return batches_by_length(lengths, self._batch_size, np.random.default_rng([self.ranking.seed, number]))
+
+    def batch(self, pairs: TitlePairs, chosen: Int[np.ndarray, " batch_item"]) -> ReconstructionBatch:
+        longest = int(self.fields.lengths(pairs.titles[chosen], 10**9).max())
+        return ReconstructionBatch(
+            titles=torch.from_numpy(self.fields.padded(pairs.titles[chosen], longest)),
+            contexts=torch.from_numpy(self.fields.padded(pairs.contexts[chosen], self.ranking.max_candidate_length)),
+        )
+
+    def held_out_batches(self) -> "HeldOut":
+        """Every held-out title with its body."""
+        return HeldOut(self, self._held_out, self._batch_size)
+
+    def val_dataloader(self) -> list[Any]:
+        return [self.held_out_batches(), self.title_blocks("dev")]
+
+    def test_dataloader(self) -> list[Any]:
+        return [self.held_out_batches(), *map(self.title_blocks, self.ranking.ranked_splits)]
+
+    def title_blocks(self, split: str) -> ScoringBlocks:
+        """A split to be ranked by titles alone, as in figure 3: "using the last hidden states of the question titles"."""
+        data, num_fields = self.ranking, self.ranking.corpus.texts.num_fields
+        table: RankingSplit = data.splits[split]
+        titles = replace(table, questions=table.questions * num_fields, candidates=table.candidates * num_fields)
+        return ScoringBlocks(split, self.fields, titles, data.max_question_length, data.max_candidate_length, data.block_tokens)
+
+    def describe(self) -> dict[str, int]:
+        """Pairs of each kind of context, and the held-out ones."""
+        return {**{kind: len(pairs) for kind, pairs in self._pairs.items()}, "held out": len(self._held_out)}
+
+    def _require_kinds(self, corpus: RankingCorpus) -> None:
+        if unknown := [kind for kind in self._kinds if kind not in CONTEXTS]:
+            raise ConfigError(f"pairs.contexts has {unknown[0]!r}: choose some of {', '.join(CONTEXTS)}")
+        fields = getattr(self.ranking.reader, "fields", CONTEXTS[:1])
+        if fields[0] != "title":
+            raise ConfigError(f"dataset.reader.fields={list(fields)}: pre-training tells the first field, which has to be the title")
+        if "body" in self._kinds and corpus.texts.num_fields == 1:
+            raise ConfigError(
+                f"dataset={self.ranking.name} has texts without a body; read one with dataset.reader.fields=[title,body], "
+                "or leave it out with pairs.contexts=[title,similar]"
+            )
+
+
+class Steps:
+    """Some consecutive steps of the walk through all pairs."""
+
+    def __init__(self, data: ReconstructionDataModule, first: int, num: int) -> None:
+        self._data, self._first, self._num = data, first, num
+
+    def __len__(self) -> int:
+        return self._num
+
+    def __iter__(self) -> Iterator[ReconstructionBatch]:
+        steps = range(self._first, self._first + self._num)
+        for number, part in groupby(steps, key=lambda step: step // self._data.steps_per_pass):
+            batches = self._data.one_pass(number)
+            for step in part:
+                yield self._data.batch(self._data.pairs, batches[step - number * self._data.steps_per_pass])
+
+
+class HeldOut:
+    """The held-out pairs, by length of their contexts."""
+
+    def __init__(self, data: ReconstructionDataModule, pairs: TitlePairs, batch_size: int) -> None:
+        self._data, self._pairs, self._batch_size = data, pairs, batch_size
+
+    def __len__(self) -> int:
+        return -(-len(self._pairs) // self._batch_size)
+
+    def __iter__(self) -> Iterator[ReconstructionBatch]:
+        lengths = self._data.fields.lengths(self._pairs.contexts, self._data.ranking.max_candidate_length)
+        order = np.argsort(lengths, kind="stable")
+        for start in range(0, len(order), self._batch_size):
+            yield self._data.batch(self._pairs, order[start : start + self._batch_size])

@@ -1,0 +1,120 @@
+"""Figure 3 of Lei et al. 2016: perplexity on held-out titles (dotted) against dev MRR of the last states (solid) during pre-training.
+
+python -m qaexp.figures.pretraining RUN... --to FOLDER
+
+Runs are folders that `python -m qaexp.pretrain` left, or folders above them. Those of one encoder are averaged, with the standard
+deviation over runs as bars. Writes figure3.png, figure3.svg and figure3.csv.
+"""
+
+import argparse
+import json
+import logging
+import math
+import sys
+from collections.abc import Iterable, Sequence
+from itertools import cycle
+from pathlib import Path
+from statistics import mean, stdev
+
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
+
+from qaexp.errors import QaexpError
+from qaexp.figures.style import COLOURS, INK, MARKERS, look, new_figure, save
+from qaexp.results.record import RunRecord
+from qaexp.results.table import row_name
+
+PERPLEXITY, MRR = "held_out/perplexity", "dev/mrr"
+
+
+def read_runs(places: Iterable[Path]) -> list[RunRecord]:
+    """The records of pre-training at these places or below them, finished or not, each once.
+
+    Raises:
+        QaexpError: a place holds none.
+    """
+    records: dict[str, RunRecord] = {}
+    for place in places:
+        found = [RunRecord.load(path.parent) for path in sorted(place.rglob("record.json"))]
+        pretrained = [record for record in found if record.history and PERPLEXITY in record.history[0]]
+        if not pretrained:
+            raise QaexpError(f"{place} holds no run of pre-training with an epoch behind it; `python -m qaexp.pretrain` makes one")
+        for record in pretrained:
+            if record.key not in records or len(record.history) > len(records[record.key].history):
+                records[record.key] = record
+    return list(records.values())
+
+
+def curves(records: Sequence[RunRecord]) -> pd.DataFrame:
+    """For each encoder and step: the number of runs, and mean and standard deviation over them of perplexity and dev MRR, in [0, 1].
+
+    A single run has no deviation.
+    """
+    lines: dict[tuple[str, int], list[tuple[float, float]]] = {}
+    for record, name in zip(records, encoder_names(records), strict=True):
+        for entry in record.history:
+            lines.setdefault((name, int(entry["step"])), []).append((entry[PERPLEXITY], entry[MRR]))
+    rows = []
+    for (name, step), values in lines.items():
+        row: dict[str, str | int | float] = {"encoder": name, "step": step, "runs": len(values)}
+        for column, measured in zip(("perplexity", "dev mrr"), zip(*values, strict=True), strict=True):
+            row |= {column: mean(measured), f"{column} deviation": stdev(measured) if len(measured) > 1 else math.nan}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def encoder_names(records: Sequence[RunRecord]) -> list[str]:
+    """What each run is called: its encoder's class, with the options of the run where one class was pre-trained with several."""
+    classes = [record.config["model"]["encoder"]["_target_"].rpartition(".")[2] for record in records]
+    rows = [row_name(record) for record in records]
+    several = {name for name in classes if len({row for row, other in zip(rows, classes, strict=True) if other == name}) > 1}
+    return [f"{name}: {row}" if row and name in several else name for name, row in zip(classes, rows, strict=True)]
+
+
+def draw(table: pd.DataFrame) -> Figure:
+    """Two axes over the same steps: MRR in percent on the left, perplexity on the right, on a logarithmic scale."""
+    figure, [[left]] = new_figure(width=5.2, height=3.4)
+    with look():
+        right = left.twinx()
+    names = list(dict.fromkeys(table["encoder"]))
+    for name, colour, marker in zip(names, cycle(COLOURS), cycle(MARKERS), strict=False):
+        rows = table[table["encoder"] == name]
+        for axes, column, scale, line in ((left, "dev mrr", 100, "-"), (right, "perplexity", 1, ":")):
+            bars = [0.0 if math.isnan(bar) else scale * bar for bar in rows[f"{column} deviation"]]
+            axes.errorbar(rows["step"], scale * rows[column], bars, linestyle=line, color=colour, marker=marker, label=name)
+    right.set_yscale("log")
+    right.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    right.yaxis.set_major_formatter(ScalarFormatter())
+    right.yaxis.set_minor_formatter(NullFormatter())
+    right.spines["right"].set_visible(True)
+    left.set_xlabel("steps")
+    left.set_ylabel("dev MRR, percent (solid)")
+    right.set_ylabel("held-out perplexity (dotted)")
+    handles, labels = left.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=len(COLOURS) // 2, labelcolor=INK, frameon=False)
+    return figure
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The exit status: 0, or 2 for a mistake of the user."""
+    parser = argparse.ArgumentParser(
+        prog="python -m qaexp.figures.pretraining",
+        description="Draw figure 3 of Lei et al. 2016: held-out perplexity (dotted) against dev MRR (solid), by steps of pre-training. "
+        "Runs of one encoder are averaged, with the standard deviation as bars.",
+    )
+    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="a folder that qaexp.pretrain left, or one with several of them")
+    parser.add_argument("--to", type=Path, required=True, metavar="FOLDER", help="where figure3.png, .svg and .csv go")
+    options = parser.parse_args(arguments)
+    try:
+        table = curves(read_runs(options.runs))
+        paths = save(draw(table), table, options.to, "figure3")
+    except (QaexpError, json.JSONDecodeError) as error:
+        logging.getLogger(__name__).error("%s", error)
+        return 2
+    sys.stdout.write("".join(f"{path}\n" for path in paths))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,92 @@
+"""What every LightningModule here has in common: optimiser, schedule, seeds, checkpoints, and scoring whole splits."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytorch_lightning as pl
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
+
+from qaexp.checkpoint import require_same_vocabulary
+from qaexp.data.module import RankingDataModule
+from qaexp.errors import ConfigError, NonFiniteLossError
+from qaexp.models.scorer import AnswerScorer
+from qaexp.scoring import SplitScores
+from qaexp.types import ScoringBlock
+
+
+class ScoringModule(pl.LightningModule):
+    """A scorer, its optimiser and learning-rate schedule; the data module says what is ranked and under which convention.
+
+    `rebuild` is what a checkpoint must hold to build the scorer again without any file of the data set.
+    """
+
+    def __init__(
+        self,
+        scorer: AnswerScorer,
+        optimizer: Callable[..., Optimizer],
+        schedule: Callable[..., LRScheduler],
+        data: RankingDataModule,
+        rebuild: Mapping[str, Any],
+    ) -> None:
+        super().__init__()
+        self.scorer = scorer
+        self._optimizer, self._schedule = optimizer, schedule
+        self._data, self._rebuild = data, rebuild
+        self._scoring: SplitScores | None = None
+        self._ranking = ""
+        self.scores: dict[str, Float[Tensor, "pair *class"]] = {}
+        """The scores of each split that was ranked, in the order of its pairs."""
+
+    def on_train_epoch_start(self) -> None:
+        """Dropout, like the order of the batches, depends on (seed, epoch) alone: a resumed run repeats its epoch exactly."""
+        torch.manual_seed((self._data.seed * 1_000_003 + self.current_epoch) % 2**63)
+
+    def configure_optimizers(self) -> tuple[list[Optimizer], list[LRScheduler]]:  # Lightning steps the schedule once an epoch
+        optimizer = self._optimizer(params=[p for p in self.parameters() if p.requires_grad])
+        return [optimizer], [self._schedule(optimizer=optimizer)]
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        checkpoint["qaexp"] = dict(self._rebuild)
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        require_same_vocabulary(checkpoint, self._rebuild["vocabulary"])
+
+    def require_finite(self, loss: Float[Tensor, ""], index: int) -> None:
+        """Raises: NonFiniteLossError."""
+        if not torch.isfinite(loss):
+            raise NonFiniteLossError(
+                f"the loss became {loss.item()} in epoch {self.current_epoch + 1}, batch {index + 1}; the best checkpoint of the epochs "
+                "before it is kept. Lower optimizer.lr, or bound the gradient with trainer.gradient_clip_val=1"
+            )
+
+    def score_block(self, block: ScoringBlock) -> None:
+        """Go on with the block's split; the first block of another split finishes the one before."""
+        if self._scoring is None or block.split != self._ranking:
+            self.finish_split()
+            self._ranking = block.split
+            self._scoring = SplitScores(self.scorer, self._data.splits[block.split].num_pairs)
+        self._scoring.add(block)
+
+    def finish_split(self) -> None:
+        """Keep the scores of the split at hand.
+
+        Raises:
+            ConfigError: not all of its pairs were scored.
+        """
+        if self._scoring is None:
+            return
+        if self._scoring.num_scored < len(self._scoring.scores):
+            raise ConfigError(
+                f"{self._scoring.num_scored} of the {len(self._scoring.scores)} pairs of {self._ranking} were scored, and metrics need "
+                "all; leave out trainer.fast_dev_run and trainer.limit_*_batches"
+            )
+        self.scores[self._ranking] = self._scoring.scores
+        self._scoring = None
+
+    def log_dev_metrics(self) -> None:
+        for name, value in self._data.metrics("dev", self.scores["dev"]).compute().items():
+            self.log(f"dev/{name}", value.float(), prog_bar=f"dev/{name}" == self._data.selection_metric)

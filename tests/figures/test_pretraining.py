@@ -1,0 +1,80 @@
+"""Figure 3: what is averaged over which runs, and how the lines are drawn."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from matplotlib.image import imread
+
+from qaexp.figures.pretraining import curves, draw, main, read_runs
+from qaexp.results.record import RunRecord
+
+
+def record(folder: Path, seed: int, encoder: str, values: list[tuple[float, float]], options: str = "") -> None:
+    """A run's folder with (perplexity, MRR) every ten steps."""
+    folder.mkdir(parents=True)
+    history = [
+        {"epoch": epoch, "step": 10 * epoch, "held_out/perplexity": perplexity, "dev/mrr": mrr}
+        for epoch, (perplexity, mrr) in enumerate(values, start=1)
+    ]
+    config = {"model": {"encoder": {"_target_": f"qaexp.models.encoder.{encoder.lower()}.{encoder}"}}}
+    RunRecord(key=folder.name, config=config, seed=seed, command=f"seed={seed} {options}", history=history).save(folder)
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    folder = tmp_path / "runs"
+    record(folder / "a", 1, "RCNN", [(100.0, 0.5), (50.0, 0.6)])
+    record(folder / "deeper" / "b", 2, "RCNN", [(80.0, 0.7), (40.0, 0.6), (30.0, 0.65)])
+    record(folder / "c", 1, "GRU", [(90.0, 0.4), (60.0, 0.3)])
+    return folder
+
+
+def test_runs_of_one_encoder_are_averaged_with_their_deviation(runs: Path) -> None:
+    table = curves(read_runs([runs, runs / "a"])).set_index(["encoder", "step"])
+    assert table.columns.tolist() == ["runs", "perplexity", "perplexity deviation", "dev mrr", "dev mrr deviation"]
+    assert table["runs"].to_dict() == {("RCNN", 10): 2, ("RCNN", 20): 2, ("RCNN", 30): 1, ("GRU", 10): 1, ("GRU", 20): 1}
+    assert table.loc[("RCNN", 10), "perplexity"] == 90
+    assert table.loc[("RCNN", 10), "perplexity deviation"] == pytest.approx(200**0.5)
+    assert table.loc[("RCNN", 20), ["dev mrr", "dev mrr deviation"]].tolist() == pytest.approx([0.6, 0.0])
+    assert pd.isna(table.loc[("GRU", 10), "perplexity deviation"])
+
+
+def test_runs_with_other_options_are_lines_of_their_own(runs: Path) -> None:
+    record(runs / "wide", 1, "RCNN", [(70.0, 0.5)], options="model.encoder.hidden_dim=800")
+    names = curves(read_runs([runs]))["encoder"].unique().tolist()
+    assert set(names) == {"RCNN", "RCNN: model.encoder.hidden_dim=800", "GRU"}
+
+
+def test_mrr_is_solid_and_in_percent_and_perplexity_dotted(runs: Path) -> None:
+    figure = draw(curves(read_runs([runs])))
+    left, right = figure.axes
+    assert [line.get_linestyle() for line in left.lines if line.get_marker() in "os"] == ["-", "-"]
+    assert [line.get_linestyle() for line in right.lines if line.get_marker() in "os"] == [":", ":"]
+    drawn = {tuple(line.get_ydata()) for line in right.lines if line.get_marker() in "os"}
+    assert drawn == {(90.0, 45.0, 30.0), (90.0, 60.0)}
+    assert max(max(line.get_ydata()) for line in left.lines if line.get_marker() in "os") == 65.0
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["RCNN", "GRU"]
+
+
+def test_no_part_of_the_figure_is_black_or_white(runs: Path, tmp_path: Path) -> None:
+    """Either would be lost on one of the pages."""
+    assert main([str(runs), "--to", str(tmp_path / "out")]) == 0
+    pixels = imread(tmp_path / "out" / "figure3.png")
+    solid = pixels[pixels[..., 3] > 0.9][:, :3]
+    assert len(solid) > 1000
+    assert solid.max(axis=1).min() > 0.3
+    assert solid.min(axis=1).max() < 0.7
+
+
+def test_the_command_writes_figure_and_numbers(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(runs), "--to", str(tmp_path / "out")]) == 0
+    names = ["figure3.png", "figure3.svg", "figure3.csv"]
+    assert capsys.readouterr().out.split() == [str(tmp_path / "out" / name) for name in names]
+    assert imread(tmp_path / "out" / "figure3.png").shape == (680, 1040, 4)
+    assert len(pd.read_csv(tmp_path / "out" / "figure3.csv")) == 5
+
+
+def test_a_folder_without_pre_training_is_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert main([str(tmp_path), "--to", str(tmp_path)]) == 2
+    assert f"{tmp_path} holds no run of pre-training" in caplog.text

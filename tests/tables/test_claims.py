@@ -1,0 +1,48 @@
+"""What the papers claim of their tables is what their tables have, and a claim about nothing is named."""
+
+from pathlib import Path
+from shutil import copytree
+
+import pytest
+
+from qaexp.errors import ConfigError
+from qaexp.tables.claims import claims
+from qaexp.tables.spec import EXPERIMENTS, result_tables
+
+PAPERS = ["ap", "clstm", "ctrn", "ggsa", "rcnn"]
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_the_printed_numbers_bear_every_claim_out(paper: str) -> None:
+    tables = {table.number: table for table in result_tables() if table.paper == paper}
+    found = claims(paper)
+    assert len(found) >= 5
+    for claim in found:
+        table = tables[str(claim.table)]
+        place = list(table.columns).index(claim.column)
+        printed = {row.label: row.published[place] for row in table.rows}
+        assert printed[claim.above] > printed[claim.below], claim  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "fault"),
+    [
+        ("below: QA-CNN", "below: QA-DNN", "ap, Table 3 has no row 'QA-DNN'"),
+        ("column: Test1", "column: Test3", "ap, Table 3 has no column 'Test3'"),
+        ("table: 3", "table: 1", "the paper has no table of results 1"),
+        ("where:", "place:", "it is not a list of claims"),
+    ],
+)
+def test_a_claim_about_nothing_is_named(before: str, after: str, fault: str, tmp_path: Path) -> None:
+    folder = tmp_path / "experiments"
+    copytree(EXPERIMENTS, folder)
+    path = folder / "ap" / "claims.yaml"
+    path.write_text(path.read_text(encoding="utf-8").replace(before, after, 1), encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"claims\.yaml") as raised:
+        claims("ap", folder)
+    assert fault in str(raised.value)
+
+
+def test_a_paper_without_claims_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="there is no such file"):
+        claims("tay", tmp_path)
