@@ -26,6 +26,7 @@ NAMES = {
     "padding": "the share of padding in training batches of every data set at hand (needs QAEXP_DATA)",
     "pretrain": "a step of pre-training at 100,000 words: adaptive against full softmax",
     "rcnn": "a training step of the RCNN cell against the loop as printed and an LSTM, on the CPU",
+    "sweep": "1,000 tiny jobs of a sweep: the share of time outside training",
     "start": "start of a process to its first training batch (needs QAEXP_DATA)",
 }
 

@@ -52,28 +52,22 @@ def main(arguments: Sequence[str], program: Program = RANK) -> int:
 def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
     import hydra
     from hydra.core.hydra_config import HydraConfig
-    from hydra.types import RunMode
     from omegaconf import DictConfig
 
     usual = usual_config(arguments, program)
-    failures: list[Exception] = []
 
     def run(cfg: DictConfig) -> None:
-        """One job. Its failure is kept until all jobs of a sweep have had their turn."""
         overrides = list(HydraConfig.get().overrides.task)
-        try:
-            require_meaningful(cfg, usual, overrides)
-            run_in(Path(HydraConfig.get().runtime.output_dir), cfg, " ".join(overrides), program)
-        except Exception as error:
-            failures.append(error)
-            if HydraConfig.get().mode == RunMode.MULTIRUN:
-                log.error("job %s failed: %s", " ".join(overrides), explain(error, arguments, program) or repr(error))
+        require_meaningful(cfg, usual, overrides)
+        run_in(Path(HydraConfig.get().runtime.output_dir), cfg, " ".join(overrides), program)
 
+    if set(SWEEP) & set(arguments):
+        from qaexp.sweep.sweeper import register
+
+        register()
     os.environ["HYDRA_FULL_ERROR"] = "1"  # errors reach main() as they are
     sys.argv = [program.command, *sorted(arguments, key=lambda argument: argument not in SWEEP)]  # Hydra wants -m first
     hydra.main(version_base="1.3", config_path=str(CONF), config_name=program.config)(run)()
-    if failures:
-        raise failures[0]
 
 
 def _resume(folder: Path, arguments: Sequence[str], program: Program) -> None:

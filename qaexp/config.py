@@ -47,7 +47,8 @@ class Program:
         """
         first = re.findall(r"^  - (\w+): ", (CONF / f"{self.config}.yaml").read_text(encoding="utf-8"), flags=re.MULTILINE)
         folders = [folder.relative_to(CONF) for folder in CONF.rglob("*") if folder.is_dir()]
-        return sorted(str(folder) for folder in folders if folder.parts[0] in first)
+        mine = [str(folder) for folder in folders if folder.parts[0] in (*first, "hydra") and folder.parts[:-1] != ("experiment",)]
+        return sorted(group for group in mine if choices(group))
 
 
 RANK = Program("qaexp", "config", "qaexp.train:train", "init_from", "leave it out, or choose a model that has it")
@@ -61,11 +62,13 @@ PRETRAIN = Program(
 
 
 def choices(group: str) -> list[str]:
-    """The YAML files of a group, by name; those that begin with an underscore are parts of others.
+    """The YAML files of a group, by name; those that begin with an underscore are parts of others. A paper's experiments lie in its folder.
 
     >>> choices("schedule")
     ['constant', 'inverse_epoch']
     """
+    if group == "experiment":
+        return sorted(str(path.relative_to(CONF / group).with_suffix("")) for path in (CONF / group).glob("*/*.yaml"))
     return sorted(path.stem for path in (CONF / group).glob("*.yaml") if not path.stem.startswith("_"))
 
 

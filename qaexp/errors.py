@@ -29,6 +29,14 @@ class NonFiniteLossError(QaexpError):
     """Training produced a NaN or infinite loss."""
 
 
+class PrunedError(QaexpError):
+    """A run of a sweep was given up, as its dev metric had no prospects."""
+
+
+class SweepError(QaexpError):
+    """Jobs of a sweep failed."""
+
+
 class CheckpointError(QaexpError):
     """A checkpoint cannot be read, or belongs to another vocabulary or model."""
 

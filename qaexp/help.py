@@ -9,6 +9,7 @@ Train and rank: python -m qaexp [GROUP=CHOICE ...] [OPTION=VALUE ...]
   python -m qaexp model=ggsa dataset=insuranceqa           the main job
   python -m qaexp model=qa_lstm dataset=wikiqa seed=2 optimizer.lr=5e-4
   python -m qaexp -m model=ggsa,iggsa seed=1,2,3           a run for each combination
+  python -m qaexp -m experiment=ctrn/grid hydra/sweeper=tpe hydra/launcher=cores     a paper's grid, searched on all cores
   python -m qaexp resume=results/runs/DAY/RUN              go on with an interrupted run
   python -m qaexp.pretrain model=rcnn                      encoder-decoder pre-training (`--help` there)
   python -m qaexp model=rcnn dataset=askubuntu init_from=results/runs/DAY/RUN    fine-tune what it left
@@ -78,5 +79,6 @@ def _group(group: str) -> str:
 
 
 def _comment(group: str, choice: str) -> str:
-    first = (CONF / group / f"{choice}.yaml").read_text(encoding="utf-8").splitlines()[0]
+    lines = (CONF / group / f"{choice}.yaml").read_text(encoding="utf-8").splitlines()
+    first = next(line for line in lines if not line.startswith("# @package"))
     return first.removeprefix("#").strip() if first.startswith("#") else ""

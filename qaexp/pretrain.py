@@ -4,6 +4,7 @@ One run, top to bottom: configuration → data → encoder and decoder → train
 """
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +15,20 @@ from qaexp.config import PRETRAIN
 from qaexp.results.record import RunRecord
 
 
-def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False) -> RunRecord:
+def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False, watchers: Sequence[Any] | None = None) -> RunRecord:
     """Learn P(title | context), measure the checkpoint with the best dev metric, and leave everything measured in `folder`.
 
     The record's history has train/loss, held_out/perplexity and the dev metrics of the last states every `pairs.steps_per_epoch` steps.
     Its metrics are `held out` and, of every ranked split, `<split> titles`: questions ranked by their titles' last states alone.
     With `resume`, training goes on from the folder's last whole epoch, to the same numbers as if it had never stopped.
+    `watchers` look on in place of the screen.
     """
     import pytorch_lightning as pl  # some seconds, which help and mistyped options need not wait for
     from hydra.utils import instantiate
 
     from qaexp.checkpoint import LAST, best_checkpoint, last_checkpoint, rebuild_plan
     from qaexp.data.reconstruction import ReconstructionDataModule
+    from qaexp.data.shared import open_data
     from qaexp.models.scorer import num_parameters
     from qaexp.models.title_decoder import TitleDecoder
     from qaexp.results.rankings import write_rankings
@@ -39,7 +42,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
     with record.kept_in(folder), record.timing("total"):
         pl.seed_everything(cfg.seed, workers=True, verbose=False)
         with record.timing("data"):
-            data = instantiate(cfg.dataset)
+            data = open_data(cfg.dataset)
             vectors = data.word_vectors
             pairs: ReconstructionDataModule = instantiate(cfg.pairs)(ranking=data)
             record.data, record.convention = {**data.describe(), "pairs": pairs.describe()}, data.convention
@@ -50,7 +53,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
             scorer, decoder, instantiate(cfg.optimizer), instantiate(cfg.schedule), data, rebuild_plan(record, data)
         )
         with open_logger(record, folder) as logger:
-            trainer = instantiate(cfg.trainer)(logger=logger, **callbacks(folder, record, data, cfg.patience))
+            trainer = instantiate(cfg.trainer)(logger=logger, **callbacks(folder, record, data, cfg.patience, watchers))
             with record.timing("fit"):
                 trainer.fit(module, datamodule=pairs, ckpt_path=last_checkpoint(folder) if resume else None, weights_only=True)
             with record.timing("test"):

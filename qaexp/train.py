@@ -1,13 +1,16 @@
 """One run, top to bottom: configuration → data → model → training → ranking → record."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
+from pytorch_lightning.callbacks import Callback
 
 from qaexp.checkpoint import BEST, LAST, best_checkpoint, last_checkpoint, rebuild_plan
+from qaexp.data.shared import open_data
 from qaexp.initial_weights import begin_from, pinned
 from qaexp.models.scorer import num_parameters
 from qaexp.results.rankings import write_rankings
@@ -18,10 +21,11 @@ from qaexp.training.logger import open_logger
 from qaexp.training.ranking import RankingModule
 
 
-def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False) -> RunRecord:
+def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False, watchers: Sequence[Callback] | None = None) -> RunRecord:
     """Train, rank every split with the best checkpoint, and leave everything measured in `folder`.
 
     With `resume`, training goes on from the folder's last whole epoch, to the same scores as if it had never stopped.
+    `watchers` look on in place of the screen.
     """
     config: dict[str, Any] = OmegaConf.to_container(cfg, resolve=True)  # type: ignore[assignment]
     record = RunRecord.load(folder) if resume else RunRecord.begin(pinned(config), command)
@@ -29,7 +33,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
     with record.kept_in(folder), record.timing("total"):
         pl.seed_everything(cfg.seed, workers=True, verbose=False)
         with record.timing("data"):
-            data = instantiate(cfg.dataset)
+            data = open_data(cfg.dataset)
             vectors = data.word_vectors
             record.data, record.convention = data.describe(), data.convention
         scorer = instantiate(cfg.model, vectors=vectors)
@@ -41,7 +45,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
             scorer, instantiate(cfg.loss), instantiate(cfg.optimizer), instantiate(cfg.schedule), data, rebuild_plan(record, data)
         )
         with open_logger(record, folder) as logger:
-            trainer = instantiate(cfg.trainer)(logger=logger, **callbacks(folder, record, data, cfg.patience))
+            trainer = instantiate(cfg.trainer)(logger=logger, **callbacks(folder, record, data, cfg.patience, watchers))
             if record.parameters["trainable"]:
                 with record.timing("fit"):
                     trainer.fit(module, datamodule=data, ckpt_path=last, weights_only=True)

@@ -55,7 +55,7 @@ Track = Callable[[Sequence[int], str], Iterable[int]]
 
 
 def make(folder: Path, num_questions: int, seed: int, track: Track) -> None:
-    """Write `text_tokenized.txt`, `train_random.txt`, `dev.txt`, `test.txt` and `heldout.txt` into `folder`, which holds a part of them never.
+    """Write `text_tokenized.txt`, `train_random.txt`, `dev.txt`, `test.txt` and `heldout.txt` into `folder`, all of them or none.
 
     Raises:
         ConfigError: too few questions are asked for.

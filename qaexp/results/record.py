@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from qaexp.errors import OutputError, QaexpError
+from qaexp.errors import OutputError, PrunedError, QaexpError
 
 SCHEMA = 1
 LIBRARIES = ("qaexp", "torch", "pytorch-lightning", "hydra-core", "omegaconf", "torchmetrics", "numpy", "pandas", "wandb", "gensim")
@@ -24,7 +25,7 @@ NOT_IDENTITY = ("data_dir", "cache_dir", "output_dir", "logger", "choices", "lab
 
 @dataclass
 class RunRecord:
-    """One run. `status` is running, finished, failed or interrupted; metrics are in [0, 1], times in seconds."""
+    """One run. `status` is running, finished, failed, interrupted or pruned; metrics are in [0, 1], times in seconds."""
 
     key: str
     config: dict[str, Any]
@@ -57,8 +58,8 @@ class RunRecord:
             seed=config["seed"],
             command=command,
             commit=git_commit(),
-            versions={"python": platform.python_version(), **{library: version(library) for library in LIBRARIES}},
-            hardware=hardware(),
+            versions=dict(versions()),
+            hardware=dict(hardware()),
         )
 
     @classmethod
@@ -75,6 +76,7 @@ class RunRecord:
             self.status = "finished"
         except BaseException as error:
             self.status = "failed" if isinstance(error, Exception) else "interrupted"
+            self.status = "pruned" if isinstance(error, PrunedError) else self.status
             self.error = str(error) if isinstance(error, QaexpError) else repr(error)
             with suppress(OutputError):  # what went wrong first is what the user should hear
                 self.save(folder)
@@ -155,6 +157,13 @@ def _without_places(node: Any, places: dict[str, str]) -> Any:
     return node
 
 
+@cache
+def versions() -> dict[str, str]:
+    """Of Python and of what the numbers come from."""
+    return {"python": platform.python_version(), **{library: version(library) for library in LIBRARIES}}
+
+
+@cache
 def git_commit() -> str:
     """The commit of the code, with `+changes` when tracked files differ from it; empty outside a git checkout."""
     here = Path(__file__).parent
@@ -168,6 +177,7 @@ def git_commit() -> str:
         return ""
 
 
+@cache
 def hardware() -> dict[str, Any]:
     """Processor, cores used by torch, and GPU if there is one."""
     import torch

@@ -13,7 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from qaexp.config import RANK, Program, compose
 from qaexp.console import finished, quieten
-from qaexp.errors import OutputError
+from qaexp.errors import OutputError, PrunedError
 from qaexp.mistakes import explain
 from qaexp.results.record import RunRecord, config_key, write_whole
 
@@ -27,10 +27,11 @@ CONFIG, CLAIM, ERROR = "config.yaml", ".claim", "error.txt"
 class Outcome:
     """What became of a run that was asked for.
 
-    `ran` now; `kept` from before; `failed`, with one sentence that says why; or `busy`, as another process is at it.
+    `ran` now; `kept` from before; `pruned`, given up by a callback that watched; `failed`, with one sentence that says why; or `busy`,
+    as another process is at it.
     """
 
-    status: Literal["ran", "kept", "failed", "busy"]
+    status: Literal["ran", "kept", "pruned", "failed", "busy"]
     folder: Path
     record: RunRecord | None = None
     error: str = ""
@@ -42,11 +43,12 @@ def place(cfg: DictConfig, runs: Path) -> Path:
     return runs / f"{cfg.run_name}_{config_key(resolved)}"
 
 
-def run_kept(cfg: DictConfig, runs: Path, command: str, program: Program = RANK) -> Outcome:
+def run_kept(cfg: DictConfig, runs: Path, command: str, program: Program = RANK, watchers: Sequence[Any] | None = None) -> Outcome:
     """Run a configuration in its own folder below `runs`, unless it is finished there or another process is at it.
 
     An interrupted run is taken up from its last whole epoch. A failure leaves its sentence in `error.txt` and its traceback in
     `error.log`, and is no reason to stop what follows; only Ctrl-C, and a folder that cannot be written, end more than the run.
+    `watchers` are callbacks that look on in place of the screen.
 
     Raises:
         OutputError: the folder cannot be written.
@@ -63,9 +65,11 @@ def run_kept(cfg: DictConfig, runs: Path, command: str, program: Program = RANK)
         work = program.load()  # torch and Lightning: some seconds, which kept runs need not wait for
         quieten()
         try:
-            record = work(cfg, folder, command, resume=(folder / LAST).is_file())
+            record = work(cfg, folder, command, (folder / LAST).is_file(), watchers)
         except OutputError:
             raise
+        except PrunedError:
+            return Outcome("pruned", folder, RunRecord.load(folder))
         except Exception as error:
             sentence = explain(error, command.split(), program) or repr(error)
             write_whole(folder / ERROR, sentence + "\n")

@@ -3,6 +3,7 @@
 import logging
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,15 @@ from qaexp.training.epochs import LogEpochs
 log = logging.getLogger(__name__)
 
 
-def callbacks(folder: Path, record: RunRecord, data: RankingDataModule, patience: int) -> dict[str, Any]:
-    """The trainer's arguments that keep the best weights by the data set's dev metric and the last whole epoch to take up again."""
+def callbacks(
+    folder: Path, record: RunRecord, data: RankingDataModule, patience: int, watchers: Sequence[Callback] | None = None
+) -> dict[str, Any]:
+    """The trainer's arguments that keep the best weights by the data set's dev metric and the last whole epoch to take up again.
+
+    With `watchers`, these take the place of the progress bar.
+    """
     chosen = data.selection_metric
-    terminal = sys.stderr.isatty()
+    terminal = sys.stderr.isatty() and watchers is None
     kept: list[Callback] = [
         ModelCheckpoint(
             dirpath=folder, filename=Path(BEST).stem, monitor=chosen, mode="max", save_weights_only=True, enable_version_counter=False
@@ -30,6 +36,7 @@ def callbacks(folder: Path, record: RunRecord, data: RankingDataModule, patience
         LogEpochs(record),
         ModelCheckpoint(dirpath=folder, filename=Path(LAST).stem, save_on_train_epoch_end=True, enable_version_counter=False),
         RichProgressBar(leave=True) if terminal else EpochLines(record),
+        *(watchers or ()),
     ]
     return {"callbacks": kept, "plugins": [WholeCheckpoints()], "enable_progress_bar": terminal}
 

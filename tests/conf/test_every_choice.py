@@ -27,8 +27,8 @@ from qaexp.results.record import RunRecord
 from qaexp.train import train
 
 MODELS = choices("model")
-GROUPS = sorted(str(folder.relative_to(CONF)) for folder in CONF.rglob("*") if folder.is_dir())
-OVERRIDES = [f"{group}={name}" for group in GROUPS for name in choices(group)]
+GROUPS = sorted({*RANK.groups(), *PRETRAIN.groups()})
+OVERRIDES = [f"{group}={name}" for group in GROUPS if not group.startswith(("hydra/", "experiment")) for name in choices(group)]
 TINY = ["logger=none", "dataset.reader.num_train=80", "dataset.reader.num_dev=10", "dataset.reader.num_test=10", "dataset.vectors.dim=24"]
 
 

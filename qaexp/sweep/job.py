@@ -1,0 +1,101 @@
+"""One job of a sweep, wherever it runs: composed, run in its own folder, and what became of it written for the sweep to read."""
+
+import json
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig
+
+from qaexp.config import Program
+from qaexp.mistakes import explain, require_meaningful
+from qaexp.results.record import RunRecord, write_whole
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class JobResult:
+    """`ran` now, `kept` from before, `pruned` now, `failed`, or `busy` as another process is at it; `score` is by dev metric."""
+
+    cell: int
+    status: Literal["ran", "kept", "pruned", "failed", "busy"]
+    options: str
+    folder: str = ""
+    score: float | None = None
+    error: str = ""
+
+    def write(self, outcomes: Path) -> None:
+        write_whole(outcomes / f"{self.cell}.json", json.dumps(asdict(self)) + "\n")
+
+    @classmethod
+    def read(cls, path: Path) -> "JobResult":
+        return cls(**json.loads(path.read_text(encoding="utf-8")))
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a Hydra launcher calls in its workers. Whatever goes wrong is a result; only Ctrl-C ends more than the job."""
+
+    runs: Path
+    outcomes: Path
+    usual: DictConfig
+    """The configuration without the cell's values, to tell words from numbers."""
+    program: Program
+    pruner: Mapping[str, Any] | None
+
+    def __call__(self, cfg: DictConfig) -> None:
+        options = list(HydraConfig.get().overrides.task)
+        cell = int(HydraConfig.get().sweeper.cell)
+        try:
+            result = self._run(cfg, cell, options)
+        except Exception as error:
+            sentence = explain(error, options, self.program) or repr(error)
+            log.exception("%s", sentence)
+            result = JobResult(cell, "failed", " ".join(options), error=sentence)
+        result.write(self.outcomes)
+
+    def _run(self, cfg: DictConfig, cell: int, options: Sequence[str]) -> JobResult:
+        require_meaningful(cfg, self.usual, options)
+        from qaexp.console import quieten  # torch: some seconds, which a sweep whose runs are kept need not wait for
+        from qaexp.data.shared import sharing
+        from qaexp.results.store import place, run_kept
+        from qaexp.sweep.pruning import PruneByDev, pruned
+
+        folder, command = place(cfg, self.runs), " ".join(options)
+        if self.pruner and (record := pruned(folder)):
+            return JobResult(cell, "kept", command, str(folder), dev_score(record))
+        quieten()
+        with _quiet_screen(), sharing():
+            outcome = run_kept(cfg, self.runs, command, self.program, [PruneByDev(self.pruner, folder)] if self.pruner else [])
+        score = dev_score(outcome.record) if outcome.record else None
+        return JobResult(cell, outcome.status, command, str(folder), score, outcome.error)
+
+
+def dev_score(record: RunRecord) -> float | None:
+    """The best dev metric of a run, the one that its data set selects by. Nothing measured on test is ever looked at.
+
+    None before the first epoch.
+    """
+    chosen = record.config["dataset"]["selection_metric"]
+    if record.history:
+        return float(max(epoch[chosen] for epoch in record.history))
+    return float(record.metrics["dev"][chosen.partition("/")[2]]) if "dev" in record.metrics else None
+
+
+@contextmanager
+def _quiet_screen() -> Iterator[None]:
+    """A line an epoch of each job would bury the sweep's own."""
+    screens = [handler for handler in logging.getLogger().handlers if type(handler) is logging.StreamHandler]
+    before = [screen.level for screen in screens]
+    for screen in screens:
+        screen.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        for screen, level in zip(screens, before, strict=True):
+            screen.setLevel(level)

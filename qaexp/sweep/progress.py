@@ -1,0 +1,84 @@
+"""One bar for all jobs of a sweep, with the best dev score so far; a line a job where no terminal can show a bar."""
+
+import json
+import logging
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from qaexp.sweep.job import JobResult
+
+log = logging.getLogger(__name__)
+
+INTERVAL = 0.5
+"""Seconds between two looks at the folder of results."""
+
+
+class Watch:
+    """Looks at the results that jobs leave, wherever they run, from a thread of its own while a launcher blocks the main one."""
+
+    def __init__(self, outcomes: Path, total: int, num_fixed: int, metric: str) -> None:
+        self._outcomes, self._total, self._num_fixed, self._metric = outcomes, total, num_fixed, metric
+        self.results: dict[int, JobResult] = {}
+        self._lock, self._stop = threading.Lock(), threading.Event()
+        self._thread = threading.Thread(target=self._look_on, daemon=True)
+        self._terminal = sys.stderr.isatty()
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[best]}"),
+            console=Console(stderr=True),
+            disable=not self._terminal,
+        )
+        self._task = self._bar.add_task("sweep", total=total, best="")
+
+    def __enter__(self) -> "Watch":
+        self._bar.start()
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._stop.set()
+        self._thread.join()
+        self.look()
+        self._bar.stop()
+
+    @property
+    def best(self) -> JobResult | None:
+        """The job with the highest dev score, the first of equal ones."""
+        scored = [self.results[cell] for cell in sorted(self.results) if self.results[cell].score is not None]
+        return max(scored, key=lambda result: result.score or 0.0, default=None)
+
+    def look(self) -> None:
+        """Take in every result that has come since the last look."""
+        with self._lock:
+            for path in sorted(self._outcomes.glob("[0-9]*.json"), key=lambda path: int(path.stem)):
+                if int(path.stem) not in self.results:
+                    with suppress(OSError, json.JSONDecodeError):  # shared storage may show a name before its content
+                        self.take(JobResult.read(path))
+
+    def take(self, result: JobResult) -> None:
+        if result.status == "busy":  # launched again later
+            return
+        self.results[result.cell] = result
+        best = self.best
+        shown = f"best {self._metric} {best.score:.4f}" if best and best.score is not None else ""
+        self._bar.update(self._task, completed=len(self.results), best=shown)
+        options = " ".join(result.options.split()[self._num_fixed :])  # those that tell the jobs apart
+        if result.status == "failed":
+            log.error("job %s failed: %s", options, result.error)
+        elif not self._terminal:
+            score = "" if result.score is None else f" {self._metric} {result.score:.4f}"
+            log.info("[%d/%d] %s: %s%s; %s", len(self.results), self._total, options, result.status, score, shown)
+
+    def _look_on(self) -> None:
+        while not self._stop.wait(INTERVAL):
+            self.look()

@@ -1,0 +1,179 @@
+"""The Hydra sweeper behind `python -m qaexp -m`: asks a strategy for cells, hands them to any launcher, and counts what became of them.
+
+A launcher may die with its workers. Jobs that left no result are launched again, and take up their runs from the last whole epoch.
+"""
+
+import hashlib
+import logging
+import shutil
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hydra.core.plugins import Plugins
+from hydra.plugins.launcher import Launcher
+from hydra.plugins.sweeper import Sweeper
+from hydra.types import HydraContext, TaskFunction
+from omegaconf import DictConfig, OmegaConf, open_dict
+
+from qaexp.config import CONF, PRETRAIN, RANK
+from qaexp.errors import ConfigError, OutputError, SweepError
+from qaexp.results.record import NOT_IDENTITY, RunRecord
+from qaexp.sweep.best import write_best
+from qaexp.sweep.job import Job, JobResult
+from qaexp.sweep.progress import Watch
+from qaexp.sweep.quick_loader import QuickLoader
+from qaexp.sweep.space import Cell, Space
+
+log = logging.getLogger(__name__)
+
+FRUITLESS = 3
+"""So many launches in a row that end no job, and the first job that is left is taken for their cause."""
+
+WAITS = (1, 2, 5, 10, 30)
+"""Seconds before jobs that another process was at are launched again; the last for good."""
+
+
+class Sweep(Sweeper):
+    """`strategy` chooses cells among `params` and what the command line sweeps over. Selection sees dev metrics alone."""
+
+    def __init__(self, strategy: Any, params: Any, pruner: Any, best: str | None, cell: int | None) -> None:
+        self._strategy, self._params, self._pruner, self._best = strategy, params or {}, pruner, best
+
+    def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
+        loader = QuickLoader(hydra_context.config_loader.get_search_path())
+        self._context, self._config = HydraContext(config_loader=loader, callbacks=hydra_context.callbacks), config
+
+    def sweep(self, arguments: list[str]) -> None:
+        """Run what is missing.
+
+        Raises:
+            ConfigError, HydraException: an option that no job could have.
+            SweepError: jobs failed; the others ran all the same.
+        """
+        started = time.monotonic()
+        for chatty in ("hydra", "hydra_plugins"):
+            logging.getLogger(chatty).setLevel(logging.WARNING)
+        space = Space.parse(self._params, arguments)
+        total = self._strategy.count(space)
+        usual = self._require_composable(space)
+        folder = Path(self._config.hydra.sweep.dir) / sweep_name(arguments)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            outcomes = Path(tempfile.mkdtemp(prefix=".outcomes-", dir=folder)).absolute()
+        except OSError as error:
+            raise OutputError(f"cannot write to {folder}: {error.strerror}. Name another place with output_dir=FOLDER") from error
+        pruner: Any = OmegaConf.to_container(self._config.hydra.sweeper.pruner) if self._config.hydra.sweeper.pruner else None
+        program = next(program for program in (RANK, PRETRAIN) if program.config == self._config.hydra.job.config_name)
+        launcher = self._launcher(folder, Job(folder.absolute(), outcomes, usual, program, pruner))
+        log.info("%d jobs in %s; what is finished there is kept", total, folder)
+        try:
+            with Watch(outcomes, total, len(space.fixed), usual.dataset.selection_metric) as watch:
+                self._run_all(launcher, space, watch, outcomes)
+        finally:
+            shutil.rmtree(outcomes, ignore_errors=True)
+        self._conclude(watch, folder, time.monotonic() - started)
+
+    def _run_all(self, launcher: Launcher, space: Space, watch: Watch, outcomes: Path) -> None:
+        batches = self._strategy.batches(space)
+        batch, first = next(batches, None), 0
+        while batch is not None:
+            self._run_batch(launcher, space, dict(enumerate(batch, first)), watch, outcomes)
+            results = [watch.results[number] for number in range(first, first + len(batch))]
+            first += len(batch)
+            try:
+                batch = batches.send([result.score for result in results])
+            except StopIteration:
+                batch = None
+
+    def _run_batch(self, launcher: Launcher, space: Space, cells: dict[int, Cell], watch: Watch, outcomes: Path) -> None:
+        """Launch the cells until each has a result."""
+        fruitless, waits = 0, iter(WAITS)
+        while missing := [number for number in cells if number not in watch.results]:
+            jobs = [[*space.overrides(cells[number]), f"hydra.sweeper.cell={number}"] for number in missing]
+            fault: Exception | None = None
+            try:
+                launcher.launch(jobs, initial_job_idx=missing[0])
+            except Exception as error:  # workers died, or a launcher could not start them
+                fault = error
+            watch.look()
+            left = [number for number in missing if number not in watch.results]
+            fruitless = fruitless + 1 if len(left) == len(missing) else 0
+            busy = _busy(outcomes, left)
+            if left and busy:
+                time.sleep(next(waits, WAITS[-1]))
+            elif left and fault is not None:
+                log.warning("%s: %d jobs are launched again", str(fault).splitlines()[0] or repr(fault), len(left))
+            if fruitless >= FRUITLESS and not busy:
+                sentence = str(fault).splitlines()[0] if fault else "its worker left no result"
+                failed = JobResult(left[0], "failed", " ".join(space.overrides(cells[left[0]])), error=sentence)
+                failed.write(outcomes)
+
+    def _conclude(self, watch: Watch, folder: Path, seconds: float) -> None:
+        """Write the best cell, and say how many jobs ran, were skipped, failed."""
+        if (best := watch.best) is not None and best.score is not None:
+            paths = [folder / "best.yaml", *([Path(self._best)] if self._best else [])]
+            write_best(paths, best.options.split(), RunRecord.load(Path(best.folder)), best.score, len(watch.results))
+            log.info("best: %s\n  %s", best.options, ", ".join(str(path) for path in paths))
+        count = Counter(result.status for result in watch.results.values())
+        pruned = f" ({count['pruned']} of them given up)" if count["pruned"] else ""
+        line = (
+            f"{len(watch.results)} jobs: {count['ran'] + count['pruned']} ran{pruned}, {count['kept']} skipped, {count['failed']} failed, "
+            f"in {seconds:.0f} s"
+        )
+        if count["failed"]:
+            raise SweepError(f"{line}; the same command runs those that failed again")
+        log.info("%s", line)
+
+    def _require_composable(self, space: Space) -> DictConfig:
+        """Compose each choice of a group, and one value of each other axis, before anything runs; returns the usual configuration."""
+        if any(key == "experiment" for key in space.axes):
+            raise ConfigError("experiment= names one grid, whose axes are swept; run a command for each")
+        values = {key: getattr(axis, "choices", None) or (axis.low,) for key, axis in space.axes.items()}  # type: ignore[attr-defined]
+        first: Cell = {key: choices[0] for key, choices in values.items()}
+        cells = [first, *({**first, key: choice} for key in first if (CONF / key).is_dir() for choice in values[key][1:])]
+        for cell in cells:
+            self._context.config_loader.load_sweep_config(self._config, space.overrides(cell))
+        groups = [option for option in space.overrides(first) if (CONF / option.partition("=")[0]).is_dir()]
+        usual = self._context.config_loader.load_sweep_config(self._config, groups)
+        with open_dict(usual):
+            del usual["hydra"]
+        return usual
+
+    def _launcher(self, folder: Path, job: Job) -> Launcher:
+        with open_dict(self._config):
+            self._config.hydra.sweep.dir = str(folder)
+        return Plugins.instance().instantiate_launcher(hydra_context=self._context, task_function=job, config=self._config)
+
+
+def _busy(outcomes: Path, numbers: Sequence[int]) -> bool:
+    """Whether any of these jobs found its run in another process's hands; their results are removed."""
+    found = False
+    for number in numbers:
+        path = outcomes / f"{number}.json"
+        found |= path.exists()
+        path.unlink(missing_ok=True)
+    return found
+
+
+def sweep_name(arguments: Sequence[str]) -> str:
+    """A folder's name for a command, the same for the same options in whatever order.
+
+    >>> sweep_name(["logger=none", "seed=1,2", "experiment=ctrn/grid"])
+    'ctrn.grid,seed=1,2'
+    """
+    meant = sorted(argument for argument in arguments if argument.partition("=")[0].partition(".")[0] not in NOT_IDENTITY)
+    names = [option.removeprefix("experiment=") for option in sorted(meant, key=lambda option: not option.startswith("experiment="))]
+    name = ",".join(names).replace("/", ".").replace(" ", "")
+    return name if 0 < len(name) <= 100 else f"{name[:80]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+def register() -> None:
+    """Make the project's sweeper and launcher known to Hydra, which takes plugins by names below `hydra_plugins` alone."""
+    from qaexp.sweep.ray_launcher import RayLauncher
+
+    for plugin in (Sweep, RayLauncher):
+        Plugins.instance().class_name_to_class[f"hydra_plugins.qaexp.{plugin.__name__}"] = plugin

@@ -1,0 +1,73 @@
+"""Pictures of a sweep: every run is drawn at its own values, the best one is named, and a folder without runs is refused."""
+
+import json
+from pathlib import Path
+
+import matplotlib.image
+import numpy as np
+import pandas as pd
+import pytest
+
+from qaexp.report.__main__ import main
+from qaexp.report.sweep import effects, hyper_parameters, parallel_coordinates, sweep_table
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Twelve runs whose dev MAP is known."""
+    for place, (lr, pooling) in enumerate(
+        (lr, pooling) for lr in ("1e-05", "0.0001", "0.001") for pooling in ("max", "mean", "last", "sum")
+    ):
+        content = {
+            "key": str(place),
+            "config": {"dataset": {"selection_metric": "dev/map"}},
+            "seed": 1,
+            "command": f"model=ggsa optimizer.lr={lr} model/pooling={pooling}",
+            "status": "pruned" if place == 3 else "failed" if place == 5 else "finished",
+            "history": [{"epoch": 1, "dev/map": place / 20}, {"epoch": 2, "dev/map": place / 40}],
+            "metrics": {"test": {"map": 1 - place / 20}},
+        }
+        (tmp_path / f"run{place}").mkdir()
+        (tmp_path / f"run{place}" / "record.json").write_text(json.dumps(content))
+    return tmp_path
+
+
+def test_the_table_has_the_options_that_differ_and_dev_scores_best_first(folder: Path) -> None:
+    runs, metric = sweep_table(folder)
+    assert metric == "dev/map"
+    assert hyper_parameters(runs) == ["optimizer.lr", "model/pooling"]
+    assert runs["dev score"].tolist() == [place / 20 for place in (11, 10, 9, 8, 7, 6, 4, 3, 2, 1, 0)]  # 5 failed
+    assert runs.loc[0, ["optimizer.lr", "model/pooling"]].tolist() == ["0.001", "sum"]
+
+
+def test_lines_go_through_the_runs_values_to_their_scores(folder: Path) -> None:
+    runs, metric = sweep_table(folder)
+    [axes] = parallel_coordinates(runs, metric).axes
+    lines = [line for line in axes.lines if len(np.asarray(line.get_xdata())) == 3]
+    assert len(lines) == len(runs) + 1
+    best = np.asarray(lines[-1].get_ydata())
+    assert best.tolist() == [1.0, 1.0, 1.0]  # the largest rate, the last name, the best score
+    assert "55.00" in str(lines[-1].get_label())
+    worst = np.asarray(lines[0].get_ydata())
+    np.testing.assert_allclose(worst, [0.0, 1 / 3, 0.0])  # "max" is the second of four names
+
+
+def test_the_effect_of_a_value_is_the_median_of_its_runs(folder: Path) -> None:
+    runs, metric = sweep_table(folder)
+    axes = effects(runs, metric).axes[0]
+    assert axes.get_title() == "optimizer.lr"
+    np.testing.assert_allclose(np.asarray(axes.lines[0].get_ydata(), dtype=float), [7.5, 30.0, 47.5])
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["1e-05", "0.0001", "0.001"]
+
+
+def test_the_command_writes_pictures_and_refuses_a_folder_without_runs(
+    folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    out = tmp_path / "out"
+    assert main(["sweep", str(folder), "--to", str(out)]) == 0
+    for name in ("parallel.png", "effects.png"):
+        picture = matplotlib.image.imread(out / name)
+        assert picture.std() > 0.02, f"{name} is blank"
+    assert len(pd.read_csv(out / "sweep.csv")) == 11
+    assert main(["sweep", str(tmp_path / "nowhere")]) == 2
+    assert "holds 0 finished runs" in caplog.text

@@ -1,0 +1,194 @@
+"""A sweep as its user meets it: every grid composes, what is missing runs, workers die, and dev alone selects."""
+
+import contextlib
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from omegaconf import OmegaConf
+
+from qaexp.command_line import main
+from qaexp.config import choices, compose
+from qaexp.sweep.job import dev_score
+from qaexp.sweep.space import Space
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SMALL = ["dataset.reader.num_train=60", "dataset.reader.num_dev=20", "dataset.reader.num_test=20", "dataset.vectors.dim=12"]
+GRIDS = [name for name in choices("experiment") if name.endswith("/grid")]
+SIZES = {"ctrn/grid": 288, "rcnn/grid": 54, "ap/grid": 81, "clstm/grid": 36, "ggsa/grid": 48}
+
+
+@pytest.fixture(autouse=True)
+def every_line(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+
+
+def records(folder: Path) -> list[dict]:
+    return [json.loads(path.read_text()) for path in sorted(folder.rglob("record.json"))]
+
+
+def arguments(tmp_path: Path, *more: str) -> list[str]:
+    options = ["-m", "logger=none", f"output_dir={tmp_path / 'runs'}", f"cache_dir={tmp_path / 'cache'}", *SMALL, "trainer.max_epochs=2"]
+    return [*options, *more]
+
+
+def command(*options: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "qaexp", *options],
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_every_value_of_a_papers_grid_composes(name: str) -> None:
+    params = OmegaConf.load(ROOT / "conf" / "experiment" / f"{name}.yaml").hydra.sweeper.params
+    space = Space.parse(params, [f"experiment={name}"])
+    assert space.size == SIZES[name]
+    cells = list(space.cells())
+    for cell in (cells[0], cells[-1]):
+        cfg = compose(space.overrides(cell))
+        OmegaConf.to_container(cfg, resolve=True, throw_on_missing=True)
+
+
+def test_what_is_finished_is_skipped_and_the_best_is_a_file_that_composes(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    cells = ["optimizer.lr=1e-3,1e-2", "model/pooling=max,mean"]
+    assert main(arguments(tmp_path, *cells, f"hydra.sweeper.best={tmp_path / 'best.yaml'}")) == 0
+    assert caplog.messages[-1].startswith("4 jobs: 4 ran, 0 skipped, 0 failed")
+    done = records(tmp_path)
+    best = max(done, key=lambda record: max(epoch["dev/map"] for epoch in record["history"]))
+    written = OmegaConf.load(tmp_path / "best.yaml")
+    assert written.optimizer.lr == best["config"]["optimizer"]["lr"]
+    pooling = "max" if "Max" in best["config"]["model"]["pooling"]["_target_"] else "mean"
+    assert {"override /model/pooling": pooling} in written.defaults
+    assert "output_dir" not in written
+    times = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("record.json")}
+    assert main(arguments(tmp_path, *cells)) == 0
+    assert caplog.messages[-1].startswith("4 jobs: 0 ran, 4 skipped, 0 failed")
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("record.json")} == times
+
+
+def test_jobs_of_one_process_share_their_data_and_are_none_the_worse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from qaexp.data import shared
+
+    opened = []
+    original = shared.instantiate
+    monkeypatch.setattr(shared, "instantiate", lambda cfg: opened.append(cfg.name) or original(cfg))
+    monkeypatch.setattr(shared, "_open", shared.OrderedDict())
+    together, alone = tmp_path / "together", tmp_path / "alone"
+    assert main(arguments(tmp_path, "optimizer.lr=1e-3,1e-2", f"output_dir={together}")) == 0
+    assert opened == ["toy"]
+    for lr in ("1e-3", "1e-2"):
+        monkeypatch.setattr(shared, "_open", shared.OrderedDict())
+        assert main(arguments(tmp_path, f"optimizer.lr={lr}", f"output_dir={alone}")) == 0
+    ours = {path.parent.name: path.read_text() for path in together.rglob("test.run")}
+    assert len(ours) == 2
+    assert ours == {path.parent.name: path.read_text() for path in alone.rglob("test.run")}
+
+
+def test_selection_sees_dev_alone(tmp_path: Path) -> None:
+    from qaexp.results.record import RunRecord
+
+    assert main(arguments(tmp_path, "seed=1,2")) == 0
+    for path in tmp_path.rglob("record.json"):
+        record = RunRecord.load(path.parent)
+        before = dev_score(record)
+        record.metrics = {"test": {"map": 1.0}}
+        assert dev_score(record) == before == max(epoch["dev/map"] for epoch in record.history)
+
+
+def test_mistakes_in_a_sweep_are_answered_with_one_sentence_before_anything_runs(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for mistake, sentence in (
+        ("model=ggsa,gsa", "there is no model=gsa, did you mean ggsa"),
+        ("experiment=ctrn/grdi", "there is no experiment=ctrn/grdi, did you mean ctrn/grid"),
+        ("optimizer.ler=1e-3,1e-2", "there is no option optimizer.ler, did you mean optimizer.lr"),
+        ("hydra/sweeper=tpee", "there is no hydra/sweeper=tpee, did you mean tpe"),
+        ("optimizer.lr=interval(1e-5,1e-3)", "optimizer.lr is an interval"),
+    ):
+        assert main(arguments(tmp_path, mistake)) == 2
+        assert sentence in caplog.text
+        assert not records(tmp_path)
+
+
+def test_a_run_without_prospects_is_given_up_and_stays_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    pruner = "hydra.sweeper.pruner={_target_:optuna.pruners.MedianPruner,n_startup_trials:2,n_warmup_steps:2}"
+    options = arguments(tmp_path, "optimizer.lr=1e-2,2e-2,0", "trainer.max_epochs=4", pruner)
+    assert main(options) == 0
+    assert "3 jobs: 3 ran (1 of them given up), 0 skipped, 0 failed" in caplog.messages[-1]
+    [given_up] = [record for record in records(tmp_path) if record["status"] == "pruned"]
+    assert given_up["config"]["optimizer"]["lr"] == 0
+    assert len(given_up["history"]) == 2
+    assert main(options) == 0
+    assert caplog.messages[-1].startswith("3 jobs: 0 ran, 3 skipped")
+    assert main([*options[:-1]]) == 0  # without a pruner it is taken up again
+    assert caplog.messages[-1].startswith("3 jobs: 1 ran, 2 skipped")
+    assert [record["status"] for record in records(tmp_path)] == ["finished"] * 3
+
+
+def workers_of(parent: int) -> list[int]:
+    """The processes that a process has started and that have torch loaded."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError, IndexError):
+            started_by = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+            if started_by == parent and "libtorch" in (path / "maps").read_text():
+                found.append(int(path.name))
+    return found
+
+
+def test_a_killed_worker_loses_an_epoch_at_most_and_the_sweep_ends_whole(tmp_path: Path) -> None:
+    options = arguments(tmp_path, "seed=1,2,3", "trainer.max_epochs=8", "hydra/launcher=cores", "hydra.launcher.n_jobs=2")
+    sweep = command(*options)
+    try:
+        deadline, killed = time.monotonic() + 120, 0
+        while sweep.poll() is None and time.monotonic() < deadline and not killed:
+            under_way = [record for record in records(tmp_path) if len(record["history"]) >= 2]
+            if under_way and (workers := workers_of(sweep.pid)):
+                os.kill(workers[0], signal.SIGKILL)
+                killed = len(under_way)
+            time.sleep(0.02)
+        out, _ = sweep.communicate(timeout=120)
+    finally:
+        sweep.kill()
+    assert killed, out
+    assert sweep.returncode == 0, out
+    assert "are launched again" in out
+    assert out.splitlines()[-1].startswith("3 jobs: 3 ran, 0 skipped, 0 failed"), out
+    for record in records(tmp_path):
+        assert record["status"] == "finished"
+        assert [epoch["epoch"] for epoch in record["history"]] == list(range(1, 9))
+    assert not [path for path in tmp_path.rglob(".*") if path.name.endswith(".part") or path.name.startswith((".outcomes", ".record"))]
+
+
+@pytest.mark.parametrize(
+    "launcher",
+    [
+        ["hydra/launcher=joblib", "hydra.launcher.n_jobs=2"],
+        ["hydra/launcher=cores", "hydra.launcher.n_jobs=2"],
+        ["hydra/launcher=slurm_here"],
+        ["hydra/launcher=ray", "+hydra.launcher.init.num_cpus=2", "+hydra.launcher.init.object_store_memory=100000000"],
+    ],
+    ids=lambda options: options[0].partition("=")[2],
+)
+def test_every_launcher_leaves_the_runs_of_one_process(launcher: list[str], tmp_path: Path) -> None:
+    cells = ["model.encoder.num_heads=5,6", "seed=1,2"]
+    sweep = command(*arguments(tmp_path, *cells, *launcher))
+    out, _ = sweep.communicate(timeout=180)
+    assert sweep.returncode == 2, out
+    assert "model.encoder.num_heads=5 does not divide the width 12" in out
+    assert out.splitlines()[-1].startswith("4 jobs: 2 ran, 0 skipped, 2 failed"), out
+    alone = tmp_path / "alone"
+    assert main(arguments(tmp_path, *cells, f"output_dir={alone}")) == 2
+    theirs = {path.parent.name: path.read_text() for path in (tmp_path / "runs").rglob("test.run")}
+    ours = {path.parent.name: path.read_text() for path in alone.rglob("test.run")}
+    assert len(theirs) == 2
+    assert theirs == ours
