@@ -55,7 +55,7 @@ class AskUbuntuDuplicatesReader:
     """`title`, `body`, or both."""
     tokenise: Callable[[str], list[str]]
 
-    version = 3
+    version = 4
 
     def files(self) -> list[Path]:
         """Raises: MissingDataError, when the file is absent."""
@@ -87,7 +87,7 @@ class AskUbuntuDuplicatesReader:
         ]
         builder = CorpusBuilder(num_fields=len(self.fields))
         texts = [builder.text(*(part[field] for field in self.fields)) for part in parts]
-        words = [[word for field in self.fields for word in part[field]] for part in parts]
+        words = [[word for field in FIELDS for word in part[field]] for part in parts]  # pools are the same whatever is read
         vocabulary = Vocabulary.of_words(word for text in words for word in text)
         ids = [vocabulary.ids(text) for text in words]
         index = BM25Index(ids, len(vocabulary), K1, B)
@@ -102,10 +102,7 @@ class AskUbuntuDuplicatesReader:
         for split in ("train", "dev", "test"):
             builder.split(split)
         for question in asked:
-            same = [other for other in partners[question] if texts[other] != texts[question]][:MAX_ANSWERS]
-            if not same:
-                builder.note("questions whose duplicate has the same words (left out)")
-                continue
+            same = partners[question][:MAX_ANSWERS]
             scores = index.scores(ids[question])
             best = index.best(ids[question], self.num_candidates + group_size[group_of[question]]).tolist()
             others = [other for other in best if group_of[other] != group_of[question]]
