@@ -55,7 +55,7 @@ Track = Callable[[Sequence[int], str], Iterable[int]]
 
 
 def make(folder: Path, num_questions: int, seed: int, track: Track) -> None:
-    """Write `text_tokenized.txt`, `train_random.txt`, `dev.txt`, `test.txt` and `heldout.txt` into `folder`, all of them or none.
+    """Write `text_tokenized.txt`, `train_random.txt`, `dev.txt`, `test.txt` and `heldout.txt` into `folder`.
 
     Raises:
         ConfigError: too few questions are asked for.
@@ -84,11 +84,12 @@ def make(folder: Path, num_questions: int, seed: int, track: Track) -> None:
     _write(folder / "train_random.txt", _training(queries, round(share * PAIRS) - num_queries, intent_of, alike, rest, random))
     vocabulary = Vocabulary.of_words(word for title, body in texts for word in f"{title} {body}".split())
     ids = [vocabulary.ids(f"{title} {body}".split()) for title, body in texts]
-    index = BM25Index(ids, len(vocabulary), k1=1.2, b=0.75)
+    rest = sorted(rest)
+    index = BM25Index([ids[question] for question in rest], len(vocabulary), k1=1.2, b=0.75)
     lines = []
     for question in track(pools, "pools"):
-        scores = index.scores(ids[question])
-        found = [other for other in index.best(ids[question], POOL + 1).tolist() if other != question][:POOL]
+        scores = dict(zip(rest, index.scores(ids[question]).tolist(), strict=True))
+        found = [rest[place] for place in index.best(ids[question], POOL + 1).tolist() if rest[place] != question][:POOL]
         right = [other for other in found if intent_of[other] == intent_of[question]]
         lines.append(f"{question + 1}\t{_names(right)}\t{_names(found)}\t{' '.join(f'{scores[other]:.4f}' for other in found)}")
     _write(folder / "dev.txt", lines[:num_pools])

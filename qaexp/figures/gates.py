@@ -96,8 +96,7 @@ def draw_words(table: pd.DataFrame) -> Figure:
     questions = [rows for _, rows in table.groupby("question")]
     widest = max(map(len, questions))
     figure, grid = new_figure(width=max(4.0, 0.45 * widest + 1), height=0.85 * len(questions) + 0.5, rows=len(questions))
-    gates = table["gate"].to_numpy(dtype=float)
-    low, high = float(gates.min()), float(gates.max())
+    low, high = (float(end) for end in np.quantile(table["gate"], [0, 1]))
     image = None
     for [axes], rows in zip(grid, questions, strict=True):
         image = axes.imshow(rows["gate"].to_numpy()[None], cmap=SEQUENTIAL, vmin=low, vmax=high, aspect="auto")

@@ -1,0 +1,136 @@
+"""AskUbuntu's duplicates: real questions in pairs that users marked as asking the same, made into pools like AskUbuntu's."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import unescape
+from pathlib import Path
+from random import Random
+
+from qaexp.data.bm25 import BM25Index
+from qaexp.data.corpus import Candidate, CorpusBuilder, RankingCorpus
+from qaexp.data.files import Faults, locate, records
+from qaexp.data.tokenise import bare
+from qaexp.data.vocabulary import Vocabulary
+
+LABELS = ("duplicate", "non-duplicate")
+FIELDS = ("title", "body")
+K1, B = 1.2, 0.75
+MAX_ANSWERS = 10
+REMEDY = "The file is not as it was published (see SOURCE.md beside it)."
+_NOTE = re.compile(r"<blockquote>(?:(?!</blockquote>).)*Possible Duplicate.*?</blockquote>", re.DOTALL)
+_BODY = re.compile(r"<(?=/?(?:p|h[1-6]|blockquote|pre|ul|ol|div|a|strong|em|code|img|hr|br|sub|sup|kbd)\b)")
+_TAG = re.compile(r"<[^>]*>")
+
+
+def title_and_body(question: str) -> tuple[str, str]:
+    """A question as the file has it, title and then HTML, without tags and without the note that names its duplicate.
+
+    >>> title_and_body("Why &amp; how?<blockquote><strong>Possible Duplicate:</strong> X</blockquote><p>It <b>fails</b>.</p>")
+    ('Why & how?', 'It  fails .')
+    """
+    title, *body = _BODY.split(_NOTE.sub("<p>", question), maxsplit=1)
+    return unescape(title), unescape(_TAG.sub(" ", f"<{body[0]}")).strip() if body else ""
+
+
+@dataclass(frozen=True)
+class AskUbuntuDuplicatesReader:
+    """Reads lines of `label, question 1, question 2`, tab-separated; each question is a title followed by its body in HTML.
+
+    Both questions of a duplicate are asked; right candidates are those they are paired with, at most MAX_ANSWERS; the pool is filled up to
+    `num_candidates` with the best by BM25 of all questions in the file that no chain of pairs connects with it, in the order of scores.
+    Groups of connected questions are dealt to splits by `split_seed`, so that no question of dev or test is asked in training.
+
+    Reading: pairs marked as no duplicates were drawn at random, and only lend their texts as candidates.
+    """
+
+    folder: str
+    pairs: str
+    num_candidates: int
+    split_seed: int
+    dev_share: float
+    test_share: float
+    fields: Sequence[str]
+    """`title`, `body`, or both."""
+    tokenise: Callable[[str], list[str]]
+
+    version = 4
+
+    def files(self) -> list[Path]:
+        """Raises: MissingDataError, when the file is absent."""
+        hint = (
+            "It is val.tsv of noclue in nlx-group/Replicating-Bogdanova-et-al.-2015-Duplicate-Question-Detection; `fetch` does not have it."
+        )
+        return locate([Path(self.folder) / self.pairs], hint)
+
+    def read(self) -> RankingCorpus:
+        """Read the file and retrieve the pools.
+
+        Raises:
+            BadDataError: a line has another number of fields, or a label that is none.
+        """
+        [path] = self.files()
+        tokenise = bare(self.tokenise)
+        numbers: dict[str, int] = {}  # of the distinct questions, in the order of the file
+        duplicates: list[tuple[int, int]] = []
+        with Faults(path, REMEDY) as faults:
+            for line, (label, *questions) in records(faults, 3):
+                if label not in LABELS:
+                    faults.add(line, f"{label!r} is not {' or '.join(LABELS)}")
+                    continue
+                first, second = (numbers.setdefault(question, len(numbers)) for question in questions)
+                if label == "duplicate" and first != second:
+                    duplicates.append((first, second))
+        parts: list[dict[str, list[str]]] = [
+            dict(zip(FIELDS, map(tokenise, title_and_body(question)), strict=True)) for question in numbers
+        ]
+        builder = CorpusBuilder(num_fields=len(self.fields))
+        texts = [builder.text(*(part[field] for field in self.fields)) for part in parts]
+        words = [[word for field in FIELDS for word in part[field]] for part in parts]  # pools are the same whatever is read
+        vocabulary = Vocabulary.of_words(word for text in words for word in text)
+        ids = [vocabulary.ids(text) for text in words]
+        index = BM25Index(ids, len(vocabulary), K1, B)
+        group_of = _groups(len(numbers), duplicates)
+        partners = defaultdict[int, list[int]](list)
+        for first, second in dict.fromkeys(duplicates):
+            partners[first].append(second)
+            partners[second].append(first)
+        asked = list(dict.fromkeys(question for pair in duplicates for question in pair))
+        group_size = Counter(group_of)
+        split_of = self._splits(list(dict.fromkeys(group_of[question] for question in asked)))
+        for split in ("train", "dev", "test"):
+            builder.split(split)
+        for question in asked:
+            same = partners[question][:MAX_ANSWERS]
+            scores = index.scores(ids[question])
+            best = index.best(ids[question], self.num_candidates + group_size[group_of[question]]).tolist()
+            others = [other for other in best if group_of[other] != group_of[question]]
+            pool = sorted([*same, *others[: max(0, self.num_candidates - len(same))]], key=lambda other: -scores[other])
+            listed: list[Candidate] = [(str(other), texts[other], int(other in same), float(scores[other])) for other in pool]
+            builder.question(split_of[group_of[question]], str(question), texts[question], listed)
+        for text in texts:
+            builder.answer(text)
+        return builder.build()
+
+    def _splits(self, groups: list[int]) -> dict[int, str]:
+        Random(self.split_seed).shuffle(groups)
+        num_dev, num_test = round(self.dev_share * len(groups)), round(self.test_share * len(groups))
+        names = ["dev"] * num_dev + ["test"] * num_test + ["train"] * (len(groups) - num_dev - num_test)
+        return dict(zip(groups, names, strict=True))
+
+
+def _groups(size: int, pairs: Sequence[tuple[int, int]]) -> list[int]:
+    """For each of `size` things the least one that pairs connect it with.
+
+    >>> _groups(5, [(3, 1), (4, 3)])
+    [0, 1, 2, 1, 1]
+    """
+    import numpy as np
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    _, label = connected_components(coo_array((np.ones(len(first)), (first, second)), shape=(size, size)), directed=False)
+    _, least, group = np.unique(label, return_index=True, return_inverse=True)
+    return least[group].tolist()
