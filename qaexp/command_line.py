@@ -90,7 +90,12 @@ def run_in(folder: Path, cfg: Any, command: str, program: Program = RANK, resume
     from omegaconf import OmegaConf
 
     from qaexp import console
+    from qaexp.processes import writes
 
+    if not writes():  # another process of the same run
+        console.quieten()
+        program.load()(cfg, folder, command, resume)
+        return
     try:
         if not resume:
             with (folder / "config.yaml").open("x", encoding="utf-8") as file:

@@ -13,6 +13,7 @@ from qaexp.checkpoint import BEST, LAST, best_checkpoint, last_checkpoint, rebui
 from qaexp.data.shared import open_data
 from qaexp.initial_weights import begin_from, pinned
 from qaexp.models.scorer import num_parameters
+from qaexp.processes import for_the_writer, writes
 from qaexp.results.rankings import write_rankings
 from qaexp.results.record import RunRecord
 from qaexp.training.callbacks import callbacks
@@ -44,7 +45,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
         module = RankingModule(
             scorer, instantiate(cfg.loss), instantiate(cfg.optimizer), instantiate(cfg.schedule), data, rebuild_plan(record, data)
         )
-        with open_logger(record, folder) as logger:
+        with for_the_writer(open_logger(record, folder)) as logger:
             trainer = instantiate(cfg.trainer)(logger=logger, **callbacks(folder, record, data, cfg.patience, watchers))
             if record.parameters["trainable"]:
                 with record.timing("fit"):
@@ -52,10 +53,12 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
             with record.timing("test"):
                 best = best_checkpoint(folder) if record.parameters["trainable"] else None
                 trainer.test(module, datamodule=data, ckpt_path=best, weights_only=True, verbose=False)
+            if writes():
                 if best is None:
                     trainer.save_checkpoint(folder / BEST, weights_only=True)
-            record.metrics = write_rankings(folder, module.scores, data, record.key)
+                record.metrics = write_rankings(folder, module.scores, data, record.key)
             if logger:
                 log_conclusion(logger, folder, record, module, data)
-        (folder / LAST).unlink(missing_ok=True)
+        if writes():
+            (folder / LAST).unlink(missing_ok=True)
     return record

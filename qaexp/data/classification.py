@@ -14,6 +14,7 @@ from qaexp.data import card
 from qaexp.data.corpus import RankingSplit
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError
+from qaexp.processes import no_others
 
 CONVENTION = "accuracy"
 
@@ -53,6 +54,6 @@ class ClassificationDataModule(RankingDataModule):
                 f"dataset={self.name} has {self.num_classes} classes, and the model gives a pair one score; "
                 "choose a model whose output has classes, such as model/similarity=mlp"
             )
-        metrics = MetricCollection({"accuracy": MulticlassAccuracy(self.num_classes, average="micro")})
+        metrics = MetricCollection({"accuracy": MulticlassAccuracy(self.num_classes, average="micro", distributed_available_fn=no_others)})
         metrics.update(scores, torch.from_numpy(self.splits[split].labels.astype(np.int64)))
         return metrics

@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 import pytorch_lightning as pl
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from qaexp.data import card
 from qaexp.data.batching import ScoringBlocks, TrainingBatches
-from qaexp.data.corpus import RankingCorpus, RankingSplit
+from qaexp.data.corpus import RankingCorpus, RankingSplit, ranges
 from qaexp.data.embeddings import VectorSource, WordVectors, coverage
 from qaexp.data.negatives import NegativeSampling
 from qaexp.data.prepare import Reader, prepared
 from qaexp.errors import BadDataError, ConfigError
 from qaexp.metrics import RankingMetrics, find_convention
+from qaexp.processes import no_others, place_among
 
 
 class RankingDataModule(pl.LightningDataModule):
@@ -117,6 +118,7 @@ class RankingDataModule(pl.LightningDataModule):
         """The metrics of a ranked split, given the scores of its pairs in order."""
         table = self.splits[split]
         metrics = RankingMetrics(self.convention)
+        metrics.distributed_available_fn = no_others
         metrics.update(
             scores,
             torch.from_numpy(table.labels.astype(np.int64)),
@@ -152,9 +154,28 @@ class RankingDataModule(pl.LightningDataModule):
     def test_dataloader(self) -> list[ScoringBlocks]:
         return [self.scoring_blocks(split) for split in self.ranked_splits]
 
+    def share(self, split: str, process: int, processes: int) -> tuple[RankingSplit, Int[np.ndarray, " pair"]]:
+        """The questions that one of several processes scores, none of them in part, and the places of their pairs in the split.
+
+        Raises:
+            ConfigError: there are fewer questions than processes.
+        """
+        table = self.splits[split]
+        if processes == 1:
+            return table, np.arange(table.num_pairs)
+        if table.num_questions < processes:
+            raise ConfigError(f"split {split} has {table.num_questions} questions for {processes} processes; set trainer.devices lower")
+        questions = np.arange(process, table.num_questions, processes)
+        return table.keep(questions), ranges(table.offsets[:-1][questions], np.diff(table.offsets)[questions])
+
     def scoring_blocks(self, split: str) -> ScoringBlocks:
         return ScoringBlocks(
-            split, self.corpus.texts, self.splits[split], self.max_question_length, self.max_candidate_length, self.block_tokens
+            split,
+            self.corpus.texts,
+            self.share(split, *place_among())[0],
+            self.max_question_length,
+            self.max_candidate_length,
+            self.block_tokens,
         )
 
     def describe(self) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from qaexp.errors import OutputError, PrunedError, QaexpError
+from qaexp.processes import writes
 
 SCHEMA = 1
 LIBRARIES = ("qaexp", "torch", "pytorch-lightning", "hydra-core", "omegaconf", "torchmetrics", "numpy", "pandas", "wandb", "gensim")
@@ -98,12 +99,13 @@ class RunRecord:
         self.best_epoch = int(max(self.history, key=lambda entry: entry[chosen])["epoch"])
 
     def save(self, folder: Path) -> None:
-        """Write `record.json` whole or not at all.
+        """Write `record.json` whole or not at all. Of a run's processes, one does.
 
         Raises:
             OutputError: the folder is full or read-only.
         """
-        write_whole(folder / "record.json", json.dumps(self.__dict__, indent=1) + "\n")
+        if writes():
+            write_whole(folder / "record.json", json.dumps(self.__dict__, indent=1) + "\n")
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -27,7 +27,7 @@ def hardest_negatives(scorer: AnswerScorer, batch: RankingBatch) -> RankingBatch
     rows = by_group(scores, batch.groups, keep=wrong)  # (group, width)
     sizes = torch.bincount(batch.groups)
     hardest = (sizes.cumsum(0) - sizes + rows.argmax(dim=1))[torch.bincount(batch.groups[wrong], minlength=len(sizes)) > 0]
-    return _keep(batch, torch.cat([hardest, torch.nonzero(~wrong).squeeze(1)]).sort().values)
+    return of_pairs(batch, torch.cat([hardest, torch.nonzero(~wrong).squeeze(1)]).sort().values)
 
 
 def batch_scores(scorer: AnswerScorer, batch: RankingBatch) -> Tensor:
@@ -59,7 +59,7 @@ def batch_scores(scorer: AnswerScorer, batch: RankingBatch) -> Tensor:
     return split.scores
 
 
-def _keep(batch: RankingBatch, pairs: Tensor) -> RankingBatch:
+def of_pairs(batch: RankingBatch, pairs: Tensor) -> RankingBatch:
     """Some of the pairs, with the candidates that they need, padded no longer than these need."""
     rows, pair_candidate = batch.pair_candidate[pairs].unique(return_inverse=True)
     candidates = batch.candidates[rows]

@@ -14,6 +14,7 @@ from qaexp.checkpoint import require_same_vocabulary
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError, NonFiniteLossError
 from qaexp.models.scorer import AnswerScorer
+from qaexp.processes import gathered, place_among
 from qaexp.scoring import SplitScores
 from qaexp.types import ScoringBlock
 
@@ -43,7 +44,7 @@ class ScoringModule(pl.LightningModule):
 
     def on_train_epoch_start(self) -> None:
         """Dropout, like the order of the batches, depends on (seed, epoch) alone: a resumed run repeats its epoch exactly."""
-        torch.manual_seed((self._data.seed * 1_000_003 + self.current_epoch) % 2**63)
+        torch.manual_seed((self._data.seed * 1_000_003 + self.current_epoch + place_among()[0] * 2**40) % 2**63)
 
     def configure_optimizers(self) -> tuple[list[Optimizer], list[LRScheduler]]:  # Lightning steps the schedule once an epoch
         optimizer = self._optimizer(params=[p for p in self.parameters() if p.requires_grad])
@@ -68,7 +69,7 @@ class ScoringModule(pl.LightningModule):
         if self._scoring is None or block.split != self._ranking:
             self.finish_split()
             self._ranking = block.split
-            self._scoring = SplitScores(self.scorer, self._data.splits[block.split].num_pairs)
+            self._scoring = SplitScores(self.scorer, len(self._data.share(block.split, *place_among())[1]))
         self._scoring.add(block)
 
     def finish_split(self) -> None:
@@ -84,7 +85,11 @@ class ScoringModule(pl.LightningModule):
                 f"{self._scoring.num_scored} of the {len(self._scoring.scores)} pairs of {self._ranking} were scored, and metrics need "
                 "all; leave out trainer.fast_dev_run and trainer.limit_*_batches"
             )
-        self.scores[self._ranking] = self._scoring.scores
+        parts = gathered(self._scoring.scores.to(self.device))
+        scores = parts[0].new_empty((sum(map(len, parts)), *parts[0].shape[1:]))
+        for process, part in enumerate(parts):
+            scores[torch.from_numpy(self._data.share(self._ranking, process, len(parts))[1]).to(part.device)] = part
+        self.scores[self._ranking] = scores.cpu()
         self._scoring = None
 
     def log_dev_metrics(self) -> None:

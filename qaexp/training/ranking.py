@@ -11,8 +11,10 @@ from torch.optim.lr_scheduler import LRScheduler
 from qaexp.data.module import RankingDataModule
 from qaexp.losses import Loss
 from qaexp.models.scorer import AnswerScorer
+from qaexp.processes import place_among
 from qaexp.training.hardest import hardest_negatives
 from qaexp.training.module import ScoringModule
+from qaexp.training.shares import loss_of_all, share_of
 from qaexp.types import RankingBatch, ScoringBlock
 
 MANY = 4
@@ -35,12 +37,14 @@ class RankingModule(ScoringModule):
         self.loss = loss
 
     def training_step(self, batch: RankingBatch, index: int) -> Float[Tensor, ""]:
-        if self.loss.reads_hardest_alone and len(batch.labels) > MANY * batch.num_groups:
-            batch = hardest_negatives(self.scorer, batch)
-        loss = self.loss(self.scorer(batch), batch.labels, batch.groups)
+        process, processes = place_among()
+        share = share_of(batch, process, processes) if processes > 1 else batch
+        if self.loss.reads_hardest_alone and len(share.labels) > MANY * share.num_groups:
+            share = hardest_negatives(self.scorer, share)
+        loss, objective = loss_of_all(self.loss, self.scorer(share), share, batch.num_groups, process, processes)
         self.require_finite(loss, index)
-        self.log("train/loss", loss.detach(), prog_bar=True, on_step=False, on_epoch=True, batch_size=batch.num_groups)
-        return loss
+        self.log("train/loss", loss, prog_bar=True, on_step=False, on_epoch=True, batch_size=batch.num_groups)
+        return objective
 
     def validation_step(self, block: ScoringBlock, index: int) -> None:
         self.score_block(block)

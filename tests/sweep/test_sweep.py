@@ -15,6 +15,7 @@ from omegaconf import OmegaConf
 
 from qaexp.command_line import main
 from qaexp.config import choices, compose
+from qaexp.results.record import config_key
 from qaexp.sweep.job import dev_score
 from qaexp.sweep.space import Space
 
@@ -71,6 +72,10 @@ def test_what_is_finished_is_skipped_and_the_best_is_a_file_that_composes(tmp_pa
     pooling = "max" if "Max" in best["config"]["model"]["pooling"]["_target_"] else "mean"
     assert {"override /model/pooling": pooling} in written.defaults
     assert "output_dir" not in written
+    (tmp_path / "conf" / "experiment" / "toy").mkdir(parents=True)
+    (tmp_path / "best.yaml").rename(tmp_path / "conf" / "experiment" / "toy" / "best.yaml")
+    again = compose(["experiment=toy/best", f"hydra.searchpath=[file://{tmp_path / 'conf'}]", f"cache_dir={tmp_path / 'cache'}"])
+    assert config_key(OmegaConf.to_container(again, resolve=True)) == best["key"]
     times = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("record.json")}
     assert main(arguments(tmp_path, *cells)) == 0
     assert caplog.messages[-1].startswith("4 jobs: 0 ran, 4 skipped, 0 failed")

@@ -1,0 +1,52 @@
+"""One run on several processes (`trainer=ddp`): who writes, who scores which questions, and how scores come together again."""
+
+import os
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+Entered = TypeVar("Entered")
+
+
+def writes() -> bool:
+    """Whether this process is the one of its run that writes: the only one, or the first. Known before the processes have met."""
+    return all(os.environ.get(name, "0") == "0" for name in ("NODE_RANK", "LOCAL_RANK"))
+
+
+def for_the_writer(context: AbstractContextManager[Entered]) -> "AbstractContextManager[Entered | Literal[False]]":
+    """The context in the process that writes; False in the others."""
+    return context if writes() else nullcontext(False)
+
+
+def place_among() -> tuple[int, int]:
+    """This process' number in its run, and how many there are; (0, 1) by itself."""
+    import torch.distributed as dist
+
+    return (dist.get_rank(), dist.get_world_size()) if dist.is_available() and dist.is_initialized() else (0, 1)
+
+
+def no_others() -> bool:
+    """What metrics are told of the other processes: they are given the scores of all, so that adding up would count a question twice."""
+    return False
+
+
+def gathered(tensor: "Tensor") -> "Sequence[Tensor]":
+    """Every process' tensor, in order of the processes. They may differ in their first axis, and carry no gradient."""
+    import torch
+    import torch.distributed as dist
+
+    _, processes = place_among()
+    if processes == 1:
+        return [tensor.detach()]
+    sizes = [torch.zeros(1, dtype=torch.int64, device=tensor.device) for _ in range(processes)]
+    dist.all_gather(sizes, torch.tensor([len(tensor)], device=tensor.device))
+    longest = max(int(size) for size in sizes)
+    padded = tensor.new_zeros((longest, *tensor.shape[1:]))
+    padded[: len(tensor)] = tensor.detach()
+    parts = [torch.empty_like(padded) for _ in range(processes)]
+    dist.all_gather(parts, padded)
+    return [part[: int(size)] for part, size in zip(parts, sizes, strict=True)]

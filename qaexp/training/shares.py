@@ -1,0 +1,43 @@
+"""A training step on several processes: each scores its share of the groups, and the loss is that of the whole batch."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from qaexp.losses import Loss
+from qaexp.processes import gathered
+from qaexp.training.hardest import of_pairs
+from qaexp.types import RankingBatch
+
+
+def share_of(batch: RankingBatch, process: int, processes: int) -> RankingBatch:
+    """The pairs of every `processes`-th group from number `process` on; of group 0, where that leaves none."""
+    mine = batch.groups % processes == process
+    if not mine.any():
+        mine = batch.groups == 0
+    share = of_pairs(batch, torch.nonzero(mine).squeeze(1))
+    return RankingBatch(**{**vars(share), "groups": share.groups.unique(return_inverse=True)[1]})
+
+
+def loss_of_all(
+    loss: Loss, scores: Float[Tensor, "pair *class"], share: RankingBatch, num_groups: int, process: int, processes: int
+) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
+    """The loss of the whole batch, as it is and as this process must minimise it.
+
+    With L(s) the loss of all scores and θ the weights, ∂L/∂θ = Σ_p ∂L/∂s_p · ∂s_p/∂θ over the processes' own scores s_p. The scores of
+    the others come without a gradient, so that a process has its term of the sum; DDP takes the mean of these terms, hence the factor
+    `processes`. No loss is a mean of means, whatever the sizes of the shares, and no group is counted twice.
+    """
+    if processes == 1:
+        whole = loss(scores, share.labels, share.groups)
+        return whole.detach(), whole
+    counts = process < num_groups  # else the share is ballast: DDP wants every process to take part
+    own = scores if counts else scores[:0]
+    numbers = share.groups * processes + process
+    groups = torch.cat(list(gathered(numbers if counts else numbers[:0])))
+    labels = torch.cat(list(gathered(share.labels if counts else share.labels[:0])))
+    parts = list(gathered(own))
+    parts[process] = own
+    order = groups.argsort(stable=True)
+    whole = loss(torch.cat(parts)[order], labels[order], groups[order])
+    return whole.detach(), processes * whole if counts else 0.0 * scores.sum()
