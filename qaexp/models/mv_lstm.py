@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -9,6 +10,7 @@ from qaexp.masking import token_mask
 from qaexp.models.classifier import Classifier
 from qaexp.models.grid import grid_mask, largest
 from qaexp.models.match.base import Match
+from qaexp.models.overlap import WordOverlapFeatures
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.shown import show
 from qaexp.models.stage import Encoder, Stage
@@ -20,10 +22,11 @@ class MVLSTM(AnswerScorer):
 
         u_i, v_j = states of the encoder (a bidirectional LSTM)
         S_ij = s(u_i, v_j), by the match
-        x = the k largest of each slice of S, sorted
+        x = the k largest of each slice of S, sorted; with `overlap`, then the four word-overlap features
         r = f(W_r·x + b_r),  s = W_s·r + b_s
 
-    Wan et al. 2016: positional sentence representations, interactions between two sentences, k-max pooling, multilayer perceptron.
+    Wan et al. 2016: positional sentence representations, interactions between two sentences, k-max pooling, multilayer perceptron. The
+    features are those that Tay et al. 2018 put before the dense layers on TREC QA.
 
     Shows `grid`, S of each pair: (pair, slice, question_length, candidate_length).
 
@@ -38,6 +41,7 @@ class MVLSTM(AnswerScorer):
         k: int,
         hidden_dim: int,
         num_classes: int,
+        overlap: bool,
         vectors: Float[Tensor, "word dim"],
     ) -> None:
         super().__init__()
@@ -45,18 +49,23 @@ class MVLSTM(AnswerScorer):
         self.encoder = encoder(input_dim=self.embedding.output_dim)
         self.match = match(input_dim=self.encoder.output_dim)
         self.k = k
-        self.classifier = Classifier(self.match.num_slices * k, hidden_dim, nn.ReLU(), num_classes)
+        self.overlap = WordOverlapFeatures(num_words=len(vectors)) if overlap else None
+        num_features = WordOverlapFeatures.num_features if overlap else 0
+        self.classifier = Classifier(self.match.num_slices * k + num_features, hidden_dim, nn.ReLU(), num_classes)
 
     def encode_question(self, tokens: Int[Tensor, "text length"]) -> Text:
-        return self.match.begin_question(self._positions(tokens))
+        return {**self.match.begin_question(self._positions(tokens)), "tokens": tokens}
 
     def encode_candidate(self, tokens: Int[Tensor, "text length"]) -> Text:
-        return self.match.begin_candidate(self._positions(tokens))
+        return {**self.match.begin_candidate(self._positions(tokens)), "tokens": tokens}
 
     def score(self, question: Text, candidate: Text) -> Float[Tensor, "pair *class"]:
         grid = self.match(question, candidate)
         show("grid", grid)
-        return self.classifier(largest(grid, grid_mask(question["mask"], candidate["mask"]), self.k).flatten(1))
+        x = largest(grid, grid_mask(question["mask"], candidate["mask"]), self.k).flatten(1)  # (pair, slice · k)
+        if self.overlap is not None:
+            x = torch.cat([x, self.overlap(question["tokens"], candidate["tokens"])], dim=1)
+        return self.classifier(x)
 
     def _positions(self, tokens: Int[Tensor, "text length"]) -> Text:
         return self.encoder(self.embedding({"tokens": tokens, "mask": token_mask(tokens)}))

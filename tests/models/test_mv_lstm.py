@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import pytest
 import torch
 
 from qaexp.models.embedding.word_vectors import WordEmbedding
@@ -13,7 +14,7 @@ QUESTIONS = torch.tensor([[3, 4, 0], [5, 0, 0], [6, 7, 8]])
 CANDIDATES = torch.tensor([[9, 3, 4, 2], [5, 6, 0, 0], [7, 0, 0, 0]])
 
 
-def model(k: int, num_classes: int) -> MVLSTM:
+def model(k: int, num_classes: int, overlap: bool) -> MVLSTM:
     torch.manual_seed(1)
     return MVLSTM(
         embedding=partial(WordEmbedding, tuned=False, project_dim=None, dropout_rate=0.0),
@@ -22,13 +23,15 @@ def model(k: int, num_classes: int) -> MVLSTM:
         k=k,
         hidden_dim=5,
         num_classes=num_classes,
+        overlap=overlap,
         vectors=torch.randn(10, 4),
     )
 
 
-def test_scores_are_those_of_the_k_strongest_matches_of_each_slice() -> None:
+@pytest.mark.parametrize("overlap", [False, True])
+def test_scores_are_those_of_the_k_strongest_matches_of_each_slice(overlap: bool) -> None:
     for k, num_classes in ((2, 1), (7, 3)):
-        scorer = model(k, num_classes)
+        scorer = model(k, num_classes, overlap)
         scores = scorer.score(scorer.encode_question(QUESTIONS), scorer.encode_candidate(CANDIDATES))
         for pair in range(3):
             u, v = ({"tokens": t[t != 0][None], "mask": t[t != 0][None] != 0} for t in (QUESTIONS[pair], CANDIDATES[pair]))
@@ -38,6 +41,8 @@ def test_scores_are_those_of_the_k_strongest_matches_of_each_slice() -> None:
             for piece in S:
                 strongest = sorted(piece.flatten().tolist(), reverse=True)[:k]
                 x += strongest + [0.0] * (k - len(strongest))
+            if scorer.overlap is not None:
+                x += scorer.overlap(QUESTIONS[pair : pair + 1], CANDIDATES[pair : pair + 1])[0].tolist()
             hidden, output = scorer.classifier.hidden, scorer.classifier.output
             r = torch.clamp(hidden.weight @ torch.tensor(x) + hidden.bias, min=0)
             expected = output.weight @ r + output.bias
