@@ -1,6 +1,6 @@
 """Composing the jobs of a sweep without reading conf/ for each: jobs with the same choices differ in plain values alone."""
 
-import pickle
+from copy import deepcopy
 
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra.core.config_search_path import ConfigSearchPath
@@ -10,8 +10,8 @@ from omegaconf.errors import OmegaConfBaseException
 
 from qaexp.config import CONF
 
-_COMPOSED: dict[tuple[str, str, tuple[str, ...]], bytes] = {}
-"""Conf folder, name and choices to a pickled configuration, for as long as the process lives."""
+_COMPOSED: dict[tuple[str, str, tuple[str, ...]], DictConfig] = {}
+"""Conf folder, name and choices to a configuration, for as long as the process lives."""
 
 
 class QuickLoader(ConfigLoaderImpl):
@@ -29,8 +29,8 @@ class QuickLoader(ConfigLoaderImpl):
         hydra = tuple(map(str, master_config.hydra.overrides.hydra))
         place = (str(CONF), master_config.hydra.job.config_name, hydra + choices)
         if place not in _COMPOSED:
-            _COMPOSED[place] = pickle.dumps(super().load_sweep_config(master_config, list(choices)))
-        config: DictConfig = pickle.loads(_COMPOSED[place])
+            _COMPOSED[place] = super().load_sweep_config(master_config, list(choices))
+        config = deepcopy(_COMPOSED[place])
         try:
             with read_write(config.hydra), open_dict(config.hydra):
                 for override in OverridesParser.create().parse_overrides(plain):
