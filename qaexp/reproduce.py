@@ -13,10 +13,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from qaexp.config import compose
+from qaexp.config import PRETRAIN, compose
 from qaexp.errors import ConfigError, QaexpError
 from qaexp.results.ledger import Entry, Ledger
-from qaexp.results.store import error_of, run_overrides
+from qaexp.results.store import Outcome, error_of, run_overrides
 from qaexp.tables.build import measured
 from qaexp.tables.cells import Keys
 from qaexp.tables.claims import claims
@@ -166,7 +166,7 @@ def _run_all(planned: Plan, ledger: Ledger, options: argparse.Namespace) -> list
         cell = " ".join(run.cell.overrides)
         if cell in untrained:
             continue
-        outcome = run_overrides([*run.cell.seeded(run.seed), f"logger={options.logger}"], _folder(run, options.runs))
+        outcome = _run(run, options)
         if outcome.record is None:
             if outcome.status == "failed":
                 failed.append(run)
@@ -191,6 +191,19 @@ def _run_all(planned: Plan, ledger: Ledger, options: argparse.Namespace) -> list
     if waiting:
         log.info("%d runs in %s, %d failed", len(waiting) - busy, _spoken(time.monotonic() - started), len(failed))
     return failed
+
+
+def _run(run: Run, options: argparse.Namespace) -> Outcome:
+    """A run, after the one whose encoder it begins with, if there is such."""
+    folder, logger = _folder(run, options.runs), [f"logger={options.logger}"]
+    labels = {"paper": run.cell.table.paper, "table": run.cell.table.name, "row": run.cell.row.label}
+    begun: list[str] = []
+    if pretraining := run.cell.pretraining(run.seed):
+        before = run_overrides([*pretraining, *logger], folder, PRETRAIN, {**labels, "row": f"{run.cell.row.label}, pre-training"})
+        if before.record is None:
+            return before
+        begun = [f"init_from={before.folder}"]
+    return run_overrides([*run.cell.seeded(run.seed), *begun, *logger], folder, labels=labels)
 
 
 def _values(run: Run, entry: Entry) -> str:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from qaexp.errors import QaexpError
 from qaexp.metrics import METRICS
-from qaexp.results.record import RunRecord, placeless_config, write_whole
+from qaexp.results.record import RunRecord, config_key, placeless_config, write_whole
 from qaexp.results.table import row_name
 
 PRECISION = 6
@@ -138,13 +138,19 @@ def _read(path: Path) -> Entry:
         ) from error
 
 
+def _key(record: RunRecord) -> str:
+    """The key that a table's cell knows a run by: of the run that it began with, which run that is, and not at which step it ended."""
+    begun = record.config.get("init_from")
+    return config_key({**record.config, "init_from": {"key": begun["key"]}}) if begun else record.key
+
+
 def _entry(record: RunRecord, run: Path) -> Entry:
     config = placeless_config(record.config)
     vectors = record.data["vectors"]
     for place in ("data_dir", "cache_dir"):
         vectors = {**vectors, "source": vectors["source"].replace(record.config[place], place)}
     return Entry(
-        key=record.key,
+        key=_key(record),
         name=record.config["run_name"],
         seed=record.seed,
         command=row_name(record),

@@ -2,7 +2,7 @@
 
 import logging
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,9 +80,11 @@ def run_kept(cfg: DictConfig, runs: Path, command: str, program: Program = RANK,
         return Outcome("ran", folder, record)
 
 
-def run_overrides(overrides: Sequence[str], runs: Path, program: Program = RANK) -> Outcome:
-    """`run_kept` of what a program's command line composes from `overrides`."""
-    return run_kept(compose(overrides, program), runs, " ".join(overrides), program)
+def run_overrides(overrides: Sequence[str], runs: Path, program: Program = RANK, labels: Mapping[str, str] | None = None) -> Outcome:
+    """`run_kept` of what a program's command line composes from `overrides`; `labels` say what the run is for, and change nothing of it."""
+    cfg = compose(overrides, program)
+    cfg.labels.update(labels or {})
+    return run_kept(cfg, runs, " ".join(overrides), program)
 
 
 @contextmanager

@@ -86,10 +86,10 @@ class Measured:
             return {**line, "seeds": "", "status": PUBLISHED, "verdict": "", "command": ""}
         return {
             **line,
-            "seeds": _by_setting({name: str(len(state.entries)) for name, state in states.items()}),
-            "status": _by_setting({name: state.status for name, state in states.items()}),
-            "verdict": _by_setting(verdicts),
-            "command": _by_setting({name: f"python -m qaexp {' '.join(state.cell.overrides)}" for name, state in states.items()}),
+            "seeds": by_setting_text({name: str(len(state.entries)) for name, state in states.items()}),
+            "status": by_setting_text({name: state.status for name, state in states.items()}),
+            "verdict": by_setting_text(verdicts),
+            "command": by_setting_text({name: " && ".join(state.cell.commands) for name, state in states.items()}),
         }
 
     def _verdict(self, cell: Cell, ours: Interval, printed: int | float, decimals: int) -> str:
@@ -169,10 +169,10 @@ def _printed(value: Printed, decimals: int) -> str:
     return "" if value is None else value if isinstance(value, str) else f"{value:.{decimals}f}"
 
 
-def _by_setting(texts: Mapping[str, str]) -> str:
+def by_setting_text(texts: Mapping[str, str]) -> str:
     """One text where all agree, otherwise each with its setting's or column's name before it.
 
-    >>> _by_setting({"TRAIN": "5", "TRAIN-ALL": "5"}), _by_setting({"TRAIN": "5", "TRAIN-ALL": "2"})
+    >>> by_setting_text({"TRAIN": "5", "TRAIN-ALL": "5"}), by_setting_text({"TRAIN": "5", "TRAIN-ALL": "2"})
     ('5', 'TRAIN: 5; TRAIN-ALL: 2')
     """
     if len(set(texts.values())) < 2:

@@ -9,14 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from hydra.utils import instantiate
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
-from qaexp.config import CONF, compose
+from qaexp.config import CONF, PRETRAIN, RANK, Program, compose
 from qaexp.data.files import locate
 from qaexp.errors import ConfigError, MissingDataError
 from qaexp.mistakes import explain
 from qaexp.results.record import config_key, write_whole
 from qaexp.tables.spec import Row, Setting, Table
+
+READING = ("dataset=", "dataset.reader.", "dataset.tokenise", "dataset.expected=")
+"""Beginnings of overrides that say what texts a cell reads."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,20 @@ class Cell:
 
     def seeded(self, seed: int) -> list[str]:
         return [*self.overrides, f"seed={seed}"]
+
+    def pretraining(self, seed: int) -> list[str]:
+        """The run whose encoder it begins with, to be pasted after `python -m qaexp.pretrain`; empty where there is none."""
+        if self.row.pretrain is None:
+            return []
+        data = [o for o in self.overrides if o.startswith((*READING, "dataset/vectors=", "dataset.vectors."))]
+        quick = [o for o in self.table.quick if o.startswith("trainer")] if self.quick else []
+        return [*_last_of_each([*data, *self.row.pretrain, *quick]), f"seed={seed}"]
+
+    @property
+    def commands(self) -> list[str]:
+        """What a user would type for it, without a seed."""
+        begun = [f"python -m qaexp.pretrain {' '.join(before[:-1])}"] if (before := self.pretraining(1)) else []
+        return [*begun, " ".join(["python -m qaexp", *self.overrides, *(["init_from=FOLDER"] if begun else [])])]
 
     @property
     def differs(self) -> str:
@@ -83,8 +100,12 @@ def _lacking(dataset: str, vectors: str) -> str:
 
 
 def fingerprint(cell: Cell) -> str:
-    """Of a cell's data as they are on disk now; a number that was measured on others is not this table's."""
-    return _fingerprint(*(o for o in cell.overrides if o.startswith(("dataset=", "dataset.reader", "dataset.tokenise"))))
+    """Of a cell's data as they are on disk now; a number that was measured on others is not this table's.
+
+    Raises:
+        QaexpError: the files are damaged, or not what the data set's YAML expects.
+    """
+    return _fingerprint(*(o for o in cell.overrides if o.startswith(READING)))
 
 
 @cache
@@ -114,17 +135,13 @@ class Keys:
         Raises:
             ConfigError: the cell cannot be composed; names table, row and fault.
         """
-        names = [" ".join(cell.seeded(seed)) for seed in seeds]
+        names = [" ".join([*cell.seeded(seed), "after:", *cell.pretraining(seed)]) for seed in seeds]
         if not all(name in self._known for name in names):
-            try:
-                cfg = compose(cell.seeded(seeds[0]))
-            except Exception as error:
-                fault = explain(error, cell.overrides) or repr(error)
-                raise ConfigError(f"{cell.table.title}, row {cell.row.label!r}: {fault}") from error
+            fine = _composed(cell, cell.seeded(seeds[0]), RANK)
+            before = _composed(cell, pretraining, PRETRAIN) if (pretraining := cell.pretraining(seeds[0])) else None
             for seed, name in zip(seeds, names, strict=True):
-                cfg.seed = seed
-                resolved: Any = OmegaConf.to_container(cfg, resolve=True)
-                self._known[name] = config_key(resolved)
+                begun = {"key": config_key(_resolved(before, seed))} if before else None
+                self._known[name] = config_key({**_resolved(fine, seed), "init_from": begun})
             self._new = True
         return [self._known[name] for name in names]
 
@@ -137,6 +154,20 @@ class Keys:
             except OSError:
                 return
             self._new = False
+
+
+def _composed(cell: Cell, overrides: Sequence[str], program: Program) -> DictConfig:
+    try:
+        return compose(overrides, program)
+    except Exception as error:
+        fault = explain(error, overrides, program) or repr(error)
+        raise ConfigError(f"{cell.table.title}, row {cell.row.label!r}: {fault}") from error
+
+
+def _resolved(cfg: DictConfig, seed: int) -> dict[str, Any]:
+    cfg.seed = seed
+    resolved: Any = OmegaConf.to_container(cfg, resolve=True)
+    return resolved
 
 
 @cache

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import mean
 
+from qaexp.errors import QaexpError
 from qaexp.results.ledger import Entry, Ledger, model_and_dataset
 from qaexp.tables.cells import Cell, Keys, alternatives, fingerprint, lacking
 from qaexp.tables.spec import Table
@@ -81,8 +82,11 @@ def _runs(
                 continue
             cells = list(alternatives(table, row, setting, quick))
             cell = next((cell for cell in cells if not lacking(cell)), cells[0])
-            lacks = lacking(cell)
-            data = "" if lacks else fingerprint(cell)
+            lacks, data = lacking(cell), ""
+            try:
+                data = "" if lacks else fingerprint(cell)
+            except QaexpError as error:
+                lacks = str(error).splitlines()[0]
             found = keys.of(cell, of_table)
             entries = [ledger.find(key, data) for key in found]
             first = next((entry for entry in entries if entry), None)

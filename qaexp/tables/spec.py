@@ -1,7 +1,9 @@
 """A paper's table of results as its file in `experiments/<paper>/` has it: columns, rows, printed numbers, and what each row runs."""
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +135,12 @@ def content_of(path: Path) -> dict[str, Any]:
     Raises:
         ConfigError: it is not YAML; names the file.
     """
+    return deepcopy(_parsed(path, path.stat().st_mtime_ns))
+
+
+@cache
+def _parsed(path: Path, changed: int) -> dict[str, Any]:
+    """Parsing YAML is slow, and every file is asked for several times."""
     try:
         return OmegaConf.to_container(OmegaConf.load(path))  # type: ignore[return-value]
     except (OmegaConfBaseException, YAMLError, ValueError) as error:

@@ -1,16 +1,19 @@
 """A measured table as CSV, Markdown and LaTeX, and the page that shows them all."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from string import ascii_lowercase
 
 import pandas as pd
 
 from qaexp.errors import OutputError
 from qaexp.results.record import write_whole
 from qaexp.results.table import markdown
-from qaexp.tables.build import Measured
+from qaexp.tables.build import Measured, by_setting_text
+from qaexp.tables.cells import Cell
 from qaexp.tables.configuration import ConfigurationTable
 from qaexp.tables.held import VERDICTS
+from qaexp.tables.statistics import INCOMPARABLE
 
 EXPLAINED = """\
 A row is one of the paper's, in its order; `(paper)` is what it prints, the number beside it what we measured: the mean over seeds, \
@@ -57,7 +60,8 @@ def as_markdown(measured: Measured, commands: bool = True) -> str:
     """The table as it reads on a page: each number once, `ours ± ci95 (paper)`, and what else must be known below it."""
     table, frame = measured.table, measured.frame()
     shown = _compact(measured, frame, "±")
-    shown = shown.assign(seeds=frame["seeds"], status=frame["status"], verdict=frame["verdict"])
+    verdicts, reasons = _lettered(frame["verdict"].tolist(), {s.cell.differs: None for s in measured.states.values() if s.entries})
+    shown = shown.assign(seeds=frame["seeds"], status=frame["status"], verdict=verdicts)
     notes = [*table.notes, *(f"{row.label}: {row.note}" for row in table.rows if row.note)]
     lines = [
         f"# {table.title}",
@@ -66,14 +70,43 @@ def as_markdown(measured: Measured, commands: bool = True) -> str:
         "",
         markdown(shown),
         "",
+        *reasons,
     ]
     if notes:
         lines += ["Notes:", "", *(f"- {note}" for note in notes), ""]
-    if commands and len(run := frame[frame["command"] != ""]):
-        lines += ["| " + table.label + " | command |", "|---|---|"]
-        lines += [f"| {row[table.label]} | `{row['command']}` |" for _, row in run.iterrows()]
-        lines += [""]
-    return "\n".join(lines)
+    return "\n".join([*lines, *(_commands(measured) if commands else [])])
+
+
+def _lettered(verdicts: Sequence[str], reasons: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Verdicts with a letter for each reason that they name, and lines that explain the letters."""
+    lines, shown = list[str](), list(verdicts)
+    for letter, reason in zip(ascii_lowercase, filter(None, reasons), strict=False):
+        whole, short = f"{INCOMPARABLE}: {reason}", f"{INCOMPARABLE} ({letter})"
+        if any(whole in verdict for verdict in shown):
+            shown = [verdict.replace(whole, short) for verdict in shown]
+            lines += [f"({letter}) {reason}", ""]
+    return shown, lines
+
+
+def _commands(measured: Measured) -> list[str]:
+    """What every row of a setting has, once, and then what is each row's own."""
+    by_setting: dict[str, list[Cell]] = {}
+    for (_, setting), state in measured.states.items():
+        by_setting.setdefault(setting, []).append(state.cell)
+    shared = {
+        setting: [option for option in cells[0].overrides if all(option in cell.overrides for cell in cells)]
+        for setting, cells in by_setting.items()
+    }
+    whole = f"whole commands are in `{measured.table.name}.csv`"
+    lines = [f"`python -m qaexp`, then what every row has, then the row's own, then `seed=1`; {whole}.", ""]
+    lines += [f"- every row{f' ({setting})' if len(shared) > 1 else ''}: `{' '.join(options)}`" for setting, options in shared.items()]
+    for row in measured.table.rows:
+        states = {name: measured.states[row.label, name] for name in measured.table.settings_of(row)}
+        own = {name: " ".join(o for o in state.cell.overrides if o not in shared[name]) for name, state in states.items()}
+        if own:
+            after = f", after `{state.cell.commands[0]}`" if len((state := next(iter(states.values()))).cell.commands) > 1 else ""
+            lines.append(f"- {row.label}: `{by_setting_text(own)}`{after}")
+    return [*lines, ""]
 
 
 def as_latex(measured: Measured) -> str:

@@ -7,13 +7,16 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from made_up_questions import write_questions
 
 from qaexp import reproduce
 from qaexp.results.ledger import Entry, Ledger
+from qaexp.tables import cells
 from qaexp.tables.build import Measured, measured
 from qaexp.tables.cells import Keys, alternatives
 from qaexp.tables.claims import Claim
 from qaexp.tables.held import held_against
+from qaexp.tables.plan import plan
 from qaexp.tables.spec import Column, Row, Setting, Table
 from qaexp.tables.write import as_latex, as_markdown, write_table
 
@@ -210,3 +213,50 @@ def test_the_ledger_names_no_place_and_gives_back_what_was_measured(tmp_path: Pa
 def test_mistakes_are_answered_in_a_sentence(options: list[str], said: str, caplog: pytest.LogCaptureFixture) -> None:
     assert reproduce.main(options) == reproduce.USER_ERROR
     assert said in caplog.text
+
+
+def test_a_pretrained_row_begins_with_its_pre_training_and_is_known_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = write_questions(tmp_path / "data")
+    monkeypatch.setenv("QAEXP_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
+    for cached in (cells._lacking, cells._fingerprint):
+        cached.cache_clear()
+    model = ["model=rcnn", "model/pooling=last", "model.encoder.hidden_dim=6"]
+    before = [*model[:1], *model[2:], "output.cutoffs=[20]", "pairs.steps_per_epoch=2", "trainer.max_epochs=1"]
+    reading = [option for option in data if option.startswith("dataset.")]
+    common = [*reading, "loss=max_margin", "dataset/negatives=lists", "trainer.max_epochs=1"]
+    table = Table(
+        **{
+            **TABLE.__dict__,
+            "paper": "rcnn",
+            "seeds": [1, 2],
+            "common": common,
+            "settings": {"titles": Setting(["askubuntu"], ["random"])},
+            "columns": {"MAP": Column("test/map")},
+            "rows": [
+                Row("RCNN", [50.0], overrides=model),
+                Row("RCNN, pre-trained", [50.0], overrides=model, pretrain=before),
+                Row("RCNN, pre-trained otherwise", [50.0], overrides=model, pretrain=[*before, "optimizer.lr=0.02"]),
+            ],
+        }
+    )
+    monkeypatch.setattr(reproduce, "result_tables", lambda: [table])
+    monkeypatch.setattr(reproduce, "claims", lambda paper: [])
+    monkeypatch.setattr(reproduce, "configuration_tables", list)
+    places = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs")]
+    assert reproduce.main(["--seeds", "1", *places]) == 0
+    frame = pd.read_csv(tmp_path / "results" / "rcnn" / "table9.csv", dtype=str).set_index("Model")
+    assert frame["seeds"].tolist() == ["1", "1", "1"]
+    assert "init_from" not in frame.loc["RCNN", "command"]
+    assert frame.loc["RCNN, pre-trained", "command"].startswith("python -m qaexp.pretrain ")
+    assert " && python -m qaexp dataset=askubuntu " in frame.loc["RCNN, pre-trained", "command"]
+    ledger, keys = Ledger(tmp_path / "results" / "ledger"), Keys(tmp_path / "plans")
+    assert len(ledger.entries) == 3
+    planned = plan([table], ledger, keys, None, [], [], quick=False)
+    assert [run.seed for run in planned.done] == [1, 1, 1]
+    assert [run.seed for run in planned.to_do] == [2, 2, 2]
+    records = [json.loads(path.read_text()) for path in (tmp_path / "runs").rglob("record.json")]
+    begun = [record["config"]["init_from"]["key"] for record in records if record["config"].get("init_from")]
+    assert len(records) == 5
+    assert len(set(begun)) == 2
+    assert {record["config"]["labels"]["row"] for record in records} >= {"RCNN, pre-trained", "RCNN, pre-trained, pre-training"}
