@@ -94,6 +94,7 @@ def run_in(folder: Path, cfg: Any, command: str, program: Program = RANK, resume
 
     if not writes():  # another process of the same run
         console.quieten()
+        logging.disable(logging.INFO)
         program.load()(cfg, folder, command, resume)
         return
     try:
