@@ -42,10 +42,13 @@ REPRODUCE = $(RUN) -m qaexp.reproduce $(if $(PAPER),--paper $(PAPER)) $(if $(QUI
 reproduce-table%: setup  ## a table of every paper, or of PAPER=ggsa; QUICK=1 in minutes; needs QAEXP_DATA
 	@$(REPRODUCE) --table $* $(ARGS)
 
-reproduce-all: setup  ## every table of the papers
+reproduce-figure%: setup  ## a figure, likewise
+	@$(REPRODUCE) --figure $* $(ARGS)
+
+reproduce-all: setup  ## every table and figure of the papers
 	@$(REPRODUCE) $(ARGS)
 
-tables: setup  ## the tables from results/ledger/ again; nothing is trained
+tables: setup  ## tables and figures from results/ledger/ again; nothing is trained
 	@$(REPRODUCE) --no-run $(ARGS)
 
 sync: setup  ## upload every W&B run that is still only here

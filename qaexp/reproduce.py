@@ -1,6 +1,7 @@
-"""`make reproduce-table4`: the papers' tables, from their files in `experiments/` to runs, to tables beside the printed numbers.
+"""`make reproduce-table4`: the papers' tables and figures, from their files in `experiments/` to runs, to what we measured beside theirs.
 
 python -m qaexp.reproduce --table 4 --paper ctrn
+python -m qaexp.reproduce --figure 8 --paper ggsa
 """
 
 import argparse
@@ -21,9 +22,10 @@ from qaexp.tables.build import measured
 from qaexp.tables.cells import Keys
 from qaexp.tables.claims import claims
 from qaexp.tables.configuration import configuration_tables
+from qaexp.tables.draw import write_figure
 from qaexp.tables.held import held_against
 from qaexp.tables.plan import Plan, Run, Times, plan
-from qaexp.tables.spec import Table, result_tables
+from qaexp.tables.spec import Figure, Table, result_figures, result_tables
 from qaexp.tables.write import write_claims, write_configuration, write_overview, write_table
 
 log = logging.getLogger(__name__)
@@ -50,10 +52,11 @@ def main(arguments: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m qaexp.reproduce",
-        description="Run what the papers' tables still need, and write the tables: ours beside theirs. Finished runs are kept, an "
+        description="Run what the papers' tables and figures still need, and write them: ours beside theirs. Finished runs are kept, an "
         "interrupted one is taken up again, and several processes may work on the same tables.",
     )
-    parser.add_argument("--table", help="its number; of every paper, unless --paper is given (default: all)")
+    parser.add_argument("--table", help="its number; of every paper, unless --paper is given (default: all, unless --figure is given)")
+    parser.add_argument("--figure", help="its number, likewise (default: all, unless --table is given)")
     parser.add_argument("--paper", help="ap, clstm, ctrn, ggsa or rcnn (default: all)")
     parser.add_argument("--rows", nargs="+", default=[], metavar="LABEL", help="only these rows, named as in the paper")
     parser.add_argument("--settings", nargs="+", default=[], metavar="NAME", help="only these of the table's settings, such as TRAIN")
@@ -73,8 +76,8 @@ def _numbers(text: str) -> list[int]:
 
 
 def _reproduce(options: argparse.Namespace) -> int:
-    everything = result_tables()
-    chosen = _chosen(everything, options.table, options.paper)
+    everything, figures = result_tables(), result_figures()
+    chosen = _chosen(everything, figures, options)
     _require_known(chosen, options.rows, options.settings)
     results = options.results / "quick" if options.quick else options.results
     ledger = Ledger(results / "ledger")
@@ -90,11 +93,16 @@ def _reproduce(options: argparse.Namespace) -> int:
     done = [measured(table, ledger, keys, options.quick) for table in chosen]
     keys.save()
     for each in done:
-        write_table(each, results / each.table.paper, options.latex)
-        log.info("%s", results / each.table.paper / f"{each.table.name}.md")
+        folder = results / each.table.paper
+        if isinstance(each.table, Figure):
+            drawn = write_figure(each, ledger, folder)
+            log.info("%s", drawn[0] if drawn else f"{each.table.title}: nothing measured that it could show")
+        else:
+            write_table(each, folder, options.latex)
+            log.info("%s", folder / f"{each.table.name}.md")
     if not options.quick:
         others = {each.table.title: each for each in done}
-        whole = [others.get(table.title) or measured(table, ledger, keys) for table in everything]
+        whole, pictures = ([others.get(each.title) or measured(each, ledger, keys) for each in all_of] for all_of in (everything, figures))
         keys.save()
         claimed = {
             paper: held_against(claims(paper), [each for each in whole if each.table.paper == paper]) for paper in _papers(everything)
@@ -103,18 +111,29 @@ def _reproduce(options: argparse.Namespace) -> int:
             write_claims(paper, frame, results / paper)
         for settings in configuration_tables():
             write_configuration(settings, results / settings.paper)
-        write_overview(whole, results, claimed)
+        write_overview(whole, pictures, results, claimed)
     return FAILED if failed else 0
 
 
-def _chosen(tables: Sequence[Table], number: str | None, paper: str | None) -> list[Table]:
-    papers = _papers(tables)
-    if paper is not None and paper not in papers:
-        raise ConfigError(f"there is no paper {paper!r}; papers: {', '.join(papers)}")
-    chosen = [table for table in tables if paper in (None, table.paper) and number in (None, table.number)]
-    if not chosen:
-        there = ", ".join(table.title for table in tables if paper in (None, table.paper))
-        raise ConfigError(f"there is no table {number} with results{f' in {paper}' if paper else ''}; there are {there}")
+def _chosen(tables: Sequence[Table], figures: Sequence[Figure], options: argparse.Namespace) -> list[Table]:
+    """Those with the given numbers, or all where neither a table nor a figure is named."""
+    papers = _papers([*tables, *figures])
+    if options.paper is not None and options.paper not in papers:
+        raise ConfigError(f"there is no paper {options.paper!r}; papers: {', '.join(papers)}")
+    chosen = list[Table]()
+    for what, number, other, everything in (
+        ("table", options.table, options.figure, tables),
+        ("figure", options.figure, options.table, figures),
+    ):
+        there = [each for each in everything if options.paper in (None, each.paper)]
+        if number is None and other is not None:
+            continue
+        found = [each for each in there if number in (None, each.number)]
+        if number is not None and not found:
+            whose = f" in {options.paper}" if options.paper else ""
+            titles = ", ".join(each.title for each in there or everything)
+            raise ConfigError(f"there is no {what} {number} with results{whose}; there are {titles}")
+        chosen += found
     return chosen
 
 

@@ -53,6 +53,10 @@ LOOK: Any = {
 }
 
 
+KINDS = ("png", "svg", "csv")
+"""Of the files of a figure."""
+
+
 def look() -> AbstractContextManager[None]:
     """Within it, everything that matplotlib makes has the look."""
     return matplotlib.rc_context(LOOK)
@@ -72,7 +76,7 @@ def save(figure: Figure, data: pd.DataFrame, folder: Path, name: str) -> list[Pa
     Raises:
         OutputError: the folder is full or read-only.
     """
-    paths = [folder / f"{name}.{kind}" for kind in ("png", "svg", "csv")]
+    paths = [folder / f"{name}.{kind}" for kind in KINDS]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with look():

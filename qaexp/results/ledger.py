@@ -60,11 +60,13 @@ class Entry:
         return self.parameters["trainable"] > 0
 
     def value(self, metric: str) -> float | None:
-        """A column's number: `split/metric`, `parameters` or `seconds per batch`; None where the run has none."""
+        """A column's number: `split/metric`, `parameters`, `seconds per batch` or `seconds per epoch`; None where the run has none."""
         if metric == "parameters":
             return self.parameters["trainable without word embeddings"]
         if metric == "seconds per batch":
             return self.seconds["steps"] / self.steps if self.steps else None
+        if metric == "seconds per epoch":
+            return self.seconds["steps"] / len(self.history) if self.steps else None
         split, _, name = metric.partition("/")
         return self.metrics.get(split, {}).get(name)
 
@@ -174,13 +176,14 @@ def _questions(run: Path, split: str) -> dict[str, Any]:
     """The metrics of a split's questions, or, of a split of classes, whether each pair was classed right."""
     if (path := run / f"{split}.questions.csv").is_file():
         table = pd.read_csv(path, dtype={"question": str})
-        return {"of": _digest(table["question"].tolist()), **{name: table[name].round(PRECISION).tolist() for name in METRICS}}
+        return {"of": digest(table["question"].tolist()), **{name: table[name].round(PRECISION).tolist() for name in METRICS}}
     if (path := run / f"{split}.pairs.csv").is_file():
         table = pd.read_csv(path, dtype=str)
         right = (table["class"] == table["predicted"]).astype(int).tolist()
-        return {"of": _digest(table["pair"].tolist()), "accuracy": right}
+        return {"of": digest(table["pair"].tolist()), "accuracy": right}
     return {}
 
 
-def _digest(names: Sequence[str]) -> str:
+def digest(names: Sequence[str]) -> str:
+    """Of the names of questions, in order: equal where metrics are of the same ones."""
     return hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]

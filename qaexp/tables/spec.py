@@ -1,11 +1,14 @@
-"""A paper's table of results as its file in `experiments/<paper>/` has it: columns, rows, printed numbers, and what each row runs."""
+"""A paper's table of results as its file in `experiments/<paper>/` has it: columns, rows, printed numbers, and what each row runs.
+
+So is a figure whose points are runs: a table and how it is drawn.
+"""
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -16,6 +19,8 @@ from qaexp.errors import ConfigError
 
 EXPERIMENTS = CONF.parent / "experiments"
 KIND = "results"
+UNPRINTED = ""
+"""In place of a printed number, where a row is run and the paper prints none."""
 
 Printed = str | int | float | None
 
@@ -35,7 +40,8 @@ class Setting:
 
 @dataclass(frozen=True)
 class Column:
-    """A column as printed. `metric` is `split/metric` of a record, `parameters`, `seconds per batch`, or null: only the paper's."""
+    """A column as printed. `metric` is `split/metric` of a record, `parameters`, `seconds per batch`, `seconds per epoch`, or null: only
+    the paper's."""
 
     metric: str | None
     setting: str = ""
@@ -118,6 +124,34 @@ class Table:
         return [name for name in self.settings if name in used]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Figure(Table):
+    """A figure whose points are runs. `draw` makes its picture (`qaexp.tables.draw.Picture`); a row without `published` has no number in
+    the paper's."""
+
+    draw: Mapping[str, Any]
+
+    @property
+    def number(self) -> str:
+        return self.name.removeprefix("figure")
+
+    @property
+    def title(self) -> str:
+        return f"{self.paper}, Figure {self.number}"
+
+
+Kind = TypeVar("Kind", bound=Table)
+
+
+def result_figures(folder: Path = EXPERIMENTS) -> list[Figure]:
+    """Every paper's figures of runs, by paper and number.
+
+    Raises:
+        ConfigError: naming the file and what is wrong in it.
+    """
+    return _by_number([_figure(path, content_of(path)) for path in folder.glob("*/figure*.yaml")])
+
+
 def result_tables(folder: Path = EXPERIMENTS) -> list[Table]:
     """Every paper's tables of results, by paper and number.
 
@@ -125,8 +159,11 @@ def result_tables(folder: Path = EXPERIMENTS) -> list[Table]:
         ConfigError: naming the file and what is wrong in it.
     """
     found = [(path, content_of(path)) for path in folder.glob("*/table*.yaml")]
-    tables = [_table(path, content) for path, content in found if content.pop("kind", "") == KIND]
-    return sorted(tables, key=lambda table: (table.paper, int(table.number)))
+    return _by_number([_table(path, content, Table, "a table of results") for path, content in found if content.pop("kind", "") == KIND])
+
+
+def _by_number(found: Sequence[Kind]) -> list[Kind]:
+    return sorted(found, key=lambda table: (table.paper, int(table.number)))
 
 
 def content_of(path: Path) -> dict[str, Any]:
@@ -147,14 +184,20 @@ def _parsed(path: Path, changed: int) -> dict[str, Any]:
         raise ConfigError(f"{path}: {str(error).splitlines()[0]}") from error
 
 
-def _table(path: Path, content: dict[str, Any]) -> Table:
+def _figure(path: Path, content: dict[str, Any]) -> Figure:
+    for row in content.get("rows", []):
+        row.setdefault("published", [UNPRINTED] * len(content.get("columns", [])))
+    return _table(path, content, Figure, "a figure of runs")
+
+
+def _table(path: Path, content: dict[str, Any], kind: type[Kind], named: str) -> Kind:
     try:
         settings = {str(name): Setting(**setting) for name, setting in content.pop("settings").items()}
         columns = {str(name): Column(**column) for name, column in content.pop("columns").items()}
         rows = [Row(**row) for row in content.pop("rows")]
-        table = Table(path.parent.name, path.stem, settings=settings, columns=columns, rows=rows, **content)
+        table = kind(paper=path.parent.name, name=path.stem, settings=settings, columns=columns, rows=rows, **content)
     except (TypeError, KeyError, AttributeError) as error:
-        raise ConfigError(f"{path}: it is not a table of results: {error}") from error
+        raise ConfigError(f"{path}: it is not {named}: {error}") from error
     for name in {column.setting for column in columns.values()} | {row.setting for row in rows} | {n for r in rows for n in r.in_setting}:
         if name and name not in settings:
             raise ConfigError(f"{path}: there is no setting {name!r}; settings: {', '.join(settings)}")

@@ -1,4 +1,4 @@
-"""A measured table as CSV, Markdown and LaTeX, and the page that shows them all."""
+"""A measured table as CSV, Markdown and LaTeX, and the page that shows all tables and figures."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -30,6 +30,11 @@ with half the width of its 95% confidence interval (`±`).
 The verdict is a one-sample t-test at 5% over seeds against the printed number with its rounding: `reproduced`, `above` or `below`; \
 `not comparable` where data or word vectors are others than the paper's, which it names.
 """
+
+FIGURES_EXPLAINED = """\
+Each figure lies beside its paper's tables as PNG and SVG, with what is drawn as CSV. Figures of a single run are drawn by commands: \
+what a model shows of a pair (ap 5 and 6, clstm 3) by `python -m qaexp.figures.heat_map` and `python -m qaexp.figures.neurons`, \
+pre-training and gates (rcnn 3 to 5) by `python -m qaexp.figures.pretraining` and `python -m qaexp.figures.gates`."""
 
 CLAIMS_EXPLAINED = """\
 What a paper says of one model against another is held against our runs by a paired randomisation test over questions (means over seeds; \
@@ -173,23 +178,13 @@ def write_configuration(table: ConfigurationTable, folder: Path) -> None:
     write_whole(folder / f"{table.name}.md", "\n".join([*lines, *(f"- {note}" for note in notes), ""]))
 
 
-def write_overview(tables: Sequence[Measured], folder: Path, claims: Mapping[str, pd.DataFrame]) -> None:
-    """`README.md`: the state of every table, of the claims, and all the tables.
+def write_overview(tables: Sequence[Measured], figures: Sequence[Measured], folder: Path, claims: Mapping[str, pd.DataFrame]) -> None:
+    """`README.md`: the state of every table and figure, of the claims, and all of them.
 
     Raises:
         OutputError: the folder cannot be written.
     """
     make_folder(folder)
-    states = pd.DataFrame(
-        [
-            {
-                "table": f"[{each.table.title}]({each.table.paper}/{each.table.name}.md)",
-                "what": each.table.caption,
-                "cells": ", ".join(f"{count} {status}" for status, count in each.counts.items()),
-            }
-            for each in tables
-        ]
-    )
     verdicts = pd.DataFrame(
         [
             {"paper": f"[{paper}]({paper}/claims.md)"} | {verdict: frame["verdict"].tolist().count(verdict) for verdict in VERDICTS}
@@ -203,14 +198,43 @@ def write_overview(tables: Sequence[Measured], folder: Path, claims: Mapping[str
         "Written by `make tables` from `results/ledger/`, one file a run.",
         "",
         EXPLAINED,
-        markdown(states),
+        markdown(_states("table", [(each, f"{each.table.name}.md") for each in tables])),
+        "",
+        markdown(_states("figure", [(each, f"{each.table.name}.csv" if _drawn(each, folder) else "") for each in figures])),
+        "",
+        FIGURES_EXPLAINED,
         "",
         CLAIMS_EXPLAINED,
         "",
         markdown(verdicts),
         "",
     ]
-    write_whole(folder / "README.md", "\n".join([*head, *pages]))
+    write_whole(folder / "README.md", "\n".join([*head, *pages, *(_figure_page(each) for each in figures if _drawn(each, folder))]))
+
+
+def _states(what: str, listed: Sequence[tuple[Measured, str]]) -> pd.DataFrame:
+    """What each is of and how far it is; its name is a link where there is a file of it."""
+    return pd.DataFrame(
+        [
+            {
+                what: f"[{each.table.title}]({each.table.paper}/{file})" if file else each.table.title,
+                "what": each.table.caption,
+                "cells": ", ".join(f"{count} {status}" for status, count in each.counts.items()),
+            }
+            for each, file in listed
+        ]
+    )
+
+
+def _drawn(figure: Measured, folder: Path) -> bool:
+    return (folder / figure.table.paper / f"{figure.table.name}.png").is_file()
+
+
+def _figure_page(figure: Measured) -> str:
+    table = figure.table
+    notes = [*table.notes, *(f"{row.label}: {row.note}" for row in table.rows if row.note)]
+    picture = f"![{table.caption}]({table.paper}/{table.name}.png)"
+    return "\n".join([f"## {table.title}", "", f"{table.caption} ({table.source}.)", "", picture, "", *(f"- {note}" for note in notes), ""])
 
 
 def make_folder(folder: Path) -> None:

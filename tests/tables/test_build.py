@@ -161,6 +161,7 @@ def test_a_table_is_run_once_goes_on_and_outlives_a_failing_row(
     bad = Row("Bad", [1.0, 1.0, None], overrides=[*TINY, "model.encoder.num_filters=0"])
     table = Table(**{**TABLE.__dict__, "rows": [*TABLE.rows[:3], bad], "seeds": [1, 2]})
     monkeypatch.setattr(reproduce, "result_tables", lambda: [table])
+    monkeypatch.setattr(reproduce, "result_figures", list)
     monkeypatch.setattr(reproduce, "claims", lambda paper: [])
     monkeypatch.setattr(reproduce, "configuration_tables", list)
     monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
@@ -207,6 +208,7 @@ def test_the_ledger_names_no_place_and_gives_back_what_was_measured(tmp_path: Pa
     [
         (["--paper", "ctrm"], "there is no paper 'ctrm'"),
         (["--paper", "ctrn", "--table", "99"], "there is no table 99 with results in ctrn"),
+        (["--paper", "ctrn", "--figure", "4"], "there is no figure 4 with results in ctrn; there are ctrn, Figure 3"),
         (["--paper", "ctrn", "--table", "6", "--rows", "QRN"], "did you mean QRNN"),
     ],
 )

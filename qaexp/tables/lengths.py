@@ -1,0 +1,53 @@
+"""How long the right answers of a data set's questions are: kept beside the ledger, so that figures can be drawn again without the data."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hydra.utils import instantiate
+
+from qaexp.config import compose
+from qaexp.data.module import RankingDataModule
+from qaexp.results.ledger import Ledger, PerQuestion, digest
+from qaexp.results.record import write_whole
+from qaexp.tables.build import CellState
+from qaexp.tables.cells import Cell, fingerprint, lacking
+
+UNCUT = 2**31 - 1
+
+
+def answer_lengths(state: CellState, split: str, ledger: Ledger) -> PerQuestion | None:
+    """The tokens of each question's longest right answer, 0 where there is none; None where neither file nor data are at hand.
+
+    What is read from the data is written to `lengths/` in the ledger's folder.
+
+    Raises:
+        OutputError: the ledger's folder cannot be written.
+    """
+    measured_on = state.entries[0].fingerprint
+    path = ledger.folder / "lengths" / f"{state.cell.dataset}_{measured_on[:8]}.json"
+    if not path.is_file():
+        if lacking(state.cell) or fingerprint(state.cell) != measured_on:
+            return None
+        _keep(path, _lengths(state.cell))
+    kept = json.loads(path.read_text(encoding="utf-8")).get(split)
+    return PerQuestion(kept["of"], list(map(float, kept["tokens"]))) if kept else None
+
+
+def _keep(path: Path, lengths: Mapping[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, json.dumps(lengths, separators=(",", ":")) + "\n")
+
+
+def _lengths(cell: Cell) -> dict[str, dict[str, Any]]:
+    """Test split to the digest of its questions' names and the lengths of their answers, in the same order."""
+    data: RankingDataModule = instantiate(compose([*cell.overrides, "dataset/vectors=random"]).dataset)
+    found = {}
+    for name in data.ranked_splits[1:]:
+        split = data.splits[name]
+        tokens = np.where(split.labels == 1, data.corpus.texts.lengths(split.candidates, UNCUT), 0)
+        longest = np.maximum.reduceat(tokens, split.offsets[:-1]).tolist()
+        found[name] = {"of": digest([question.decode() for question in split.question_ids]), "tokens": longest}
+    return found

@@ -1,0 +1,263 @@
+"""Figures of runs: their files, what is drawn of a ledger worked out by hand, and a figure from runs on toy to its three files."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+from matplotlib.image import imread
+
+from qaexp import reproduce
+from qaexp.config import choices
+from qaexp.errors import ConfigError
+from qaexp.results.ledger import Entry, Ledger
+from qaexp.tables.build import CellState, Measured
+from qaexp.tables.cells import Cell
+from qaexp.tables.draw import picture_of, write_figure
+from qaexp.tables.spec import EXPERIMENTS, Column, Figure, Row, Setting, result_figures, result_tables
+
+FIGURES = {figure.title: figure for figure in result_figures()}
+TABLES = {table.title: table for table in result_tables()}
+SMALL = [f"dataset.reader.num_{split}={number}" for split, number in (("train", 10), ("dev", 6), ("test", 8))]
+TINY = ["model=qa_cnn", "model.encoder.num_filters=8", "trainer.max_epochs=1", "dataset/vectors=random", *SMALL]
+
+
+def figure(draw: Mapping[str, Any], rows: Sequence[Row], columns: Mapping[str, Column]) -> Figure:
+    return Figure(
+        paper="ctrn",
+        name="figure9",
+        source="Tay et al. 2018, Figure 9",
+        caption="Made up.",
+        label="Model",
+        scale=100,
+        decimals=1,
+        seeds=[1, 2],
+        common=["optimizer=adam"],
+        quick=[],
+        settings={"toy": Setting(["toy"])},
+        columns=columns,
+        rows=rows,
+        draw=draw,
+    )
+
+
+def entry(seed: int = 1, seconds: float = 1.0, values: Sequence[float] = (), gpu: str | None = None, value: float = 0.5) -> Entry:
+    return Entry(
+        key=f"k{seed}",
+        name=f"m_toy_seed{seed}",
+        seed=seed,
+        command="model=qa_cnn dataset=toy",
+        started=f"2026-01-0{seed}",
+        commit="c",
+        hardware={"processor": "EPYC", "cores": 2, "threads": 1, "gpu": gpu},
+        data={"fingerprint": "f" * 64},
+        convention="trec",
+        parameters={"trainable": 7, "trainable without word embeddings": 7},
+        history=[{"epoch": 1}, {"epoch": 2}],
+        best_epoch=1,
+        seconds={"total": 9.0, "steps": 2 * seconds},
+        steps=10,
+        metrics={"test": {"p@1": value}},
+        config={},
+        questions={"test": {"of": "q", "p@1": [float(value) for value in values]}},
+    )
+
+
+def filled(of: Figure, entries: Mapping[str, Sequence[Entry]]) -> Measured:
+    """Rows without entries are there, and not run."""
+    cells = {(row.label, "toy"): Cell(of, row, "toy", "toy", "") for row in of.rows}
+    return Measured(of, {name: CellState(cell, entries.get(name[0], ()), "") for name, cell in cells.items()})
+
+
+def rows(**overrides: Sequence[str]) -> list[Row]:
+    return [Row(label, [""], overrides=given) for label, given in overrides.items()]
+
+
+def test_all_figures_of_runs_are_there_and_say_how_they_are_drawn() -> None:
+    assert list(FIGURES) == ["ap, Figure 3", "ap, Figure 4", "ctrn, Figure 3", "ggsa, Figure 8"]
+    for each in FIGURES.values():
+        picture_of(each)
+        for setting in each.settings.values():
+            assert set(setting.datasets) <= set(choices("dataset"))
+            assert set(setting.vectors) <= set(choices("dataset/vectors"))
+
+
+@pytest.mark.parametrize(
+    ("title", "table", "labels"),
+    [
+        ("ap, Figure 3", "ap, Table 3", {label: label for label in ("QA-CNN", "QA-biLSTM", "AP-CNN", "AP-biLSTM")}),
+        ("ap, Figure 4", "ap, Table 3", {label: label for label in ("QA-CNN", "QA-biLSTM", "AP-CNN", "AP-biLSTM")}),
+        (
+            "ggsa, Figure 8",
+            "ggsa, Table 2",
+            {"GGSA": "GGSA with max-pooling", "global self-attention": "global self-attention with max-pooling"},
+        ),
+    ],
+)
+def test_cells_that_a_table_has_too_are_the_same_command(title: str, table: str, labels: dict[str, str]) -> None:
+    drawn, shown = FIGURES[title], TABLES[table]
+    for label, theirs in labels.items():
+        ours, other = (next(r for r in of.rows if r.label == name) for of, name in ((drawn, label), (shown, theirs)))
+        setting = next(iter(drawn.settings))
+        cells = [Cell(of, row, setting, drawn.settings[setting].datasets[0], "own_text") for of, row in ((drawn, ours), (shown, other))]
+        assert cells[0].overrides == cells[1].overrides
+
+
+def test_offsets_are_half_a_group_and_heads_divide_the_width() -> None:
+    for row in FIGURES["ggsa, Figure 8"].rows:
+        given = dict(override.split("=") for override in row.overrides or ())
+        size, offset, heads = (int(given.get(f"model.encoder.{name}", 0)) for name in ("group_size", "offset", "num_heads"))
+        assert size == 2 * offset
+        assert not heads or 300 % heads == 0
+
+
+RUNTIME = {"_target_": "qaexp.figures.runtime.Runtime", "against": {"QRNN": {}, "CTRN": {"LSTM": 4}}}
+SECONDS = {"seconds per epoch": Column("seconds per epoch", scale=1)}
+
+
+def test_runtime_compares_what_was_timed_on_one_machine() -> None:
+    timed = figure(RUNTIME, rows(LSTM=["model=lstm"], QRNN=["model=qrnn"], CTRN=["model=ctrn"], GRU=["model=gru"]), SECONDS)
+    has = {"LSTM": [entry(1, 30.0), entry(2, 50.0)], "QRNN": [entry(1, 10.0)], "CTRN": [entry(1, 16.0, gpu="H200")]}
+    measured = filled(timed, has)
+    frame = picture_of(timed).frame(measured, Ledger(Path("none"))).set_index("Model")
+    assert frame["seconds per epoch"].tolist()[:3] == [40.0, 10.0, 16.0]
+    assert frame["times QRNN"].tolist()[:2] == [4.0, 1.0]
+    assert frame["times QRNN"].isna().tolist() == [False, False, True, True]  # another machine; not run
+    assert frame.loc["LSTM", "times CTRN (paper)"] == 4
+    assert frame["machine"].tolist() == ["EPYC, 1 thread", "EPYC, 1 thread", "H200", ""]
+    assert frame["status"].tolist() == ["measured", "measured", "measured", "not run"]
+    drawn = picture_of(timed).draw(measured, frame.reset_index())
+    assert [text.get_text() for text in drawn.axes[0].texts] == ["40.0 s, 4.0 × QRNN", "10.0 s, 1.0 × QRNN", "16.0 s"]
+    assert drawn._supxlabel.get_text() == "toy (measured), 1–2 seeds; timed on EPYC, 1 thread, H200"  # type: ignore[attr-defined]
+
+
+def test_a_row_to_compare_with_must_exist() -> None:
+    timed = figure(RUNTIME, rows(LSTM=["model=lstm"], QRNN=["model=qrnn"]), SECONDS)
+    with pytest.raises(ConfigError, match=r"ctrn, Figure 9 has no row 'CTRN' to compare with; rows: LSTM, QRNN"):
+        picture_of(timed).frame(filled(timed, {}), Ledger(Path("none")))
+
+
+SENSITIVITY = {
+    "_target_": "qaexp.figures.sensitivity.Sensitivity",
+    "panels": {"size": "model.encoder.group_size", "heads": "model.encoder.num_heads"},
+    "default": "GGSA",
+    "baseline": "global",
+}
+
+
+def test_the_default_is_a_point_of_each_panel_and_the_baseline_a_level() -> None:
+    group, heads = ["model=ggsa", "model.encoder.group_size=20"], ["model=ggsa", "model.encoder.num_heads=2"]
+    of = figure(
+        SENSITIVITY,
+        rows(**{"global": ["model=self_attention"], "20": group, "GGSA": ["model=ggsa"], "2": heads}),
+        {"T": Column("test/p@1")},
+    )
+    measured = filled(of, {"global": [entry(value=0.3)], "20": [entry(value=0.4)], "GGSA": [entry(1, value=0.5), entry(2, value=0.7)]})
+    picture = picture_of(of)
+    frame = picture.frame(measured, Ledger(Path("none")))
+    points = [(panel, None if math.isnan(value) else value, row) for panel, value, row in frame[["panel", "value", "Model"]].values]
+    of_size = [("size", None, "global"), ("size", 10, "GGSA"), ("size", 20, "20")]
+    assert points == [*of_size, ("heads", None, "global"), ("heads", 2, "2"), ("heads", 6, "GGSA")]
+    assert frame["ours"].fillna(-1).tolist() == [30.0, 60.0, 40.0, 30.0, -1, 60.0]
+    left, right = picture.draw(measured, frame).axes
+    assert [tick.get_text() for tick in left.get_xticklabels()] == ["10", "20"]
+    assert [tick.get_text() for tick in right.get_xticklabels()] == ["6"]  # two heads were not run
+    level = next(line for line in left.lines if line.get_linestyle() == "--")
+    assert list(level.get_ydata()) == [30.0, 30.0]
+    assert next(list(line.get_ydata()) for line in left.lines if line.get_marker() == "o") == [60.0, 40.0]
+
+
+LENGTHS = {"_target_": "qaexp.figures.answer_length.AnswerLength", "every": 10, "fewest": 2}
+
+
+def test_accuracy_is_aggregated_over_answers_up_to_a_length(tmp_path: Path) -> None:
+    of = figure(LENGTHS, rows(A=["model=qa_cnn"], B=["model=ap_cnn"]), {"accuracy": Column("test/p@1")})
+    ledger = Ledger(tmp_path)
+    kept = {"test": {"of": "q", "tokens": [8, 25, 10, 0, 24]}}
+    (tmp_path / "lengths").mkdir()
+    (tmp_path / "lengths" / "toy_ffffffff.json").write_text(json.dumps(kept))
+    measured = filled(of, {"A": [entry(1, values=[1, 0, 1, 1, 1]), entry(2, values=[0, 0, 1, 1, 1])]})
+    frame = picture_of(of).frame(measured, ledger)
+    assert frame["Model"].tolist() == ["A", "A", "A"]
+    assert frame["answer length up to"].tolist() == [10, 20, 30]
+    assert frame["questions"].tolist() == [2, 2, 4]  # one question has no right answer
+    assert frame["accuracy"].tolist() == [75.0, 75.0, 62.5]
+    other = {"test": {"of": "others", "tokens": [8, 25, 10, 0, 24]}}
+    (tmp_path / "lengths" / "toy_ffffffff.json").write_text(json.dumps(other))
+    assert len(picture_of(of).frame(measured, ledger)) == 0
+
+
+def test_a_figure_is_run_drawn_and_drawn_again_without_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    of = figure(LENGTHS, rows(CNN=TINY, wide=[*TINY, "model.encoder.num_filters=16"]), {"accuracy": Column("test/p@1")})
+    of = Figure(**{**of.__dict__, "seeds": [1]})
+    for name, found in (("result_tables", []), ("result_figures", [of]), ("configuration_tables", [])):
+        monkeypatch.setattr(reproduce, name, lambda found=found: found)
+    monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
+    results = tmp_path / "results"
+    places = ["--results", str(results), "--runs", str(tmp_path / "runs")]
+    assert reproduce.main([*places, "--no-run"]) == 0
+    assert not list((results / "ctrn").glob("figure9*")) if (results / "ctrn").exists() else True
+    assert "| ctrn, Figure 9 | Made up. | 2 not run |" in (results / "README.md").read_text()
+
+    assert reproduce.main([*places, "--figure", "9"]) == 0
+    frame = pd.read_csv(results / "ctrn" / "figure9.csv")
+    assert set(frame["Model"]) == {"CNN", "wide"}
+    last = frame.groupby("Model").last()
+    assert last["questions"].tolist() == [8, 8]
+    [entry_of_cnn] = [e for e in Ledger(results / "ledger").entries if "num_filters=8" in e.command]
+    assert last.loc["CNN", "accuracy"] == pytest.approx(100 * entry_of_cnn.metrics["test"]["p@1"], abs=1e-3)
+    assert imread(results / "ctrn" / "figure9.png")[0, 0, 3] == 0
+    page = (results / "README.md").read_text()
+    assert "| [ctrn, Figure 9](ctrn/figure9.csv) | Made up. | 2 measured |" in page
+    assert "![Made up.](ctrn/figure9.png)" in page
+
+    kept = {path.name: path.read_bytes() for path in (results / "ctrn").iterdir()}
+    monkeypatch.setattr("qaexp.tables.lengths._lengths", lambda cell: pytest.fail("the data were read again"))
+    for path in (results / "ctrn").glob("figure9*"):
+        path.unlink()
+    assert reproduce.main([*places, "--no-run"]) == 0
+    assert {path.name: path.read_bytes() for path in (results / "ctrn").iterdir()} == kept
+
+
+def test_a_picture_of_nothing_is_taken_away(tmp_path: Path) -> None:
+    timed = figure(RUNTIME, rows(LSTM=["model=lstm"], QRNN=["model=qrnn"], CTRN=["model=ctrn"]), SECONDS)
+    has = {"LSTM": [entry()], "QRNN": [entry()], "CTRN": [entry()]}
+    assert len(write_figure(filled(timed, has), Ledger(tmp_path / "none"), tmp_path)) == 3
+    assert list(write_figure(filled(timed, {}), Ledger(tmp_path / "none"), tmp_path)) == []
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("options", "titles"),
+    [
+        (["--table", "3"], ["ap, Table 3", "ggsa, Table 3"]),
+        (["--figure", "3"], ["ap, Figure 3", "ctrn, Figure 3"]),
+        (["--table", "2", "--figure", "8", "--paper", "ggsa"], ["ggsa, Table 2", "ggsa, Figure 8"]),
+        (["--paper", "ap"], ["ap, Table 3", "ap, Table 4", "ap, Table 5", "ap, Figure 3", "ap, Figure 4"]),
+    ],
+)
+def test_tables_and_figures_are_named_apart(options: list[str], titles: list[str]) -> None:
+    chosen = reproduce._chosen(list(TABLES.values()), list(FIGURES.values()), reproduce._parser().parse_args(options))
+    assert [each.title for each in chosen] == titles
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"draw": None}, "argument: 'draw'"),
+        ({"draw": {"_target_": "qaexp.figures.runtime.Clock"}}, "`draw:` does not make a picture"),
+        ({"draw": {"_target_": "qaexp.figures.runtime.Runtime"}}, "argument: 'against'"),
+    ],
+)
+def test_a_figure_without_its_picture_is_named_with_its_file(change: dict[str, Any], fault: str, tmp_path: Path) -> None:
+    content = yaml.safe_load((EXPERIMENTS / "ctrn" / "figure3.yaml").read_text(encoding="utf-8"))
+    (tmp_path / "ctrn").mkdir()
+    changed = {name: value for name, value in {**content, **change}.items() if value is not None}
+    (tmp_path / "ctrn" / "figure3.yaml").write_text(yaml.safe_dump(changed), encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"ctrn/figure3\.yaml") as raised:
+        picture_of(result_figures(tmp_path)[0])
+    assert fault in str(raised.value)
