@@ -15,22 +15,27 @@ from pathlib import Path
 from rich.console import Console
 
 from qaexp.config import PRETRAIN, compose
+from qaexp.data.statistics import MISSING, StatisticsTable, measure
+from qaexp.data.statistics import tables as statistics_tables
 from qaexp.errors import ConfigError, QaexpError
 from qaexp.results.ledger import Entry, Ledger
 from qaexp.results.store import Outcome, error_of, run_overrides
 from qaexp.tables.build import measured
 from qaexp.tables.cells import Keys
 from qaexp.tables.claims import claims
-from qaexp.tables.configuration import configuration_tables
+from qaexp.tables.configuration import ConfigurationTable, configuration_tables
 from qaexp.tables.draw import write_figure
 from qaexp.tables.held import held_against
 from qaexp.tables.plan import Plan, Run, Times, plan
 from qaexp.tables.spec import Figure, Table, result_figures, result_tables
-from qaexp.tables.write import write_claims, write_configuration, write_overview, write_table
+from qaexp.tables.write import write_claims, write_configuration, write_overview, write_statistics, write_table
 
 log = logging.getLogger(__name__)
 
 FAILED, USER_ERROR, INTERRUPTED = 1, 2, 130
+
+Other = ConfigurationTable | StatisticsTable
+"""Tables of settings and of data statistics: nothing is trained for them."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -76,14 +81,14 @@ def _numbers(text: str) -> list[int]:
 
 
 def _reproduce(options: argparse.Namespace) -> int:
-    everything, figures = result_tables(), result_figures()
-    chosen = _chosen(everything, figures, options)
+    everything, figures, settings = result_tables(), result_figures(), configuration_tables()
+    chosen = _chosen(everything, figures, [*settings, *statistics_tables()], options)
     _require_known(chosen, options.rows, options.settings)
     results = options.results / "quick" if options.quick else options.results
     ledger = Ledger(results / "ledger")
     keys = Keys(Path(compose([]).cache_dir).expanduser() / "plans")
     failed: list[Run] = []
-    if not options.no_run:
+    if not options.no_run and (chosen or options.plan):
         planned = plan(chosen, ledger, keys, options.seeds, options.rows, options.settings, options.quick)
         keys.save()
         _show(planned, Times.of(ledger), options.runs)
@@ -109,32 +114,56 @@ def _reproduce(options: argparse.Namespace) -> int:
         }
         for paper, frame in claimed.items():
             write_claims(paper, frame, results / paper)
-        for settings in configuration_tables():
-            write_configuration(settings, results / settings.paper)
-        write_overview(whole, pictures, results, claimed)
+        for table in settings:
+            write_configuration(table, results / table.paper)
+            if options.table and _is_meant(table, options.table, options.paper):
+                log.info("%s", results / table.paper / f"{table.name}.md")
+        if not options.no_run:
+            _write_statistics(options)
+        write_overview(whole, pictures, [*settings, *statistics_tables()], results, claimed)
     return FAILED if failed else 0
 
 
-def _chosen(tables: Sequence[Table], figures: Sequence[Figure], options: argparse.Namespace) -> list[Table]:
-    """Those with the given numbers, or all where neither a table nor a figure is named."""
+def _chosen(tables: Sequence[Table], figures: Sequence[Figure], others: Sequence[Other], options: argparse.Namespace) -> list[Table]:
+    """Those with the given numbers, or all where neither a table nor a figure is named.
+
+    Raises:
+        ConfigError: there is no such paper, table or figure; a table among the `others` is one, though it has nothing to run.
+    """
     papers = _papers([*tables, *figures])
     if options.paper is not None and options.paper not in papers:
         raise ConfigError(f"there is no paper {options.paper!r}; papers: {', '.join(papers)}")
     chosen = list[Table]()
-    for what, number, other, everything in (
-        ("table", options.table, options.figure, tables),
-        ("figure", options.figure, options.table, figures),
+    for what, number, other, everything, beside in (
+        ("table", options.table, options.figure, tables, others),
+        ("figure", options.figure, options.table, figures, ()),
     ):
-        there = [each for each in everything if options.paper in (None, each.paper)]
         if number is None and other is not None:
             continue
-        found = [each for each in there if number in (None, each.number)]
-        if number is not None and not found:
+        found = [each for each in everything if _is_meant(each, number, options.paper)]
+        if number is not None and not found and not any(_is_meant(each, number, options.paper) for each in beside):
             whose = f" in {options.paper}" if options.paper else ""
-            titles = ", ".join(each.title for each in there or everything)
-            raise ConfigError(f"there is no {what} {number} with results{whose}; there are {titles}")
+            there = [each for each in (*everything, *beside) if options.paper in (None, each.paper)]
+            titles = "; ".join(each.title for each in sorted(there, key=lambda each: (each.paper, int(each.number))))
+            raise ConfigError(f"there is no {what} {number}{whose}; there are {titles or 'none'}")
         chosen += found
     return chosen
+
+
+def _is_meant(table: Table | Other, number: str | None, paper: str | None) -> bool:
+    return paper in (None, table.paper) and number in (None, table.number)
+
+
+def _write_statistics(options: argparse.Namespace) -> None:
+    """The tables of data statistics that are meant. One whose data are not here stays as it is."""
+    for table in statistics_tables():
+        if _is_meant(table, options.table, options.paper) and (options.table or not options.figure):
+            rows = measure(table, None)
+            if all(row.status == MISSING for row in rows):
+                log.info("%s: none of its data sets is here", table.title)
+                continue
+            write_statistics(table, rows, options.results / table.paper)
+            log.info("%s", options.results / table.paper / f"{table.name}.md")
 
 
 def _papers(tables: Sequence[Table]) -> list[str]:

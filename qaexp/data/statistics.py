@@ -64,6 +64,14 @@ class StatisticsTable:
     columns: Mapping[str, Column]
     rows: Sequence[Row]
 
+    @property
+    def number(self) -> str:
+        return self.name.removeprefix("table")
+
+    @property
+    def title(self) -> str:
+        return f"{self.paper}, Table {self.number}"
+
 
 @dataclass(frozen=True)
 class MeasuredRow:
@@ -156,9 +164,9 @@ def show(table: StatisticsTable, rows: Sequence[MeasuredRow], console: Console) 
     for heading in ("", *(row.row.label for row in rows)):
         shown.add_column(heading, justify="right" if heading else "left")
     for place, name in enumerate(table.columns):
-        shown.add_row(name, *(_cell(row, place) for row in rows))
+        shown.add_row(name, *(cell_of(row, place) for row in rows))
     shown.add_row("status", *(row.status for row in rows))
-    title = f"{table.paper}, {table.name.replace('table', 'Table ')} ({table.source}), questions {table.questions}: ours (paper)"
+    title = f"{table.title} ({table.source}), questions {table.questions}: ours (paper)"
     console.print(title, highlight=False, markup=False, soft_wrap=True)
     console.print(shown)
     for row in rows:
@@ -167,7 +175,8 @@ def show(table: StatisticsTable, rows: Sequence[MeasuredRow], console: Console) 
             console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
-def _cell(row: MeasuredRow, place: int) -> str:
+def cell_of(row: MeasuredRow, place: int) -> str:
+    """Our figure in the column at `place` and, in brackets, the printed one; empty where none is printed."""
     figure, published = row.figures[place], row.row.published[place]
     if published is None:
         return ""

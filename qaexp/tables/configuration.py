@@ -62,8 +62,12 @@ class ConfigurationTable:
     notes: Sequence[str] = ()
 
     @property
+    def number(self) -> str:
+        return self.name.removeprefix("table")
+
+    @property
     def title(self) -> str:
-        return f"{self.paper}, Table {self.name.removeprefix('table')}"
+        return f"{self.paper}, Table {self.number}"
 
     def frame(self) -> pd.DataFrame:
         """A line for each row: every column, ours and the printed one, and `agrees`: yes, or which columns do not.

@@ -6,6 +6,7 @@ from string import ascii_lowercase
 
 import pandas as pd
 
+from qaexp.data.statistics import MeasuredRow, StatisticsTable, cell_of, to_csv
 from qaexp.errors import OutputError
 from qaexp.results.record import write_whole
 from qaexp.results.table import markdown
@@ -178,8 +179,14 @@ def write_configuration(table: ConfigurationTable, folder: Path) -> None:
     write_whole(folder / f"{table.name}.md", "\n".join([*lines, *(f"- {note}" for note in notes), ""]))
 
 
-def write_overview(tables: Sequence[Measured], figures: Sequence[Measured], folder: Path, claims: Mapping[str, pd.DataFrame]) -> None:
-    """`README.md`: the state of every table and figure, of the claims, and all of them.
+def write_overview(
+    tables: Sequence[Measured],
+    figures: Sequence[Measured],
+    others: Sequence[ConfigurationTable | StatisticsTable],
+    folder: Path,
+    claims: Mapping[str, pd.DataFrame],
+) -> None:
+    """`README.md`: the state of every table and figure, of the claims, and all of them; of the `others`, where they are.
 
     Raises:
         OutputError: the folder cannot be written.
@@ -204,6 +211,8 @@ def write_overview(tables: Sequence[Measured], figures: Sequence[Measured], fold
         "",
         FIGURES_EXPLAINED,
         "",
+        f"Settings and data sets, ours beside the papers': {', '.join(_links(others, folder))}.",
+        "",
         CLAIMS_EXPLAINED,
         "",
         markdown(verdicts),
@@ -226,6 +235,11 @@ def _states(what: str, listed: Sequence[tuple[Measured, str]]) -> pd.DataFrame:
     )
 
 
+def _links(tables: Sequence[ConfigurationTable | StatisticsTable], folder: Path) -> list[str]:
+    written = [table for table in tables if (folder / table.paper / f"{table.name}.md").is_file()]
+    return [f"[{table.title}]({table.paper}/{table.name}.md)" for table in sorted(written, key=lambda table: (table.paper, table.name))]
+
+
 def _drawn(figure: Measured, folder: Path) -> bool:
     return (folder / figure.table.paper / f"{figure.table.name}.png").is_file()
 
@@ -235,6 +249,21 @@ def _figure_page(figure: Measured) -> str:
     notes = [*table.notes, *(f"{row.label}: {row.note}" for row in table.rows if row.note)]
     picture = f"![{table.caption}]({table.paper}/{table.name}.png)"
     return "\n".join([f"## {table.title}", "", f"{table.caption} ({table.source}.)", "", picture, "", *(f"- {note}" for note in notes), ""])
+
+
+def write_statistics(table: StatisticsTable, rows: Sequence[MeasuredRow], folder: Path) -> None:
+    """A table of data statistics as CSV and Markdown, statistics downwards.
+
+    Raises:
+        OutputError: the folder cannot be written.
+    """
+    make_folder(folder)
+    write_whole(folder / f"{table.name}.csv", to_csv(table, rows))
+    shown = {"": [*table.columns, "status", "counted on"]}
+    for row in rows:
+        shown[row.row.label] = [*(cell_of(row, place) for place in range(len(table.columns))), row.status, row.measured_on]
+    head = f"# {table.title}\n\nQuestions {table.questions}: ours (paper's). ({table.source}.)\n\n"
+    write_whole(folder / f"{table.name}.md", f"{head}{markdown(pd.DataFrame(shown))}\n")
 
 
 def make_folder(folder: Path) -> None:

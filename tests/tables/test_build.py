@@ -17,7 +17,7 @@ from qaexp.tables.cells import Keys, alternatives
 from qaexp.tables.claims import Claim
 from qaexp.tables.held import held_against
 from qaexp.tables.plan import plan
-from qaexp.tables.spec import Column, Row, Setting, Table
+from qaexp.tables.spec import Column, Row, Setting, Table, result_figures
 from qaexp.tables.write import as_latex, as_markdown, write_table
 
 TINY = ["model=qa_cnn", "model.encoder.num_filters=8", "trainer.max_epochs=1", "dataset/vectors=random"]
@@ -207,8 +207,8 @@ def test_the_ledger_names_no_place_and_gives_back_what_was_measured(tmp_path: Pa
     ("options", "said"),
     [
         (["--paper", "ctrm"], "there is no paper 'ctrm'"),
-        (["--paper", "ctrn", "--table", "99"], "there is no table 99 with results in ctrn"),
-        (["--paper", "ctrn", "--figure", "4"], "there is no figure 4 with results in ctrn; there are ctrn, Figure 3"),
+        (["--paper", "ctrn", "--table", "99"], "there is no table 99 in ctrn; there are ctrn, Table 2; ctrn, Table 3; "),
+        (["--paper", "ctrn", "--figure", "4"], "there is no figure 4 in ctrn; there are ctrn, Figure 3"),
         (["--paper", "ctrn", "--table", "6", "--rows", "QRN"], "did you mean QRNN"),
     ],
 )
@@ -262,3 +262,21 @@ def test_a_pretrained_row_begins_with_its_pre_training_and_is_known_again(tmp_pa
     assert len(records) == 5
     assert len(set(begun)) == 2
     assert {record["config"]["labels"]["row"] for record in records} >= {"RCNN, pre-trained", "RCNN, pre-trained, pre-training"}
+
+
+def test_tables_of_settings_and_of_data_come_out_of_the_same_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Data statistics that cannot be counted here stay as they are."""
+    monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("QAEXP_DATA", str(tmp_path / "no data"))
+    monkeypatch.setattr(reproduce, "result_tables", list)
+    monkeypatch.setattr(reproduce, "result_figures", lambda: [figure for figure in result_figures() if figure.paper == "ctrn"])
+    monkeypatch.setattr(reproduce, "claims", lambda paper: [])
+    caplog.set_level("INFO")
+    places = ["--paper", "ctrn", "--results", str(tmp_path / "results")]
+    assert reproduce.main(["--table", "2", *places]) == 0
+    assert "| CTRN" in (tmp_path / "results" / "ctrn" / "table2.md").read_text()
+    assert reproduce.main(["--table", "3", *places]) == 0
+    assert "ctrn, Table 3: none of its data sets is here" in caplog.text
+    assert not (tmp_path / "results" / "ctrn" / "table3.csv").exists()

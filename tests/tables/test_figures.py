@@ -241,7 +241,7 @@ def test_a_picture_of_nothing_is_taken_away(tmp_path: Path) -> None:
     ],
 )
 def test_tables_and_figures_are_named_apart(options: list[str], titles: list[str]) -> None:
-    chosen = reproduce._chosen(list(TABLES.values()), list(FIGURES.values()), reproduce._parser().parse_args(options))
+    chosen = reproduce._chosen(list(TABLES.values()), list(FIGURES.values()), [], reproduce._parser().parse_args(options))
     assert [each.title for each in chosen] == titles
 
 
