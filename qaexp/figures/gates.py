@@ -16,16 +16,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
-from hydra.utils import instantiate
 from jaxtyping import Float, Int
 from matplotlib.figure import Figure
-from omegaconf import DictConfig, OmegaConf
 from torch import Tensor
 
 from qaexp.checkpoint import Ranker, load
 from qaexp.data.corpus import RankingCorpus
-from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError, QaexpError
+from qaexp.figures.run_data import data_of
 from qaexp.figures.style import COLOURS, INK, SEQUENTIAL, new_figure, save
 from qaexp.masking import token_mask
 from qaexp.models.scorer import AnswerScorer
@@ -143,7 +141,7 @@ def main(arguments: Sequence[str]) -> int:
         if options.words:
             table = of_words(ranker, options.words)
             paths += save(draw_words(table), table, options.to, "figure4")
-        data = _data(options.run, options.data)
+        data = data_of(options.run, options.data)
         table = by_position(ranker.scorer, data.corpus, data.ranked_splits, data.max_question_length)
         paths += save(draw_positions(table), table, options.to, "figure5")
     except QaexpError as error:
@@ -151,19 +149,6 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     sys.stdout.write("".join(f"{path}\n" for path in paths))
     return 0
-
-
-def _data(run: Path, data_dir: str | None) -> RankingDataModule:
-    """The data module of a run."""
-    if not (run / "config.yaml").is_file():
-        raise ConfigError(f"{run} has no config.yaml; figure 5 needs the folder of a run, whose data set it reads")
-    cfg = OmegaConf.load(run / "config.yaml")
-    assert isinstance(cfg, DictConfig)
-    if data_dir is not None:
-        whole = OmegaConf.to_yaml(cfg).replace(str(cfg.data_dir), data_dir)  # resolved paths begin with it
-        cfg = OmegaConf.create(whole)
-        assert isinstance(cfg, DictConfig)
-    return instantiate(cfg.dataset)
 
 
 if __name__ == "__main__":

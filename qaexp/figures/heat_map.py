@@ -1,5 +1,6 @@
 """Attention weights, gates and grids of one pair, drawn over its words.
 
+python -m qaexp.figures.heat_map RUN --to FOLDER
 python -m qaexp.figures.heat_map RUN --question "..." --answer "..." --to FOLDER
 """
 
@@ -9,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import matplotlib
@@ -20,20 +22,23 @@ from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.patches import Rectangle
 
 import qaexp
-from qaexp.errors import QaexpError
+from qaexp.checkpoint import Ranker
+from qaexp.errors import ConfigError, QaexpError
 from qaexp.figures.heats import Heat, frame, heats
+from qaexp.figures.run_data import Pair, data_of, pairs_of
 from qaexp.figures.style import INK, SEQUENTIAL, save
 
-FONT = FontProperties(family="monospace", size=8)
+FONT = FontProperties(family="monospace", size=9)
 PLAIN: Any = {"va": "center", "parse_math": False, "fontproperties": FONT}
 """How words are written: a dollar sign is no formula."""
 COLOURS = matplotlib.colormaps[SEQUENTIAL]
 INCHES = 8.0
-CHARACTERS = 110
+CHARACTERS = 97
 """Of a line of words."""
 COLUMNS = 36
 """Words of an answer beside each other over a grid; further ones go below."""
-LINE, CELL, SPACE = 0.2, 0.16, 0.3
+LINE, CELL, SPACE, FOOT = 0.2, 0.16, 0.3, 1.0
+"""Inches; below a grid its words stand upright."""
 
 
 def draw(placed: Sequence[Heat], title: str) -> Figure:
@@ -41,23 +46,22 @@ def draw(placed: Sequence[Heat], title: str) -> Figure:
 
     Uses neither pyplot nor matplotlib's global settings: any thread may draw.
     """
-    parts = [part for heat in placed for part in _parts(heat)]
-    heights = [_height(part) for part in parts]
-    figure = Figure(figsize=(INCHES, sum(heights) + SPACE * (len(parts) + 2)), facecolor="none", dpi=150)
+    parts = [(part, _shades(heat), name) for heat in placed for part, name in _parts(heat)]
+    heights = [_height(part) for part, _, _ in parts]
+    said = fill(_printable(title), CHARACTERS)
+    head = SPACE + LINE * said.count("\n")
+    figure = Figure(figsize=(INCHES, sum(heights) + SPACE * (len(parts) + 1) + head), facecolor="none", dpi=150)
     tall = figure.get_figheight()
-    figure.text(
-        0.02, 1 - SPACE / 2 / tall, _printable(title), va="center", parse_math=False, fontproperties=FONT, color=INK, fontweight="bold"
-    )
-    top = tall - SPACE
-    for part, height in zip(parts, heights, strict=True):
-        name = f"{part.name}: {part.values.min():.3g} to {part.values.max():.3g}"
-        figure.text(0.02, (top - SPACE / 2) / tall, name, color=INK, **PLAIN)
+    figure.text(0.02, 1 - head / 2 / tall, said, color=INK, fontweight="bold", **PLAIN)
+    top = tall - head
+    for (part, shades, name), height in zip(parts, heights, strict=True):
+        figure.text(0.02, (top - SPACE / 2) / tall, _printable(name), color=INK, **PLAIN)
         top -= SPACE + height
         if part.rows:
             width = 0.17 * len(part.columns)
-            _grid(figure.add_axes((1.3 / INCHES, (top + 0.75) / tall, width / INCHES, (height - 0.75) / tall)), part)
+            _grid(figure.add_axes((1.3 / INCHES, (top + FOOT) / tall, width / INCHES, (height - FOOT) / tall)), part, shades)
         else:
-            _line(figure.add_axes((0.02, top / tall, 0.96, height / tall)), part)
+            _line(figure.add_axes((0.02, top / tall, 0.96, height / tall)), part, shades)
     return figure
 
 
@@ -68,19 +72,23 @@ def png(figure: Figure) -> bytes:
     return content.getvalue()
 
 
-def _parts(heat: Heat) -> list[Heat]:
-    """A grid over more words than fit beside each other, cut into grids that do."""
+def _parts(heat: Heat) -> list[tuple[Heat, str]]:
+    """What stands together, with what is written over it: a grid over more words than fit beside each other is cut into some that do."""
+    name = f"{heat.name}: {heat.values.min():.3g} to {heat.values.max():.3g}"
     if not heat.rows:
-        return [heat]
+        return [(heat, name)]
     return [
-        Heat(heat.name, heat.rows, heat.columns[start : start + COLUMNS], heat.values[:, start : start + COLUMNS])
+        (
+            Heat(heat.name, heat.rows, heat.columns[start : start + COLUMNS], heat.values[:, start : start + COLUMNS]),
+            f"{heat.name}, continued" if start else name,
+        )
         for start in range(0, len(heat.columns), COLUMNS)
     ]
 
 
 def _height(heat: Heat) -> float:
     """In inches."""
-    return CELL * len(heat.rows) + 0.75 if heat.rows else LINE * (_places(heat.columns)[-1][1] + 1)
+    return CELL * len(heat.rows) + FOOT if heat.rows else LINE * (_places(heat.columns)[-1][1] + 1)
 
 
 def _places(words: Sequence[str]) -> list[tuple[int, int]]:
@@ -98,10 +106,9 @@ def _places(words: Sequence[str]) -> list[tuple[int, int]]:
     return places
 
 
-def _line(axes: Axes, heat: Heat) -> None:
+def _line(axes: Axes, heat: Heat, shades: Normalize) -> None:
     """Words one after the other, as in Figures 5 and 6 of dos Santos et al. 2016."""
     places = _places(heat.columns)
-    shades = _shades(heat)
     for (at, line), word, value in zip(places, heat.columns, heat.values[0], strict=True):
         colour = COLOURS(shades(value))
         axes.add_patch(Rectangle((at - 0.4, line + 0.05), len(word) + 0.8, 0.9, facecolor=colour, linewidth=0))
@@ -111,9 +118,9 @@ def _line(axes: Axes, heat: Heat) -> None:
     axes.set_axis_off()
 
 
-def _grid(axes: Axes, heat: Heat) -> None:
+def _grid(axes: Axes, heat: Heat, shades: Normalize) -> None:
     """The question's words down, the answer's across, as in Figure 3 of Liu et al. 2016."""
-    axes.imshow(_shades(heat)(heat.values), cmap=COLOURS, vmin=0, vmax=1, aspect="auto", interpolation="nearest")
+    axes.imshow(shades(heat.values), cmap=COLOURS, vmin=0, vmax=1, aspect="auto", interpolation="nearest")
     axes.spines[:].set_visible(False)
     for axis, words in ((axes.xaxis, heat.columns), (axes.yaxis, heat.rows)):
         axis.set_ticks(
@@ -143,30 +150,60 @@ def main(arguments: Sequence[str]) -> int:
     """The exit status: 0, or 2 where there is nothing to draw."""
     parser = argparse.ArgumentParser(
         prog="python -m qaexp.figures.heat_map",
-        description="Draw what a trained model shows of a pair: PNG, SVG, and the numbers as CSV.",
+        description="Draw what a trained model shows of a pair, such as Figures 5 and 6 of dos Santos et al. 2016: PNG, SVG, and the "
+        "numbers as CSV. Without a question: the first ones of the run's test set, each with the right answer that it ranked best.",
     )
     parser.add_argument("run", type=Path, help="a run's folder, or a checkpoint")
-    parser.add_argument("--question", required=True)
-    parser.add_argument("--answer", required=True)
-    parser.add_argument("--to", type=Path, required=True, metavar="FOLDER", help="where heat_map.png, .svg and .csv go")
+    parser.add_argument("--question", help="a text, or, without --answer, the id of a question of the run's test set")
+    parser.add_argument("--answer", metavar="TEXT")
+    parser.add_argument("--pairs", type=int, default=2, help="without --question: how many (default: %(default)s)")
+    parser.add_argument("--data", metavar="DIR", help="the data folder (default: the one that the run was given)")
+    parser.add_argument("--to", type=Path, required=True, metavar="FOLDER", help="where heat_map.png, .svg and .csv go, or heat_map1...")
     parser.add_argument("--show", nargs="+", metavar="NAME", help="only these, such as pair.attention (default: everything over words)")
     parser.add_argument("--unit", type=int, help="of a grid, this slice or neuron, from 0 (default: their mean)")
     options = parser.parse_args(arguments)
     try:
         ranker = qaexp.load(options.run)
-        shown = ranker.read_out(options.question, options.answer)
-        question, answer = ranker.words(options.question, options.answer)
-        placed = [heat for heat in heats(shown, question, answer, options.unit) if not options.show or heat.name in options.show]
-        if not placed:
-            there = ", ".join(dict.fromkeys(heat.name for heat in heats(shown, question, answer, options.unit)))
-            raise QaexpError(f"{options.run} shows {there or 'nothing over words'}; choose of these with --show, or another model")
-        figure = draw(placed, f"{options.run.name}: score {np.round(shown['score'].tolist(), 4)}")
-        paths = save(figure, frame(placed), options.to, "heat_map")
+        pairs = _pairs(ranker, options)
+        for number, pair in enumerate(pairs, 1):
+            shown = pair.shown(ranker)
+            placed = _chosen(heats(shown, pair.question, pair.answer, options.unit), options)
+            figure = draw(placed, f"{options.run.name}: {pair.name}score {np.round(shown['score'].tolist(), 4)}")
+            paths = save(figure, frame(placed), options.to, f"heat_map{number if len(pairs) > 1 else ''}")
+            sys.stdout.write(f"{', '.join(heat.name for heat in placed)}: {', '.join(map(str, paths))}\n")
     except QaexpError as error:
         logging.getLogger(__name__).error("%s", error)
         return 2
-    sys.stdout.write(f"{', '.join(heat.name for heat in placed)}: {', '.join(map(str, paths))}\n")
     return 0
+
+
+def _pairs(ranker: Ranker, options: argparse.Namespace) -> list[Pair]:
+    """The pair of texts that was given, or pairs of the run's own data.
+
+    Raises:
+        ConfigError: an answer without a question, or as `pairs_of`.
+    """
+    if options.answer is None:
+        questions = [options.question] if options.question else []
+        found = pairs_of(options.run, data_of(options.run, options.data), questions, options.pairs)
+        return [Pair(f"{pair.name}, ", pair.question, pair.answer) for pair in found]
+    if options.question is None:
+        raise ConfigError("--answer is drawn beside a question; give its text with --question")
+    return [Pair("", *ranker.words(options.question, options.answer))]
+
+
+def _chosen(placed: Sequence[Heat], options: argparse.Namespace) -> list[Heat]:
+    """Raises: ConfigError, where there is nothing to draw, or nothing of what was asked for."""
+    if not placed:
+        raise ConfigError(
+            f"{options.run} shows nothing over words: its model has no attention, gates or grid; name a run of one that has, such as "
+            "ap_cnn, ggsa or tc_lstm"
+        )
+    chosen = [heat for heat in placed if not options.show or heat.name in options.show]
+    if not chosen:
+        there = ", ".join(dict.fromkeys(heat.name for heat in placed))
+        raise ConfigError(f"{options.run} shows {there}; choose of these with --show, or another model")
+    return chosen
 
 
 if __name__ == "__main__":

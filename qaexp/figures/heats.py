@@ -40,7 +40,7 @@ def heats(shown: Mapping[str, Tensor], question: Sequence[str], answer: Sequence
             continue
         values, shape = tensor.detach().double().cpu().numpy(), tensor.shape
         if side == "pair" and (axes := _two_texts(what, shape, len(question), len(answer))):
-            values = np.moveaxis(values, axes, (-2, -1)).reshape(-1, len(question), len(answer))
+            values = _slices(values, axes)
             if unit is not None and not 0 <= unit < len(values):
                 raise ConfigError(f"{name} has slices 0 to {len(values) - 1}, and no {unit}; choose one of them")
             placed.append(Heat(name, question, answer, values.mean(axis=0) if unit is None else values[unit]))
@@ -54,6 +54,27 @@ def heats(shown: Mapping[str, Tensor], question: Sequence[str], answer: Sequence
             lines = values.reshape(-1, len(text))
             placed += [Heat(name if len(lines) == 1 else f"{name} {number}", (), text, line[None]) for number, line in enumerate(lines, 1)]
     return placed
+
+
+def neurons(shown: Mapping[str, Tensor], question: Sequence[str], answer: Sequence[str]) -> Float[np.ndarray, "neuron row column"]:
+    """The grid over both texts that a model showed, neuron by neuron.
+
+    Raises:
+        ConfigError: it showed none with more than one.
+    """
+    for name, tensor in shown.items():
+        side, _, what = name.partition(".")
+        if side == "pair" and (axes := _two_texts(what, tensor.shape, len(question), len(answer))):
+            slices = _slices(tensor.detach().double().cpu().numpy(), axes)
+            if len(slices) > 1:
+                return slices
+    raise ConfigError("this model has no grid with neurons over the words of both texts; name a run of lc_lstm, tc_lstm or mv_lstm")
+
+
+def _slices(values: Float[np.ndarray, "*axis"], axes: tuple[int, int]) -> Float[np.ndarray, "slice row column"]:
+    """With the two axes over words last, and all others in one."""
+    turned = np.moveaxis(values, axes, (-2, -1))
+    return turned.reshape(-1, *turned.shape[-2:])
 
 
 def _two_texts(what: str, shape: Sequence[int], question: int, answer: int) -> tuple[int, int] | None:

@@ -19,14 +19,16 @@ from qaexp.tables.configuration import vector_width
 from qaexp.tables.spec import Row, Table, result_figures, result_tables
 from qaexp.training.ranking import RankingModule
 
-WIDTH = 24
+WIDTH = 60
+"""Any number of heads in the tables and figures divides it."""
+
 SMALL = {"hidden_dim": 6, "output_dim": 6, "attention_dim": 6, "num_filters": 6, "project_dim": WIDTH, "num_dimension_filters": 2}
 SPLITS = {"num_train": 40, "num_dev": 6, "num_test": 6}
 
 
 def cells() -> Iterator[Cell]:
     """A cell for each row, setting and data set, with the word vectors that come last; what they are makes no other difference."""
-    for table in [*result_tables(), *result_figures()]:
+    for table in [*result_figures(), *result_tables()]:
         for row in table.rows:
             for setting in table.settings_of(row):
                 yield from {cell.dataset: cell for cell in alternatives(table, row, setting)}.values()

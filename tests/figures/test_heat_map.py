@@ -1,5 +1,6 @@
 """Heat maps as pictures: every word is there, and the command writes what it says."""
 
+from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
@@ -7,11 +8,14 @@ import pandas as pd
 import pytest
 from matplotlib.image import imread
 from matplotlib.patches import Rectangle
+from omegaconf import OmegaConf
 
 import qaexp
 from qaexp.config import compose
-from qaexp.figures.heat_map import COLUMNS, draw, main
+from qaexp.errors import ConfigError
+from qaexp.figures.heat_map import COLUMNS, _chosen, draw, main
 from qaexp.figures.heats import Heat
+from qaexp.figures.run_data import data_of, pairs_of
 from qaexp.train import train
 
 
@@ -20,7 +24,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run")
     small = ["num_train=40", "num_dev=10", "num_test=10"]
     options = ["logger=none", "model=ap_cnn", "trainer.max_epochs=1", f"cache_dir={folder}/cache", "dataset.vectors.dim=12"]
-    train(compose([*options, *(f"dataset.reader.{option}" for option in small)]), folder)
+    cfg = compose([*options, *(f"dataset.reader.{option}" for option in small)])
+    (folder / "config.yaml").write_text(OmegaConf.to_yaml(cfg, resolve=True), encoding="utf-8")
+    train(cfg, folder)
     return folder
 
 
@@ -36,6 +42,8 @@ def test_every_word_is_drawn_once_and_the_highest_value_is_the_brightest() -> No
     assert [len(grid.get_xticklabels()) for grid in grids] == [COLUMNS, COLUMNS, 90 - 2 * COLUMNS]
     assert [label.get_text() for label in grids[0].get_yticklabels()] == ["$a$", "b"]
     assert figure.texts[0].get_text() == "□ title"
+    shades = np.concatenate([np.asarray(grid.images[0].get_array())[0] for grid in grids])
+    np.testing.assert_allclose(shades, np.arange(90) / 89, err_msg="all parts of a grid have the same shades")
     for grid in grids:
         box = grid.get_position()
         assert 0 < box.x0 < box.x1 < 1
@@ -56,6 +64,51 @@ def test_the_command_writes_pictures_and_their_numbers(run: Path, tmp_path: Path
     assert b">alignment" not in first
     main([str(run), "--question", question, "--answer", answer, "--to", str(tmp_path / "again")])
     assert (tmp_path / "again" / "heat_map.svg").read_bytes() == first
+
+
+def best_answers(run: Path) -> dict[str, tuple[str, int]]:
+    """Of each test question, the right candidate that stands first in the run file, and where."""
+    right = {tuple(line.split()[::2]) for line in (run / "test.qrels").read_text().splitlines() if line.endswith(" 1")}
+    found: dict[str, tuple[str, int]] = {}
+    for question, _, candidate, rank, *_ in map(str.split, (run / "test.run").read_text().splitlines()):
+        if (question, candidate) in right:
+            found.setdefault(question, (candidate, int(rank)))
+    return found
+
+
+def test_without_a_pair_the_first_questions_stand_beside_their_best_right_answers(run: Path, tmp_path: Path) -> None:
+    data = data_of(run, None)
+    split, best = data.splits["test"], best_answers(run)
+    first = [name.decode() for name in split.question_ids[:3]]
+    pairs = pairs_of(run, data, [], 3)
+    for pair, question in zip(pairs, first, strict=True):
+        candidate, rank = best[question]
+        assert pair.name == f"question {question}, right answer ranked {rank} of 10"
+        [text] = {int(text) for text, name in zip(split.candidates, split.candidate_ids, strict=True) if name.decode() == candidate}
+        assert pair.answer == data.corpus.words(text)
+    assert pairs_of(run, data, first[1:2], 5) == pairs[1:2]
+    assert main([str(run), "--to", str(tmp_path)]) == 0
+    assert {path.name for path in tmp_path.glob("*.csv")} == {"heat_map1.csv", "heat_map2.csv"}
+    drawn = pd.read_csv(tmp_path / "heat_map2.csv")
+    assert drawn[drawn["shown"] == "pair.attention"]["column word"].tolist() == pairs[1].answer
+    assert main([str(run), "--question", first[1], "--to", str(tmp_path)]) == 0
+    assert (tmp_path / "heat_map.svg").read_bytes() == (tmp_path / "heat_map2.svg").read_bytes()
+
+
+def test_a_pair_that_cannot_be_had_is_answered_in_a_sentence(run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for options, said in (
+        ([str(run), "--question", "why?"], "test of dataset=toy has no question 'why?'"),
+        ([str(run), "--answer", "so"], "--answer is drawn beside a question"),
+        ([str(run / "best.ckpt")], "best.ckpt has no config.yaml"),
+    ):
+        assert main([*options, "--to", str(tmp_path)]) == 2
+        assert said in caplog.text
+
+
+def test_a_model_that_shows_nothing_is_refused(run: Path) -> None:
+    options = Namespace(run=run, show=None)
+    with pytest.raises(ConfigError, match=r"shows nothing over words: its model has no attention, gates or grid; name a run of one"):
+        _chosen([], options)
 
 
 def test_what_a_model_does_not_show_is_refused_with_what_it_does(run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -1,0 +1,143 @@
+"""Figure 3 and Table 3 of Liu et al. 2016: neurons of a grid over two texts, and the pairs of words that excite them.
+
+python -m qaexp.figures.neurons RUN --to FOLDER
+
+Writes neurons.csv, for each neuron the pairs of words with its highest activations over the first pairs of the test set, and figure3.png,
+.svg and .csv: chosen neurons, each over the pair of texts in which it is highest.
+
+Reading: the paper chose its neurons by eye. Without `--units` those are drawn whose highest activation stands out most from their
+others: the largest (max − mean) / deviation over all cells of all grids.
+"""
+
+import argparse
+import logging
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+
+import qaexp
+from qaexp.checkpoint import Ranker
+from qaexp.errors import ConfigError, QaexpError
+from qaexp.figures.heat_map import draw
+from qaexp.figures.heats import Heat, frame, neurons
+from qaexp.figures.run_data import Pair, data_of, pairs_of
+from qaexp.figures.style import save
+from qaexp.results.record import write_whole
+
+KEPT = 5
+"""Pairs of words that are listed of a neuron."""
+
+
+class Excited(NamedTuple):
+    """A neuron's activation at a pair of words."""
+
+    activation: float
+    pair: Pair
+    row: int
+    column: int
+
+    @property
+    def words(self) -> tuple[str, str]:
+        return self.pair.question[self.row], self.pair.answer[self.column]
+
+
+def excitations(ranker: Ranker, pairs: Sequence[Pair]) -> tuple[list[list[Excited]], list[float]]:
+    """For each neuron, the different pairs of words that excite it most, the highest first, and how far the highest stands out.
+
+    Raises:
+        ConfigError: the model has no grid with neurons.
+    """
+    highest: list[dict[tuple[str, str], Excited]] = []
+    cells: list[np.ndarray] = []  # of each pair, (neuron, row · column)
+    for pair in pairs:
+        grid = neurons(pair.shown(ranker), pair.question, pair.answer)
+        highest = highest or [{} for _ in grid]
+        cells.append(grid.reshape(len(grid), -1))
+        for found, values in zip(highest, grid, strict=True):
+            for excited in _highest(values, pair):
+                if excited.words not in found or found[excited.words].activation < excited.activation:
+                    found[excited.words] = excited
+    everywhere = np.concatenate(cells, axis=1)
+    outstanding = (everywhere.max(axis=1) - everywhere.mean(axis=1)) / np.maximum(everywhere.std(axis=1), 1e-12)
+    return [sorted(found.values(), key=lambda excited: -excited.activation)[:KEPT] for found in highest], outstanding.tolist()
+
+
+def _highest(values: Float[np.ndarray, "row column"], pair: Pair) -> list[Excited]:
+    """Of one neuron over one pair of texts; words that repeat are listed once."""
+    found: dict[tuple[str, str], Excited] = {}
+    for cell in np.argsort(-values, axis=None, kind="stable"):
+        row, column = divmod(int(cell), values.shape[1])
+        excited = Excited(float(values[row, column]), pair, row, column)
+        found.setdefault(excited.words, excited)
+        if len(found) == KEPT:
+            break
+    return list(found.values())
+
+
+def table(excited: Sequence[Sequence[Excited]], outstanding: Sequence[float]) -> pd.DataFrame:
+    """A line for each neuron, numbered from 0, and each of its pairs of words."""
+    return pd.DataFrame(
+        {
+            "neuron": number,
+            "stands out": round(out, 3),
+            "place": place,
+            "word": each.words[0],
+            "other word": each.words[1],
+            "activation": round(each.activation, 6),
+            "pair": each.pair.name,
+        }
+        for number, (found, out) in enumerate(zip(excited, outstanding, strict=True))
+        for place, each in enumerate(found, 1)
+    )
+
+
+def grids(ranker: Ranker, excited: Sequence[Sequence[Excited]], units: Sequence[int]) -> list[Heat]:
+    """Of each of these neurons, its grid over the pair of texts in which it is highest.
+
+    Raises:
+        ConfigError: there is no such neuron.
+    """
+    placed = []
+    for unit in units:
+        if not 0 <= unit < len(excited):
+            raise ConfigError(f"there are neurons 0 to {len(excited) - 1}, and no {unit}; choose others with --units")
+        best = excited[unit][0]
+        values = neurons(best.pair.shown(ranker), best.pair.question, best.pair.answer)[unit]
+        placed.append(Heat(f"neuron {unit}, {' · '.join(best.words)}; {best.pair.name}", best.pair.question, best.pair.answer, values))
+    return placed
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The exit status: 0, or 2 for a mistake of the user."""
+    parser = argparse.ArgumentParser(
+        prog="python -m qaexp.figures.neurons",
+        description="List the pairs of words that excite each neuron of a grid over two texts, and draw some neurons, as Liu et al. 2016 "
+        "do in Table 3 and Figure 3.",
+    )
+    parser.add_argument("run", type=Path, metavar="RUN", help="the folder of a finished run, such as of model=tc_lstm")
+    parser.add_argument("--units", type=int, nargs="+", help="neurons to draw, from 0 (default: the two that stand out most)")
+    parser.add_argument("--pairs", type=int, default=200, help="of the test set, how many are looked through (default: %(default)s)")
+    parser.add_argument("--data", metavar="DIR", help="the data folder (default: the one that the run was given)")
+    parser.add_argument("--to", type=Path, required=True, metavar="FOLDER", help="where neurons.csv and figure3.png, .svg and .csv go")
+    options = parser.parse_args(arguments)
+    try:
+        ranker = qaexp.load(options.run)
+        excited, outstanding = excitations(ranker, pairs_of(options.run, data_of(options.run, options.data), [], options.pairs))
+        units = options.units or sorted(np.argsort(outstanding)[::-1][:2].tolist())
+        placed = grids(ranker, excited, units)
+        paths = save(draw(placed, options.run.name), frame(placed), options.to, "figure3")
+        write_whole(options.to / "neurons.csv", table(excited, outstanding).to_csv(index=False))
+    except QaexpError as error:
+        logging.getLogger(__name__).error("%s", error)
+        return 2
+    sys.stdout.write("".join(f"{path}\n" for path in [*paths, options.to / "neurons.csv"]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,89 @@
+"""The data set that a run was trained on, and pairs of it as the run ranked them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from hydra.utils import instantiate
+from omegaconf import DictConfig, OmegaConf
+from torch import Tensor
+
+from qaexp.checkpoint import Ranker
+from qaexp.data.module import RankingDataModule
+from qaexp.errors import ConfigError
+from qaexp.models.readout import read_out
+
+
+def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
+    """The data module of a run, reading from `data_dir` in place of the folder that the run was given.
+
+    Raises:
+        ConfigError: it is no folder of a run.
+    """
+    if not (run / "config.yaml").is_file():
+        raise ConfigError(f"{run} has no config.yaml, which names its data set; name the folder of a run, or give the texts themselves")
+    cfg = OmegaConf.load(run / "config.yaml")
+    assert isinstance(cfg, DictConfig)
+    if data_dir is not None:
+        whole = OmegaConf.to_yaml(cfg).replace(str(cfg.data_dir), data_dir)  # resolved paths begin with it
+        cfg = OmegaConf.create(whole)
+        assert isinstance(cfg, DictConfig)
+    return instantiate(cfg.dataset)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A question and a text ranked for it, in the words that the model reads."""
+
+    name: str
+    """What stands over its picture."""
+    question: Sequence[str]
+    answer: Sequence[str]
+
+    def shown(self, ranker: Ranker) -> dict[str, Tensor]:
+        """What the model shows of it, as `qaexp.models.readout.read_out` gives it."""
+        question, answer = (torch.tensor(ranker.vocabulary.ids(words)) for words in (self.question, self.answer))
+        return read_out(ranker.scorer, question, answer)
+
+
+def pairs_of(run: Path, data: RankingDataModule, questions: Sequence[str], count: int) -> list[Pair]:
+    """Of the first test set, the questions with these ids, or the first `count` that have a right answer, each with the right answer
+    that the run ranked best. Of classes, the pairs themselves.
+
+    Raises:
+        ConfigError: there is no such question, or it has no right answer.
+    """
+    name = data.ranked_splits[1]
+    split = data.splits[name]
+    ids = [question.decode() for question in split.question_ids.tolist()]
+    answered = np.ones(split.num_questions, dtype=bool) if data.classes else split.answers_per_question > 0
+    if unknown := [question for question in questions if question not in ids]:
+        first = ", ".join(ids[:3])
+        raise ConfigError(
+            f"{name} of dataset={data.name} has no question {unknown[0]!r}, as it has {first}; a text needs its --answer beside it"
+        )
+    places = [ids.index(question) for question in questions] or np.flatnonzero(answered)[:count].tolist()
+    if lacking := [ids[place] for place in places if not answered[place]]:
+        raise ConfigError(f"question {lacking[0]} of {name} has no right answer to draw; name one with --answer")
+    if data.classes:
+        return [_pair(data, name, place, place, f"pair {ids[place]}, {data.classes[split.labels[place]]}") for place in places]
+    ranked = pd.read_csv(run / f"{name}.run", sep=" ", names=["question", "candidate", "rank"], usecols=[0, 2, 3], dtype={0: str, 2: str})
+    ranks = {question: dict(zip(rows["candidate"], rows["rank"], strict=True)) for question, rows in ranked.groupby("question")}
+    pairs = []
+    for place in places:
+        pool = range(split.offsets[place], split.offsets[place + 1])
+        of_pool = {pair: ranks[ids[place]][split.candidate_ids[pair].decode()] for pair in pool}
+        best = min((pair for pair in pool if split.labels[pair]), key=of_pool.__getitem__)
+        pairs.append(_pair(data, name, place, best, f"question {ids[place]}, right answer ranked {of_pool[best]} of {len(pool)}"))
+    return pairs
+
+
+def _pair(data: RankingDataModule, split: str, question: int, pair: int, name: str) -> Pair:
+    table = data.splits[split]
+    texts = (int(table.questions[question]), int(table.candidates[pair]))
+    limits = (data.max_question_length, data.max_candidate_length)
+    first, second = (data.corpus.words(text)[:limit] or [""] for text, limit in zip(texts, limits, strict=True))
+    return Pair(name, first, second)
