@@ -9,10 +9,11 @@ from typing import Any
 import pandas as pd
 import pytest
 import yaml
+from hydra.utils import instantiate
 from matplotlib.image import imread
 
 from qaexp import reproduce
-from qaexp.config import choices
+from qaexp.config import choices, compose
 from qaexp.errors import ConfigError
 from qaexp.results.ledger import Entry, Ledger
 from qaexp.tables.build import CellState, Measured
@@ -200,7 +201,7 @@ def test_a_figure_is_run_drawn_and_drawn_again_without_data(tmp_path: Path, monk
     results = tmp_path / "results"
     places = ["--results", str(results), "--runs", str(tmp_path / "runs")]
     assert reproduce.main([*places, "--no-run"]) == 0
-    assert not list((results / "ctrn").glob("figure9*")) if (results / "ctrn").exists() else True
+    assert not list(results.rglob("figure9*"))
     assert "| ctrn, Figure 9 | Made up. | 2 not run |" in (results / "README.md").read_text()
 
     assert reproduce.main([*places, "--figure", "9"]) == 0
@@ -210,6 +211,8 @@ def test_a_figure_is_run_drawn_and_drawn_again_without_data(tmp_path: Path, monk
     assert last["questions"].tolist() == [8, 8]
     [entry_of_cnn] = [e for e in Ledger(results / "ledger").entries if "num_filters=8" in e.command]
     assert last.loc["CNN", "accuracy"] == pytest.approx(100 * entry_of_cnn.metrics["test"]["p@1"], abs=1e-3)
+    [kept_lengths] = (results / "ledger" / "lengths").iterdir()
+    assert json.loads(kept_lengths.read_text())["test"]["tokens"] == _longest_answers("dataset=toy", *SMALL)
     assert imread(results / "ctrn" / "figure9.png")[0, 0, 3] == 0
     page = (results / "README.md").read_text()
     assert "| [ctrn, Figure 9](ctrn/figure9.csv) | Made up. | 2 measured |" in page
@@ -221,6 +224,15 @@ def test_a_figure_is_run_drawn_and_drawn_again_without_data(tmp_path: Path, monk
         path.unlink()
     assert reproduce.main([*places, "--no-run"]) == 0
     assert {path.name: path.read_bytes() for path in (results / "ctrn").iterdir()} == kept
+
+
+def _longest_answers(*overrides: str) -> list[int]:
+    data = instantiate(compose(overrides).dataset)
+    split, longest = data.splits["test"], [0] * data.splits["test"].num_questions
+    for question, candidate, label in zip(split.pair_question, split.candidates, split.labels, strict=True):
+        if label:
+            longest[question] = max(longest[question], len(data.corpus.words(int(candidate))))
+    return longest
 
 
 def test_a_picture_of_nothing_is_taken_away(tmp_path: Path) -> None:
