@@ -77,7 +77,7 @@ class Measured:
             state = states.get(table.setting_of(row, column))
             ours = state.interval(column) if state else None
             decimals = table.decimals_of(column)
-            line[name] = _number(ours.mean if ours else None, decimals)
+            line[name] = _number(ours.mean if ours else None, decimals) + (column.unit if ours else "")
             line[f"{name} (paper)"] = _printed(printed, decimals)
             line[f"{name} ci95"] = _number(ours.half if ours else None, decimals)
             if state and ours and isinstance(printed, (int, float)):

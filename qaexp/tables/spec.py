@@ -48,6 +48,8 @@ class Column:
     """Empty: the row's, or the table's only one."""
     decimals: int | None = None
     scale: int | float | None = None
+    unit: str = ""
+    """What is printed behind a number, such as K."""
     metric_on: Mapping[str, str] = field(default_factory=dict)
     """Choice of `dataset=` to the metric there, where it has other splits than the paper's."""
 
