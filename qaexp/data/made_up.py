@@ -34,7 +34,7 @@ QUESTIONS, QUERIES, PAIRS, HELD_OUT, POOLS, POOL, RANDOM = 167_765, 12_584, 16_3
 FEWEST = 2_000
 PER_INTENT = 60
 CODES = 200_000
-"""Different codes that bodies quote, most of them rarely: a vocabulary of AskUbuntu's size."""
+"""Different codes that bodies quote, the r-th with a probability of about 1 / r (Zipf): some 100,000 words, as AskUbuntu has."""
 
 SYLLABLES = ("ba", "co", "di", "fu", "ga", "ho", "ju", "ke", "li", "mo", "nu", "pa", "ri", "so", "ta", "vu", "xe", "zo")
 IDLE = (
@@ -114,7 +114,7 @@ def _text(intent: int, random: Random) -> tuple[str, str]:
     names = _product(intent // len(FACTS))
     said = [random.choice(asked), *(random.choice(asked if random.random() < 0.5 else answered) for _ in range(random.randint(1, 3)))]
     sentences = [f"{said[1]} it is a {random.choice(names)} .", *said[2:], *random.sample(IDLE, random.randint(1, 6))]
-    sentences.append(" ".join(f"e{min(int(random.paretovariate(0.5)), CODES)}" for _ in range(random.randint(1, 9))))  # as logs have them
+    sentences.append(" ".join(f"e{int(CODES ** random.random())}" for _ in range(random.randint(1, 9))))  # as logs have them
     random.shuffle(sentences)
     title = f"{random.choice(names)} {said[0]}" if random.random() < 0.8 else said[0]
     return title, " ".join(sentences)

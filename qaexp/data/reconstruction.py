@@ -97,7 +97,8 @@ class ReconstructionDataModule(pl.LightningDataModule):
         for pairs, what in ((self._held_out, "held-out questions"), (sum(map(len, self._pairs.values())), "pairs to learn from")):
             if not (pairs if isinstance(pairs, int) else len(pairs)):
                 raise ConfigError(
-                    f"dataset={ranking.name} has no {what} with a title and a context, and pre-training needs both; use dataset=askubuntu"
+                    f"dataset={ranking.name} has no {what} with a title and a context, and pre-training needs both; "
+                    "use dataset=askubuntu, askubuntu_made_up or askubuntu_duplicates"
                 )
 
     @cached_property
