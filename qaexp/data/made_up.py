@@ -31,6 +31,9 @@ from qaexp.errors import ConfigError, OutputError, QaexpError
 QUESTIONS, QUERIES, PAIRS, HELD_OUT, POOLS, POOL, RANDOM = 167_765, 12_584, 16_391, 1_989, 200, 20, 100
 """Counts of AskUbuntu; `RANDOM` wrong candidates a training query. Fewer questions have proportionally fewer of all but POOL."""
 
+FEWEST_POOLS = 100
+"""Of dev and of test: fewer would measure nothing."""
+
 FEWEST = 2_000
 PER_INTENT = 60
 CODES = 200_000
@@ -68,7 +71,7 @@ def make(folder: Path, num_questions: int, seed: int, track: Track) -> None:
     with (folder / "text_tokenized.txt").open("w", encoding="utf-8") as file:
         file.writelines(f"{question + 1}\t{title}\t{body}\n" for question, (title, body) in enumerate(texts))
     share = min(1.0, num_questions / QUESTIONS)
-    num_pools, num_queries = max(20, round(share * POOLS)), round(share * QUERIES)
+    num_pools, num_queries = max(FEWEST_POOLS, round(share * POOLS)), round(share * QUERIES)
     order = random.sample(range(num_questions), num_questions)
     held_out, rest = set(order[: round(share * HELD_OUT)]), order[round(share * HELD_OUT) :]
     _write(folder / "heldout.txt", (str(question + 1) for question in sorted(held_out)))

@@ -33,7 +33,7 @@ def test_it_is_read_as_askubuntu_is_and_has_its_proportions(data: RankingDataMod
     assert data.partial_data
     assert 3900 < len(corpus.texts) <= 4000
     train, dev, test = (corpus.splits[name] for name in ("train", "dev", "test"))
-    assert (train.num_questions, dev.num_questions, test.num_questions) == (300, 20, 20)
+    assert (train.num_questions, dev.num_questions, test.num_questions) == (300, 100, 100)
     assert int(train.labels.sum()) == 391
     assert set(np.diff(dev.offsets)) == {20}
     assert len(corpus.held_out) == 47
