@@ -35,7 +35,9 @@ FEWEST_POOLS = 100
 """Of dev and of test: fewer would measure nothing."""
 
 FEWEST = 2_000
-PER_INTENT = 60
+PER_INTENT, FEWEST_PER_INTENT = 60, 8
+"""Questions that ask the same, on average. Smaller sets have fewer, so that their pools are not full of right candidates."""
+
 CODES = 200_000
 """Different codes that bodies quote, the r-th with a probability of about 1 / r (Zipf): some 100,000 words, as AskUbuntu has."""
 
@@ -66,11 +68,12 @@ def make(folder: Path, num_questions: int, seed: int, track: Track) -> None:
     if num_questions < FEWEST:
         raise ConfigError(f"{num_questions} questions are too few for pools of {POOL} of which some are right; ask for {FEWEST} or more")
     random = Random(seed)
-    intent_of = [random.randrange(num_questions // PER_INTENT) for _ in range(num_questions)]
+    share = min(1.0, num_questions / QUESTIONS)
+    num_intents = num_questions // max(FEWEST_PER_INTENT, round(share * PER_INTENT))
+    intent_of = [random.randrange(num_intents) for _ in range(num_questions)]
     texts = [_text(intent, random) for intent in (intent_of[question] for question in track(range(num_questions), "questions"))]
     with (folder / "text_tokenized.txt").open("w", encoding="utf-8") as file:
         file.writelines(f"{question + 1}\t{title}\t{body}\n" for question, (title, body) in enumerate(texts))
-    share = min(1.0, num_questions / QUESTIONS)
     num_pools, num_queries = max(FEWEST_POOLS, round(share * POOLS)), round(share * QUERIES)
     order = random.sample(range(num_questions), num_questions)
     held_out, rest = set(order[: round(share * HELD_OUT)]), order[round(share * HELD_OUT) :]
