@@ -55,11 +55,15 @@ def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
     from omegaconf import DictConfig
 
     usual = usual_config(arguments, program)
+    failures: list[Exception] = []
 
     def run(cfg: DictConfig) -> None:
         overrides = list(HydraConfig.get().overrides.task)
-        require_meaningful(cfg, usual, overrides)
-        run_in(Path(HydraConfig.get().runtime.output_dir), cfg, " ".join(overrides), program)
+        try:
+            require_meaningful(cfg, usual, overrides)
+            run_in(Path(HydraConfig.get().runtime.output_dir), cfg, " ".join(overrides), program)
+        except Exception as error:  # past Hydra, which would print a line of its own above ours
+            failures.append(error)
 
     if set(SWEEP) & set(arguments):
         from qaexp.sweep.sweeper import register
@@ -68,6 +72,8 @@ def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
     os.environ["HYDRA_FULL_ERROR"] = "1"  # errors reach main() as they are
     sys.argv = [program.command, *sorted(arguments, key=lambda argument: argument not in SWEEP)]  # Hydra wants -m first
     hydra.main(version_base="1.3", config_path=str(CONF), config_name=program.config)(run)()
+    if failures:
+        raise failures[0]
 
 
 def _resume(folder: Path, arguments: Sequence[str], program: Program) -> None:

@@ -41,7 +41,8 @@ Pre-train an encoder to tell titles from contexts (Lei et al. 2016, §4.2): pyth
                                                            fine-tune what a run left
   python -m qaexp.figures.pretraining RUN... --to FOLDER   figure 3: perplexity against dev MRR
 
-The encoder needs a cell that can start from a given state: rcnn, lstm or gru. The data set needs held-out questions: askubuntu.
+The encoder needs a cell that can start from a given state: rcnn, lstm or gru. The data set needs
+titles, bodies and held-out questions: askubuntu, askubuntu_made_up or askubuntu_duplicates.
 """
 
 PRETRAIN_OPTIONS = """\

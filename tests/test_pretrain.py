@@ -179,6 +179,14 @@ def test_mistakes_are_answered_with_one_sentence(
     assert "Traceback" not in caplog.text
 
 
+def test_texts_that_have_no_titles_are_refused(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Without advice on fields, which such a data set has not."""
+    places = [f"output_dir={tmp_path}", f"cache_dir={tmp_path / 'cache'}", "logger=none"]
+    assert main(["dataset=toy", *places], PRETRAIN) == 2
+    assert "dataset=toy has texts without titles and bodies" in caplog.text
+    assert "reader.fields" not in caplog.text
+
+
 @pytest.mark.parametrize("model", ["tc_lstm", "qrnn", "word_overlap"])
 def test_models_without_a_cell_are_refused(model: str, overrides: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     general = [option for option in overrides if not option.startswith("model.")]

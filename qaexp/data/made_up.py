@@ -31,10 +31,15 @@ from qaexp.errors import ConfigError, OutputError, QaexpError
 QUESTIONS, QUERIES, PAIRS, HELD_OUT, POOLS, POOL, RANDOM = 167_765, 12_584, 16_391, 1_989, 200, 20, 100
 """Counts of AskUbuntu; `RANDOM` wrong candidates a training query. Fewer questions have proportionally fewer of all but POOL."""
 
+FEWEST_POOLS = 100
+"""Of dev and of test: fewer would measure nothing."""
+
 FEWEST = 2_000
-PER_INTENT = 60
+PER_INTENT, FEWEST_PER_INTENT = 60, 8
+"""Questions that ask the same, on average. Smaller sets have fewer, so that their pools are not full of right candidates."""
+
 CODES = 200_000
-"""Different codes that bodies quote, most of them rarely: a vocabulary of AskUbuntu's size."""
+"""Different codes that bodies quote, the r-th with a probability of about 1 / r (Zipf): some 100,000 words, as AskUbuntu has."""
 
 SYLLABLES = ("ba", "co", "di", "fu", "ga", "ho", "ju", "ke", "li", "mo", "nu", "pa", "ri", "so", "ta", "vu", "xe", "zo")
 IDLE = (
@@ -63,12 +68,13 @@ def make(folder: Path, num_questions: int, seed: int, track: Track) -> None:
     if num_questions < FEWEST:
         raise ConfigError(f"{num_questions} questions are too few for pools of {POOL} of which some are right; ask for {FEWEST} or more")
     random = Random(seed)
-    intent_of = [random.randrange(num_questions // PER_INTENT) for _ in range(num_questions)]
+    share = min(1.0, num_questions / QUESTIONS)
+    num_intents = num_questions // max(FEWEST_PER_INTENT, round(share * PER_INTENT))
+    intent_of = [random.randrange(num_intents) for _ in range(num_questions)]
     texts = [_text(intent, random) for intent in (intent_of[question] for question in track(range(num_questions), "questions"))]
     with (folder / "text_tokenized.txt").open("w", encoding="utf-8") as file:
         file.writelines(f"{question + 1}\t{title}\t{body}\n" for question, (title, body) in enumerate(texts))
-    share = min(1.0, num_questions / QUESTIONS)
-    num_pools, num_queries = max(20, round(share * POOLS)), round(share * QUERIES)
+    num_pools, num_queries = max(FEWEST_POOLS, round(share * POOLS)), round(share * QUERIES)
     order = random.sample(range(num_questions), num_questions)
     held_out, rest = set(order[: round(share * HELD_OUT)]), order[round(share * HELD_OUT) :]
     _write(folder / "heldout.txt", (str(question + 1) for question in sorted(held_out)))
@@ -114,7 +120,7 @@ def _text(intent: int, random: Random) -> tuple[str, str]:
     names = _product(intent // len(FACTS))
     said = [random.choice(asked), *(random.choice(asked if random.random() < 0.5 else answered) for _ in range(random.randint(1, 3)))]
     sentences = [f"{said[1]} it is a {random.choice(names)} .", *said[2:], *random.sample(IDLE, random.randint(1, 6))]
-    sentences.append(" ".join(f"e{min(int(random.paretovariate(0.5)), CODES)}" for _ in range(random.randint(1, 9))))  # as logs have them
+    sentences.append(" ".join(f"e{int(CODES ** random.random())}" for _ in range(random.randint(1, 9))))  # as logs have them
     random.shuffle(sentences)
     title = f"{random.choice(names)} {said[0]}" if random.random() < 0.8 else said[0]
     return title, " ".join(sentences)

@@ -19,6 +19,7 @@ from qaexp.errors import ConfigError
 from qaexp.types import ReconstructionBatch
 
 CONTEXTS = ("title", "body", "similar")
+THESE = "use dataset=askubuntu, askubuntu_made_up or askubuntu_duplicates"
 
 
 @dataclass(frozen=True)
@@ -96,9 +97,7 @@ class ReconstructionDataModule(pl.LightningDataModule):
         self._held_out = held_out_pairs(corpus)
         for pairs, what in ((self._held_out, "held-out questions"), (sum(map(len, self._pairs.values())), "pairs to learn from")):
             if not (pairs if isinstance(pairs, int) else len(pairs)):
-                raise ConfigError(
-                    f"dataset={ranking.name} has no {what} with a title and a context, and pre-training needs both; use dataset=askubuntu"
-                )
+                raise ConfigError(f"dataset={ranking.name} has no {what} with a title and a context, and pre-training needs both; {THESE}")
 
     @cached_property
     def pairs(self) -> TitlePairs:
@@ -170,6 +169,8 @@ class ReconstructionDataModule(pl.LightningDataModule):
             raise ConfigError(
                 f"dataset={self.ranking.name} has texts without a body; read one with dataset.reader.fields=[title,body], "
                 "or leave it out with pairs.contexts=[title,similar]"
+                if hasattr(self.ranking.reader, "fields")
+                else f"dataset={self.ranking.name} has texts without titles and bodies, and pre-training needs both; {THESE}"
             )
 
 

@@ -314,6 +314,14 @@ _GOOGLE_NEWS = (
     "GoogleNews-vectors-negative300.bin.gz is published at https://code.google.com/archive/p/word2vec/, which asks for a browser; no "
     "command fetches it. Put it, packed or not, in the folder embeddings of the data folder."
 )
+_MADE_UP = (
+    "askubuntu_made_up is made, not fetched: `python -m qaexp.data.made_up FOLDER`, with askubuntu_made_up in the data folder as FOLDER; "
+    "with fewer questions than it makes by itself, also set dataset.expected=null."
+)
+_DUPLICATES = (
+    "noclue-val.tsv is val.tsv of noclue in nlx-group/Replicating-Bogdanova-et-al.-2015-Duplicate-Question-Detection; no command fetches "
+    "it. Put it in the folder askubuntu/duplicates of the data folder."
+)
 _WEBTEXT = (
     "The webtext vectors are not published anywhere: this project's maintainers trained them on public text; use instead "
     "dataset/vectors=own_text (trained on the data set's own text), or GloVe, which `python -m qaexp.data fetch glove.6B` fetches."
@@ -325,6 +333,8 @@ UNPUBLISHED = {
     "yahoomqa_partial": _YAHOO_PAIRS,
     "yahoomqa": _WEBSCOPE,
     "googlenews": _GOOGLE_NEWS,
+    "askubuntu_made_up": _MADE_UP,
+    "askubuntu_duplicates": _DUPLICATES,
 }
 """What no fetch can bring, and how to come by it, or what to use in its place. Of names that begin alike, the longer comes first."""
 

@@ -116,10 +116,10 @@ def draw_positions(table: pd.DataFrame) -> Figure:
     figure, [[axes]] = new_figure(width=4.6, height=3.0)
     for column, colour, line in (("maximum", COLOURS[1], "--"), ("mean", COLOURS[0], "-")):
         axes.plot(table["position"], table[column], line, color=colour, label=column)
-    axes.set_ylim(0, 1)
+    axes.set_ylim(0, 1.02)  # the maximum is near 1
     axes.set_xlabel("word position")
     axes.set_ylabel("1 − λ")
-    axes.legend(labelcolor=INK)
+    axes.legend(labelcolor=INK, frameon=False, loc="center right")
     return figure
 
 

@@ -25,6 +25,9 @@ from qaexp.figures.style import COLOURS, INK, MARKERS, look, new_figure, save
 from qaexp.results.record import RunRecord
 from qaexp.results.table import row_name
 
+SHORT = 16
+"""Characters of names that fit beside each other in a legend."""
+
 PERPLEXITY, MRR = "held_out/perplexity", "dev/mrr"
 
 
@@ -65,11 +68,15 @@ def curves(records: Sequence[RunRecord]) -> pd.DataFrame:
 
 
 def encoder_names(records: Sequence[RunRecord]) -> list[str]:
-    """What each run is called: its encoder's class, with the options of the run where one class was pre-trained with several."""
+    """What each run is called: its encoder's class, with the options that set it apart where one class was pre-trained with several."""
     classes = [record.config["model"]["encoder"]["_target_"].rpartition(".")[2] for record in records]
-    rows = [row_name(record) for record in records]
-    several = {name for name in classes if len({row for row, other in zip(rows, classes, strict=True) if other == name}) > 1}
-    return [f"{name}: {row}" if row and name in several else name for name, row in zip(classes, rows, strict=True)]
+    options = [row_name(record).split() for record in records]
+    names = []
+    for name, own in zip(classes, options, strict=True):
+        shared = set[str].intersection(*(set(others) for other, others in zip(classes, options, strict=True) if other == name))
+        apart = " ".join(option for option in own if option not in shared)
+        names.append(f"{name}: {apart}" if apart else name)
+    return names
 
 
 def draw(table: pd.DataFrame) -> Figure:
@@ -92,7 +99,8 @@ def draw(table: pd.DataFrame) -> Figure:
     left.set_ylabel("dev MRR, percent (solid)")
     right.set_ylabel("held-out perplexity (dotted)")
     handles, labels = left.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=len(COLOURS) // 2, labelcolor=INK, frameon=False)
+    columns = len(COLOURS) // 2 if max(map(len, labels)) <= SHORT else 1
+    figure.legend(handles, labels, loc="outside upper center", ncols=columns, labelcolor=INK, frameon=False)
     return figure
 
 

@@ -38,7 +38,8 @@ def folder(tmp_path: Path, write: Callable[..., Path]) -> Path:
 
 def read(folder: Path, fields: Sequence[str] = ("title", "body")) -> RankingCorpus:
     splits = {"train": "train_random.txt", "dev": "dev.txt"}
-    return AskUbuntuReader(str(folder / "askubuntu"), "text_tokenized.txt", splits, "heldout.txt", fields, published_tokens_v1).read()
+    names = "text_tokenized.txt", splits, "heldout.txt", fields
+    return AskUbuntuReader("askubuntu", str(folder / "askubuntu"), *names, published_tokens_v1).read()
 
 
 def module(folder: Path, *overrides: str) -> ReconstructionDataModule:

@@ -46,6 +46,15 @@ def test_runs_with_other_options_are_lines_of_their_own(runs: Path) -> None:
     assert set(names) == {"RCNN", "RCNN: model.encoder.hidden_dim=800", "GRU"}
 
 
+def test_names_say_only_what_sets_runs_apart_and_long_ones_stand_below_each_other(runs: Path) -> None:
+    for name, steps in (("short", 10), ("long", 1000)):
+        record(runs / name, 1, "LSTM", [(70.0, 0.5)], options=f"model=gru model/encoder=lstm pairs.steps_per_epoch={steps}")
+    table = curves(read_runs([runs]))
+    assert set(table["encoder"]) == {"RCNN", "GRU", "LSTM: pairs.steps_per_epoch=10", "LSTM: pairs.steps_per_epoch=1000"}
+    assert draw(table).legends[0]._ncols == 1
+    assert draw(table[table["encoder"].isin(["RCNN", "GRU"])]).legends[0]._ncols == 3
+
+
 def test_mrr_is_solid_and_in_percent_and_perplexity_dotted(runs: Path) -> None:
     figure = draw(curves(read_runs([runs])))
     left, right = figure.axes

@@ -24,6 +24,8 @@ class AskUbuntuReader:
     Without `texts` the corpus is not read, and each question's text is its id: enough to rank by BM25 and to check the files.
     """
 
+    name: str
+    """The data set as hints to those who lack its files know it."""
     folder: str
     texts: str | None
     splits: Mapping[str, str]
@@ -42,7 +44,7 @@ class AskUbuntuReader:
             MissingDataError: naming those that are absent.
         """
         names = [name for name in (self.texts, self.held_out, *self.splits.values()) if name is not None]
-        return locate([Path(self.folder) / name for name in names], fetch_hint("askubuntu"))
+        return locate([Path(self.folder) / name for name in names], fetch_hint(self.name))
 
     def read(self) -> RankingCorpus:
         """Read every file.
@@ -66,7 +68,7 @@ class AskUbuntuReader:
         """Question id to text."""
         tokenise, columns = bare(self.tokenise), [1 + FIELDS.index(field) for field in self.fields]
         text_of: dict[str, int] = {}
-        with Faults(path, f"{REMEDY} {fetch_hint('askubuntu')}") as faults:
+        with Faults(path, f"{REMEDY} {fetch_hint(self.name)}") as faults:
             for line, row in records(faults, 1 + len(FIELDS)):
                 if row[0] in text_of:
                     faults.add(line, f"question {row[0]} again")
@@ -75,7 +77,7 @@ class AskUbuntuReader:
 
     def _held_out(self, path: Path, text_of: Mapping[str, int] | None, builder: CorpusBuilder) -> set[int]:
         held_out = set[int]()
-        with Faults(path, f"{REMEDY} {fetch_hint('askubuntu')}") as faults:
+        with Faults(path, f"{REMEDY} {fetch_hint(self.name)}") as faults:
             for line, question in lines(faults):
                 if _unknown([question], text_of):
                     faults.add(line, f"question {question!r} has no text")
@@ -89,7 +91,7 @@ class AskUbuntuReader:
         self, path: Path, split: str, text_of: Mapping[str, int] | None, builder: CorpusBuilder
     ) -> Iterator[tuple[str, list[Candidate]]]:
         """The questions of a split with their pools."""
-        with Faults(path, f"{REMEDY} {fetch_hint('askubuntu')}") as faults:
+        with Faults(path, f"{REMEDY} {fetch_hint(self.name)}") as faults:
             for line, row in lines(faults):
                 fields = row.split("\t")
                 if len(fields) not in (3, 4):

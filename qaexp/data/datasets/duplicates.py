@@ -10,6 +10,7 @@ from random import Random
 
 from qaexp.data.bm25 import BM25Index
 from qaexp.data.corpus import Candidate, CorpusBuilder, RankingCorpus
+from qaexp.data.fetch import fetch_hint
 from qaexp.data.files import Faults, locate, records
 from qaexp.data.tokenise import bare
 from qaexp.data.vocabulary import Vocabulary
@@ -42,7 +43,8 @@ class AskUbuntuDuplicatesReader:
     `num_candidates` with the best by BM25 of all questions in the file that no chain of pairs connects with it, in the order of scores.
     Groups of connected questions are dealt to splits by `split_seed`, so that no question of dev or test is asked in training.
 
-    Reading: pairs marked as no duplicates were drawn at random, and only lend their texts as candidates.
+    Reading: pairs marked as no duplicates were drawn at random, and only lend their texts as candidates. `num_held_out` of these texts are
+    kept from training and pools, for the perplexity of pre-training.
     """
 
     folder: str
@@ -51,18 +53,16 @@ class AskUbuntuDuplicatesReader:
     split_seed: int
     dev_share: float
     test_share: float
+    num_held_out: int
     fields: Sequence[str]
     """`title`, `body`, or both."""
     tokenise: Callable[[str], list[str]]
 
-    version = 4
+    version = 5
 
     def files(self) -> list[Path]:
         """Raises: MissingDataError, when the file is absent."""
-        hint = (
-            "It is val.tsv of noclue in nlx-group/Replicating-Bogdanova-et-al.-2015-Duplicate-Question-Detection; `fetch` does not have it."
-        )
-        return locate([Path(self.folder) / self.pairs], hint)
+        return locate([Path(self.folder) / self.pairs], fetch_hint("askubuntu_duplicates"))
 
     def read(self) -> RankingCorpus:
         """Read the file and retrieve the pools.
@@ -97,6 +97,8 @@ class AskUbuntuDuplicatesReader:
             partners[first].append(second)
             partners[second].append(first)
         asked = list(dict.fromkeys(question for pair in duplicates for question in pair))
+        never_asked = sorted(set(texts) - {texts[question] for question in asked})
+        held_out = set(Random(self.split_seed).sample(never_asked, min(self.num_held_out, len(never_asked))))
         group_size = Counter(group_of)
         split_of = self._splits(list(dict.fromkeys(group_of[question] for question in asked)))
         for split in ("train", "dev", "test"):
@@ -104,13 +106,16 @@ class AskUbuntuDuplicatesReader:
         for question in asked:
             same = partners[question][:MAX_ANSWERS]
             scores = index.scores(ids[question])
-            best = index.best(ids[question], self.num_candidates + group_size[group_of[question]]).tolist()
-            others = [other for other in best if group_of[other] != group_of[question]]
+            best = index.best(ids[question], self.num_candidates + group_size[group_of[question]] + len(held_out)).tolist()
+            others = [other for other in best if group_of[other] != group_of[question] and texts[other] not in held_out]
             pool = sorted([*same, *others[: max(0, self.num_candidates - len(same))]], key=lambda other: -scores[other])
             listed: list[Candidate] = [(str(other), texts[other], int(other in same), float(scores[other])) for other in pool]
             builder.question(split_of[group_of[question]], str(question), texts[question], listed)
         for text in texts:
-            builder.answer(text)
+            if text not in held_out:
+                builder.answer(text)
+        for text in sorted(held_out):
+            builder.hold_out(text)
         return builder.build()
 
     def _splits(self, groups: list[int]) -> dict[int, str]:

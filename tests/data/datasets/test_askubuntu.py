@@ -38,7 +38,7 @@ def askubuntu(tmp_path: Path, write: Callable[..., Path]) -> Callable[..., AskUb
             write(tmp_path / "ask" / name, content, packed)
         held_out = "held" if texts else None
         splits = {"train": "train", "dev": "dev"}
-        return AskUbuntuReader(str(tmp_path / "ask"), texts, splits, held_out, fields, published_tokens_v1)
+        return AskUbuntuReader("askubuntu", str(tmp_path / "ask"), texts, splits, held_out, fields, published_tokens_v1)
 
     return reader
 

@@ -3,15 +3,19 @@
 import gzip
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from qaexp.data.datasets.duplicates import AskUbuntuDuplicatesReader, title_and_body
+from qaexp.data.reconstruction import title_pairs
 from qaexp.data.tokenise import words_v1
 from qaexp.errors import BadDataError, MissingDataError
 
 
-def reader(folder: Path, fields: tuple[str, ...] = ("title", "body"), dev: float = 0.2, seed: int = 1) -> AskUbuntuDuplicatesReader:
-    return AskUbuntuDuplicatesReader(str(folder), "pairs.tsv", 4, seed, dev, 0.2, fields, words_v1)
+def reader(
+    folder: Path, fields: tuple[str, ...] = ("title", "body"), dev: float = 0.2, seed: int = 1, held_out: int = 0
+) -> AskUbuntuDuplicatesReader:
+    return AskUbuntuDuplicatesReader(str(folder), "pairs.tsv", 4, seed, dev, 0.2, held_out, fields, words_v1)
 
 
 def write(folder: Path, *rows: tuple[str, str, str]) -> None:
@@ -39,6 +43,20 @@ def test_partners_are_right_and_what_pairs_connect_is_never_wrong(tmp_path: Path
     for q in range(3):
         scores = train.retrieval_scores[train.offsets[q] : train.offsets[q + 1]].tolist()
         assert scores == sorted(scores, reverse=True)
+
+
+def test_held_out_questions_are_in_no_pool_and_no_pair(tmp_path: Path) -> None:
+    """Of c, d, e and f, which no pair of duplicates has, two are held out; the other two fill the pools."""
+    a, b, c, d, e, f = (f"grub {name}<p>boot</p>" for name in "abcdef")
+    write(tmp_path, ("duplicate", a, b), ("non-duplicate", c, d), ("non-duplicate", e, f))
+    corpus = reader(tmp_path, dev=0.0, held_out=2).read()
+    train, held_out = corpus.splits["train"], set(corpus.held_out.tolist())
+    assert len(held_out) == 2
+    assert np.diff(train.offsets).tolist() == [3, 3]
+    assert not held_out & {*train.candidates.tolist(), *corpus.answer_set.tolist()}
+    pairs = title_pairs(corpus, "title")
+    assert not held_out & {title // 2 for title in pairs.titles.tolist()}
+    assert len(pairs) == 4
 
 
 def test_a_bad_label_and_a_missing_file_are_named(tmp_path: Path) -> None:
