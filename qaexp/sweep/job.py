@@ -69,14 +69,17 @@ class Job:
         from qaexp.results.store import place, run_kept
         from qaexp.sweep.pruning import PruneByDev, pruned
 
-        folder, command = place(cfg, self.runs), " ".join(options)
-        if self.pruner and (record := pruned(folder)):
-            return JobResult(cell, "kept", command, str(folder), dev_score(record))
+        command, watchers = " ".join(options), []
+        if self.pruner:
+            folder = place(cfg, self.runs)
+            if record := pruned(folder):
+                return JobResult(cell, "kept", command, str(folder), dev_score(record))
+            watchers.append(PruneByDev(self.pruner, folder))
         quieten()
         with _quiet_screen(), sharing():
-            outcome = run_kept(cfg, self.runs, command, self.program, [PruneByDev(self.pruner, folder)] if self.pruner else [])
+            outcome = run_kept(cfg, self.runs, command, self.program, watchers)
         score = dev_score(outcome.record) if outcome.record else None
-        return JobResult(cell, outcome.status, command, str(folder), score, outcome.error)
+        return JobResult(cell, outcome.status, command, str(outcome.folder), score, outcome.error)
 
 
 def dev_score(record: RunRecord) -> float | None:

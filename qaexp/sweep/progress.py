@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import sys
 import threading
 from contextlib import suppress
@@ -25,6 +26,10 @@ class Watch:
     def __init__(self, outcomes: Path, total: int, num_fixed: int, metric: str) -> None:
         self._outcomes, self._total, self._num_fixed, self._metric = outcomes, total, num_fixed, metric
         self.results: dict[int, JobResult] = {}
+        self._taken: set[str] = set()
+        """Names of the files that need not be looked at again."""
+        self.best: JobResult | None = None
+        """The job with the highest dev score, the first of equal ones."""
         self._lock, self._stop = threading.Lock(), threading.Event()
         self._thread = threading.Thread(target=self._look_on, daemon=True)
         self._terminal = sys.stderr.isatty()
@@ -51,25 +56,22 @@ class Watch:
         self.look()
         self._bar.stop()
 
-    @property
-    def best(self) -> JobResult | None:
-        """The job with the highest dev score, the first of equal ones."""
-        scored = [self.results[cell] for cell in sorted(self.results) if self.results[cell].score is not None]
-        return max(scored, key=lambda result: result.score or 0.0, default=None)
-
     def look(self) -> None:
         """Take in every result that has come since the last look."""
         with self._lock:
-            for path in sorted(self._outcomes.glob("[0-9]*.json"), key=lambda path: int(path.stem)):
-                if int(path.stem) not in self.results:
-                    with suppress(OSError, json.JSONDecodeError):  # shared storage may show a name before its content
-                        self.take(JobResult.read(path))
+            new = {name for name in os.listdir(self._outcomes) if name[0].isdigit() and name.endswith(".json")} - self._taken
+            for name in sorted(new, key=lambda name: int(name.removesuffix(".json"))):
+                with suppress(OSError, json.JSONDecodeError):  # shared storage may show a name before its content
+                    result = JobResult.read(self._outcomes / name)
+                    self.take(result)
+                    if result.status != "busy":
+                        self._taken.add(name)
 
     def take(self, result: JobResult) -> None:
         if result.status == "busy":  # launched again later
             return
         self.results[result.cell] = result
-        best = self.best
+        best = self.best = _better(self.best, result)
         shown = f"best {self._metric} {best.score:.4f}" if best and best.score is not None else ""
         self._bar.update(self._task, completed=len(self.results), best=shown)
         options = " ".join(result.options.split()[self._num_fixed :])  # those that tell the jobs apart
@@ -82,3 +84,12 @@ class Watch:
     def _look_on(self) -> None:
         while not self._stop.wait(INTERVAL):
             self.look()
+
+
+def _better(best: JobResult | None, result: JobResult) -> JobResult | None:
+    """Of two results the one with the higher score, of equal ones the first of the sweep; one without a score is none."""
+    if result.score is None:
+        return best
+    if best is None or best.score is None:
+        return result
+    return min(best, result, key=lambda each: (-(each.score or 0.0), each.cell))
