@@ -1,14 +1,29 @@
 """Composing the jobs of a sweep without reading conf/ for each: jobs with the same choices differ in plain values alone."""
 
 from copy import deepcopy
+from functools import cache
+from types import ModuleType
 
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.plugins import Plugins, ScanStats
+from hydra.plugins.plugin import Plugin
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from omegaconf.errors import OmegaConfBaseException
 
 from qaexp.config import CONF
+
+_scan = Plugins._scan_all_plugins
+
+
+@cache
+def _scan_once(modules: tuple[ModuleType, ...]) -> tuple[list[type[Plugin]], ScanStats]:
+    """Hydra's launchers have every worker run the modules of all plugins anew before each job, some tens of milliseconds; once is enough."""
+    return _scan(list(modules))
+
+
+Plugins._scan_all_plugins = staticmethod(lambda modules: _scan_once(tuple(modules)))
 
 _COMPOSED: dict[tuple[str, str, tuple[str, ...]], DictConfig] = {}
 """Conf folder, name and choices to a configuration, for as long as the process lives."""
