@@ -19,7 +19,7 @@ _scan = Plugins._scan_all_plugins
 
 @cache
 def _scan_once(modules: tuple[ModuleType, ...]) -> tuple[list[type[Plugin]], ScanStats]:
-    """Hydra's launchers have every worker run the modules of all plugins anew before each job, some tens of milliseconds; once is enough."""
+    """Hydra has a worker run the modules of all plugins anew before each job, which takes some tens of milliseconds; once is enough."""
     return _scan(list(modules))
 
 
