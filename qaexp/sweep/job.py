@@ -105,13 +105,16 @@ def _settle() -> None:
 
 @contextmanager
 def _quiet_screen() -> Iterator[None]:
-    """A line an epoch of each job would bury the sweep's own."""
+    """A line an epoch of each job would bury the sweep's own, which come from another thread meanwhile."""
     screens = [handler for handler in logging.getLogger().handlers if type(handler) is logging.StreamHandler]
-    before = [screen.level for screen in screens]
     for screen in screens:
-        screen.setLevel(logging.ERROR)
+        screen.addFilter(_is_of_sweep)
     try:
         yield
     finally:
-        for screen, level in zip(screens, before, strict=True):
-            screen.setLevel(level)
+        for screen in screens:
+            screen.removeFilter(_is_of_sweep)
+
+
+def _is_of_sweep(record: logging.LogRecord) -> bool:
+    return record.levelno >= logging.ERROR or record.name == "qaexp.sweep.progress"
