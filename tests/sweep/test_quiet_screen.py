@@ -7,7 +7,8 @@ from qaexp.sweep.job import _quiet_screen
 
 
 def test_a_sweeps_progress_is_seen_while_a_job_runs_and_the_jobs_epochs_are_not() -> None:
-    screen = logging.StreamHandler(io.StringIO())
+    shown = io.StringIO()
+    screen = logging.StreamHandler(shown)
     logging.getLogger().addHandler(screen)
     before = logging.getLogger().level
     logging.getLogger().setLevel(logging.INFO)
@@ -20,4 +21,4 @@ def test_a_sweeps_progress_is_seen_while_a_job_runs_and_the_jobs_epochs_are_not(
     finally:
         logging.getLogger().removeHandler(screen)
         logging.getLogger().setLevel(before)
-    assert screen.stream.getvalue().splitlines() == ["[1/3] seed=1: ran", "the disk is full", "after it"]
+    assert shown.getvalue().splitlines() == ["[1/3] seed=1: ran", "the disk is full", "after it"]
