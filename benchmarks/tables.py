@@ -72,7 +72,7 @@ def _entry(key: str, command: str, number: int, rng: Random) -> dict:
             started=f"{number:06}",
             commit="",
             hardware={},
-            data={"fingerprint": "0" * 64},
+            data={"fingerprint": "0" * 64, "partial": False},
             convention="trec",
             parameters={"trainable": 1, "trainable without word embeddings": 1},
             history=[],

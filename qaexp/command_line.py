@@ -97,6 +97,7 @@ def run_in(folder: Path, cfg: Any, command: str, program: Program = RANK, resume
 
     from qaexp import console
     from qaexp.processes import writes
+    from qaexp.results.record import RunRecord
 
     if not writes():  # another process of the same run
         console.quieten()
@@ -112,7 +113,7 @@ def run_in(folder: Path, cfg: Any, command: str, program: Program = RANK, resume
         raise OutputError(f"cannot write to {folder}: {error.strerror}. Name another place with output_dir=FOLDER") from error
     logging.getLogger().addHandler(log_file)
     try:
-        if resume and (finished := console.finished(folder)):
+        if resume and (finished := RunRecord.with_status(folder, "finished")):
             console.show_results(finished, folder)
             return
         if not resume:

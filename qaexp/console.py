@@ -1,6 +1,5 @@
 """What the terminal shows of a run: the configuration as a tree before it, a table of results after it."""
 
-import json
 import logging
 import warnings
 from pathlib import Path
@@ -79,15 +78,6 @@ def quieten() -> None:
     for name in ("pytorch_lightning", rank_zero, "lightning_fabric", "lightning", "gensim", "wandb"):
         logging.getLogger(name).setLevel(logging.ERROR)
     warnings.filterwarnings("ignore", module="pytorch_lightning|torch|wandb|lightning_fabric")
-
-
-def finished(folder: Path) -> RunRecord | None:
-    """The record of a run that needs no resuming."""
-    try:
-        record = RunRecord.load(folder)
-    except (OSError, json.JSONDecodeError):
-        return None
-    return record if record.status == "finished" else None
 
 
 def _grow(tree: Tree, node: Any) -> None:

@@ -41,5 +41,9 @@ class CheckpointError(QaexpError):
     """A checkpoint cannot be read, or belongs to another vocabulary or model."""
 
 
+class RecordError(QaexpError):
+    """The record of a run cannot be read."""
+
+
 class OutputError(QaexpError):
     """The output folder cannot be written to."""

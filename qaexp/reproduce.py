@@ -26,7 +26,7 @@ from qaexp.tables.claims import claims
 from qaexp.tables.configuration import ConfigurationTable, configuration_tables
 from qaexp.tables.draw import write_figure
 from qaexp.tables.held import held_against
-from qaexp.tables.plan import Plan, Run, Times, plan
+from qaexp.tables.plan import Choice, Plan, Run, Times, plan
 from qaexp.tables.spec import Figure, Table, result_figures, result_tables
 from qaexp.tables.write import write_claims, write_configuration, write_overview, write_statistics, write_table
 
@@ -65,10 +65,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--paper", help="ap, clstm, ctrn, ggsa or rcnn (default: all)")
     parser.add_argument("--rows", nargs="+", default=[], metavar="LABEL", help="only these rows, named as in the paper")
     parser.add_argument("--settings", nargs="+", default=[], metavar="NAME", help="only these of the table's settings, such as TRAIN")
-    parser.add_argument("--seeds", type=_numbers, help="of the table's seeds only these, such as 1,2")
+    parser.add_argument("--seeds", type=_numbers, default=[], help="of the table's seeds only these, such as 1,2")
     parser.add_argument("--quick", action="store_true", help="small runs of one seed, in minutes; written to results/quick/, and called so")
     parser.add_argument("--plan", action="store_true", help="only say what is done, to be run and impossible")
-    parser.add_argument("--no-run", action="store_true", help="only write the tables from the ledger; nothing is trained")
+    parser.add_argument(
+        "--no-run", action="store_true", help="only write tables and figures from the ledger; nothing is trained, no data are read"
+    )
     parser.add_argument("--latex", action="store_true", help="also write table<N>.tex (booktabs)")
     parser.add_argument("--logger", default="none", help="none or wandb (default: %(default)s)")
     parser.add_argument("--results", type=Path, default=Path("results"), help="where tables and ledger lie (default: %(default)s)")
@@ -81,15 +83,16 @@ def _numbers(text: str) -> list[int]:
 
 
 def _reproduce(options: argparse.Namespace) -> int:
-    everything, figures, settings = result_tables(), result_figures(), configuration_tables()
-    chosen = _chosen(everything, figures, [*settings, *statistics_tables()], options)
+    everything, figures = result_tables(), result_figures()
+    others: list[Other] = [*configuration_tables(), *statistics_tables()]
+    chosen = _chosen(everything, figures, others, options)
     _require_known(chosen, options.rows, options.settings)
     results = options.results / "quick" if options.quick else options.results
     ledger = Ledger(results / "ledger")
     keys = Keys(Path(compose([]).cache_dir).expanduser() / "plans")
     failed: list[Run] = []
     if not options.no_run and (chosen or options.plan):
-        planned = plan(chosen, ledger, keys, options.seeds, options.rows, options.settings, options.quick)
+        planned = plan(chosen, ledger, keys, Choice(options.seeds, options.rows, options.settings, options.quick))
         keys.save()
         _show(planned, Times.of(ledger), options.runs)
         if options.plan:
@@ -106,21 +109,16 @@ def _reproduce(options: argparse.Namespace) -> int:
             write_table(each, folder, options.latex)
             log.info("%s", folder / f"{each.table.name}.md")
     if not options.quick:
-        others = {each.table.title: each for each in done}
-        whole, pictures = ([others.get(each.title) or measured(each, ledger, keys) for each in all_of] for all_of in (everything, figures))
+        for other in others:
+            if not options.no_run and (options.table or not options.figure) and _is_meant(other, options.table, options.paper):
+                _write_other(other, results / other.paper)
+        fresh = {each.table.title: each for each in done}
+        whole, pictures = ([fresh.get(each.title) or measured(each, ledger, keys) for each in all_of] for all_of in (everything, figures))
         keys.save()
-        claimed = {
-            paper: held_against(claims(paper), [each for each in whole if each.table.paper == paper]) for paper in _papers(everything)
-        }
-        for paper, frame in claimed.items():
+        held = {paper: held_against(claims(paper), [each for each in whole if each.table.paper == paper]) for paper in _papers(everything)}
+        for paper, frame in held.items():
             write_claims(paper, frame, results / paper)
-        for table in settings:
-            write_configuration(table, results / table.paper)
-            if options.table and _is_meant(table, options.table, options.paper):
-                log.info("%s", results / table.paper / f"{table.name}.md")
-        if not options.no_run:
-            _write_statistics(options)
-        write_overview(whole, pictures, [*settings, *statistics_tables()], results, claimed)
+        write_overview(whole, pictures, others, results, held)
     return FAILED if failed else 0
 
 
@@ -154,16 +152,17 @@ def _is_meant(table: Table | Other, number: str | None, paper: str | None) -> bo
     return paper in (None, table.paper) and number in (None, table.number)
 
 
-def _write_statistics(options: argparse.Namespace) -> None:
-    """The tables of data statistics that are meant. One whose data are not here stays as it is."""
-    for table in statistics_tables():
-        if _is_meant(table, options.table, options.paper) and (options.table or not options.figure):
-            rows = measure(table, None)
-            if all(row.status == MISSING for row in rows):
-                log.info("%s: none of its data sets is here", table.title)
-                continue
-            write_statistics(table, rows, options.results / table.paper)
-            log.info("%s", options.results / table.paper / f"{table.name}.md")
+def _write_other(table: Other, folder: Path) -> None:
+    """What stands in the configuration, or what the data sets hold; where none of these is here, the table stays as it is."""
+    if isinstance(table, ConfigurationTable):
+        write_configuration(table, folder)
+    else:
+        rows = measure(table, None)
+        if all(row.status == MISSING for row in rows):
+            log.info("%s: none of its data sets is here", table.title)
+            return
+        write_statistics(table, rows, folder)
+    log.info("%s", folder / f"{table.name}.md")
 
 
 def _papers(tables: Sequence[Table]) -> list[str]:

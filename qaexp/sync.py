@@ -14,6 +14,7 @@ from pathlib import Path
 
 from qaexp.config import CONF
 from qaexp.errors import ConfigError, QaexpError
+from qaexp.exit_status import exit_status
 from qaexp.results.offline import offline_runs, read_offline
 from qaexp.training.key import has_key
 
@@ -74,13 +75,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--list", action="store_true", help="upload nothing; print the folders of the runs that wait")
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    try:
-        lines = [str(run) for run in pending(options.folder)] if options.list else [sync(options.folder)]
-    except QaexpError as error:
-        log.error("%s", error)
-        return 2
-    sys.stdout.write("".join(f"{line}\n" for line in lines))
-    return 0
+    return exit_status(lambda: pending(options.folder) if options.list else [sync(options.folder)])
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from qaexp.config import CONF
 from qaexp.dashboard.tables import finished_runs, our_numbers, paper_tables
-from qaexp.errors import ConfigError, QaexpError
+from qaexp.errors import ConfigError
+from qaexp.exit_status import exit_status
 from qaexp.training.key import has_key
 
 REPOSITORY = CONF.parent
@@ -23,13 +24,7 @@ def main(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     os.environ.setdefault("WANDB_SILENT", "true")  # read on import
-    try:
-        lines = _build(options)
-    except QaexpError as error:
-        log.error("%s", error)
-        return 2
-    sys.stdout.write("".join(f"{line}\n" for line in lines))
-    return 0
+    return exit_status(lambda: _build(options))
 
 
 def _build(options: argparse.Namespace) -> list[str]:

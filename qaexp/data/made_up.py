@@ -26,7 +26,8 @@ from qaexp.data.bm25 import BM25Index
 from qaexp.data.datasets.toy_text import FACTS, ways_to_answer, ways_to_ask
 from qaexp.data.tokenise import words_v1
 from qaexp.data.vocabulary import Vocabulary
-from qaexp.errors import ConfigError, OutputError, QaexpError
+from qaexp.errors import ConfigError, OutputError
+from qaexp.exit_status import exit_status
 
 QUESTIONS, QUERIES, PAIRS, HELD_OUT, POOLS, POOL, RANDOM = 167_765, 12_584, 16_391, 1_989, 200, 20, 100
 """Counts of AskUbuntu; `RANDOM` wrong candidates a training query. Fewer questions have proportionally fewer of all but POOL."""
@@ -165,18 +166,10 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=1, help="equal seeds give equal files (default: %(default)s)")
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    try:
-        _whole(options.folder.expanduser(), options.questions, options.seed)
-    except QaexpError as error:
-        logging.getLogger(__name__).error("%s", error)
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    sys.stdout.write(f"{options.folder}\n")
-    return 0
+    return exit_status(lambda: [_whole(options.folder.expanduser(), options.questions, options.seed)])
 
 
-def _whole(folder: Path, num_questions: int, seed: int) -> None:
+def _whole(folder: Path, num_questions: int, seed: int) -> Path:
     """Make the files beside their place and move them there in one step.
 
     Raises:
@@ -196,6 +189,7 @@ def _whole(folder: Path, num_questions: int, seed: int) -> None:
             shutil.rmtree(staging, ignore_errors=True)
     except OSError as error:
         raise OutputError(f"cannot write {folder}: {error.strerror or error}. Free some space there, or name another folder") from error
+    return folder
 
 
 if __name__ == "__main__":

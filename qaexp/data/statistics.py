@@ -9,22 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from hydra.utils import instantiate
-from omegaconf import OmegaConf
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from qaexp.config import CONF, compose
+from qaexp.config import compose
 from qaexp.data.fetch import data_root
 from qaexp.data.figures import FILE_MEASURES, MEASURES, Figure
 from qaexp.data.files import locate
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError, MissingDataError, OutputError
+from qaexp.paper_table import EXPERIMENTS, PaperTable, content_of
 from qaexp.results.record import write_whole
 
 log = logging.getLogger(__name__)
-
-EXPERIMENTS = CONF.parent / "experiments"
 
 MEASURED, PARTIAL, MISSING = "measured", "partial data", "data missing"
 
@@ -53,7 +51,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class StatisticsTable:
+class StatisticsTable(PaperTable):
     """A table of a paper. Rows are data sets and columns statistics, whichever way the paper prints it."""
 
     paper: str
@@ -63,14 +61,6 @@ class StatisticsTable:
     """`as read`: all in the files; `as used`: without those that lack what training or ranking needs."""
     columns: Mapping[str, Column]
     rows: Sequence[Row]
-
-    @property
-    def number(self) -> str:
-        return self.name.removeprefix("table")
-
-    @property
-    def title(self) -> str:
-        return f"{self.paper}, Table {self.number}"
 
 
 @dataclass(frozen=True)
@@ -92,7 +82,7 @@ def tables(folder: Path = EXPERIMENTS) -> list[StatisticsTable]:
     """
     found = []
     for path in sorted(folder.glob("*/table*.yaml")):
-        content: Any = OmegaConf.to_container(OmegaConf.load(path))
+        content = content_of(path)
         if content.pop("kind", "") == "statistics":
             found.append(_table(path, content))
     return found

@@ -8,7 +8,6 @@ test sets of the run's own data set, field by field. Each is written as PNG, SVG
 """
 
 import argparse
-import logging
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,7 +21,8 @@ from torch import Tensor
 
 from qaexp.checkpoint import Ranker, load
 from qaexp.data.corpus import RankingCorpus
-from qaexp.errors import ConfigError, QaexpError
+from qaexp.errors import ConfigError
+from qaexp.exit_status import exit_status
 from qaexp.figures.run_data import data_of
 from qaexp.figures.style import COLOURS, INK, SEQUENTIAL, new_figure, save
 from qaexp.masking import token_mask
@@ -135,20 +135,18 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--data", metavar="DIR", help="the data folder (default: the one that the run was given)")
     parser.add_argument("--to", type=Path, required=True, metavar="FOLDER", help="where figure4 and figure5, .png, .svg and .csv, go")
     options = parser.parse_args(arguments)
-    try:
-        ranker = load(options.run)
-        paths = list[Path]()
-        if options.words:
-            table = of_words(ranker, options.words)
-            paths += save(draw_words(table), table, options.to, "figure4")
-        data = data_of(options.run, options.data)
-        table = by_position(ranker.scorer, data.corpus, data.ranked_splits, data.max_question_length)
-        paths += save(draw_positions(table), table, options.to, "figure5")
-    except QaexpError as error:
-        logging.getLogger(__name__).error("%s", error)
-        return 2
-    sys.stdout.write("".join(f"{path}\n" for path in paths))
-    return 0
+    return exit_status(lambda: _figures(options))
+
+
+def _figures(options: argparse.Namespace) -> list[Path]:
+    ranker = load(options.run)
+    paths = list[Path]()
+    if options.words:
+        table = of_words(ranker, options.words)
+        paths += save(draw_words(table), table, options.to, "figure4")
+    data = data_of(options.run, options.data)
+    table = by_position(ranker.scorer, data.corpus, data.ranked_splits, data.max_question_length)
+    return paths + save(draw_positions(table), table, options.to, "figure5")
 
 
 if __name__ == "__main__":

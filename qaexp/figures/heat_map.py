@@ -5,9 +5,8 @@ python -m qaexp.figures.heat_map RUN --question "..." --answer "..." --to FOLDER
 """
 
 import argparse
-import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 from textwrap import fill
@@ -23,7 +22,8 @@ from matplotlib.patches import Rectangle
 
 import qaexp
 from qaexp.checkpoint import Ranker
-from qaexp.errors import ConfigError, QaexpError
+from qaexp.errors import ConfigError
+from qaexp.exit_status import exit_status
 from qaexp.figures.heats import Heat, frame, heats
 from qaexp.figures.run_data import Pair, data_of, pairs_of
 from qaexp.figures.style import INK, SEQUENTIAL, save
@@ -162,19 +162,19 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--show", nargs="+", metavar="NAME", help="only these, such as pair.attention (default: everything over words)")
     parser.add_argument("--unit", type=int, help="of a grid, this slice or neuron, from 0 (default: their mean)")
     options = parser.parse_args(arguments)
-    try:
-        ranker = qaexp.load(options.run)
-        pairs = _pairs(ranker, options)
-        for number, pair in enumerate(pairs, 1):
-            shown = pair.shown(ranker)
-            placed = _chosen(heats(shown, pair.question, pair.answer, options.unit), options)
-            figure = draw(placed, f"{options.run.name}: {pair.name}score {np.round(shown['score'].tolist(), 4)}")
-            paths = save(figure, frame(placed), options.to, f"heat_map{number if len(pairs) > 1 else ''}")
-            sys.stdout.write(f"{', '.join(heat.name for heat in placed)}: {', '.join(map(str, paths))}\n")
-    except QaexpError as error:
-        logging.getLogger(__name__).error("%s", error)
-        return 2
-    return 0
+    return exit_status(lambda: _drawn(options))
+
+
+def _drawn(options: argparse.Namespace) -> Iterator[str]:
+    """A line for each pair: what is shown of it, and the files."""
+    ranker = qaexp.load(options.run)
+    pairs = _pairs(ranker, options)
+    for number, pair in enumerate(pairs, 1):
+        shown = pair.shown(ranker)
+        placed = _chosen(heats(shown, pair.question, pair.answer, options.unit), options)
+        figure = draw(placed, f"{options.run.name}: {pair.name}score {np.round(shown['score'].tolist(), 4)}")
+        paths = save(figure, frame(placed), options.to, f"heat_map{number if len(pairs) > 1 else ''}")
+        yield f"{', '.join(heat.name for heat in placed)}: {', '.join(map(str, paths))}"
 
 
 def _pairs(ranker: Ranker, options: argparse.Namespace) -> list[Pair]:

@@ -10,7 +10,6 @@ others: the largest (max − mean) / deviation over all cells of all grids.
 """
 
 import argparse
-import logging
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +21,8 @@ from jaxtyping import Float
 
 import qaexp
 from qaexp.checkpoint import Ranker
-from qaexp.errors import ConfigError, QaexpError
+from qaexp.errors import ConfigError
+from qaexp.exit_status import exit_status
 from qaexp.figures.heat_map import draw
 from qaexp.figures.heats import Heat, frame, neurons
 from qaexp.figures.run_data import Pair, data_of, pairs_of
@@ -125,18 +125,17 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--data", metavar="DIR", help="the data folder (default: the one that the run was given)")
     parser.add_argument("--to", type=Path, required=True, metavar="FOLDER", help="where neurons.csv and figure3.png, .svg and .csv go")
     options = parser.parse_args(arguments)
-    try:
-        ranker = qaexp.load(options.run)
-        excited, outstanding = excitations(ranker, pairs_of(options.run, data_of(options.run, options.data), [], options.pairs))
-        units = options.units or sorted(np.argsort(outstanding)[::-1][:2].tolist())
-        placed = grids(ranker, excited, units)
-        paths = save(draw(placed, options.run.name), frame(placed), options.to, "figure3")
-        write_whole(options.to / "neurons.csv", table(excited, outstanding).to_csv(index=False))
-    except QaexpError as error:
-        logging.getLogger(__name__).error("%s", error)
-        return 2
-    sys.stdout.write("".join(f"{path}\n" for path in [*paths, options.to / "neurons.csv"]))
-    return 0
+    return exit_status(lambda: _listed(options))
+
+
+def _listed(options: argparse.Namespace) -> list[Path]:
+    ranker = qaexp.load(options.run)
+    excited, outstanding = excitations(ranker, pairs_of(options.run, data_of(options.run, options.data), [], options.pairs))
+    units = options.units or sorted(np.argsort(outstanding)[::-1][:2].tolist())
+    placed = grids(ranker, excited, units)
+    paths = save(draw(placed, options.run.name), frame(placed), options.to, "figure3")
+    write_whole(options.to / "neurons.csv", table(excited, outstanding).to_csv(index=False))
+    return [*paths, options.to / "neurons.csv"]
 
 
 if __name__ == "__main__":

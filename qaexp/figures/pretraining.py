@@ -7,8 +7,6 @@ deviation over runs as bars. Writes figure3.png, figure3.svg and figure3.csv.
 """
 
 import argparse
-import json
-import logging
 import math
 import sys
 from collections.abc import Iterable, Sequence
@@ -21,6 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
 from qaexp.errors import QaexpError
+from qaexp.exit_status import exit_status
 from qaexp.figures.style import COLOURS, INK, MARKERS, look, new_figure, save
 from qaexp.results.record import RunRecord
 from qaexp.results.table import row_name
@@ -114,14 +113,12 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="a folder that qaexp.pretrain left, or one with several of them")
     parser.add_argument("--to", type=Path, required=True, metavar="FOLDER", help="where figure3.png, .svg and .csv go")
     options = parser.parse_args(arguments)
-    try:
-        table = curves(read_runs(options.runs))
-        paths = save(draw(table), table, options.to, "figure3")
-    except (QaexpError, json.JSONDecodeError) as error:
-        logging.getLogger(__name__).error("%s", error)
-        return 2
-    sys.stdout.write("".join(f"{path}\n" for path in paths))
-    return 0
+    return exit_status(lambda: _figure(options))
+
+
+def _figure(options: argparse.Namespace) -> list[Path]:
+    table = curves(read_runs(options.runs))
+    return save(draw(table), table, options.to, "figure3")
 
 
 if __name__ == "__main__":

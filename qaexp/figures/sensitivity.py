@@ -93,5 +93,6 @@ class Sensitivity:
 
 
 def _value(state: CellState, place: str) -> float:
-    """What a row has at a place of its configuration."""
-    return float(OmegaConf.select(compose(state.cell.overrides), place))
+    """What a row has at a place of its configuration; most say it themselves, and composing takes a tenth of a second."""
+    said = dict(override.split("=", 1) for override in state.cell.overrides)
+    return float(said[place] if place in said else OmegaConf.select(compose(state.cell.overrides), place))

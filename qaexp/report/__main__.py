@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from qaexp.errors import QaexpError
+from qaexp.exit_status import exit_status
 
 log = logging.getLogger(__name__)
 
@@ -25,13 +25,7 @@ def main(arguments: Sequence[str]) -> int:
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     from qaexp.report.sweep import draw_sweep
 
-    try:
-        for path in draw_sweep(options.folder, options.to or options.folder):
-            log.info("%s", path)
-    except QaexpError as error:
-        log.error("%s", error)
-        return 2
-    return 0
+    return exit_status(lambda: draw_sweep(options.folder, options.to or options.folder))
 
 
 if __name__ == "__main__":

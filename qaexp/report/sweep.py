@@ -1,6 +1,5 @@
 """A sweep in two pictures and a table, as W&B shows it: parallel coordinates, and what each hyper-parameter does to the dev score."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from qaexp.errors import OutputError, QaexpError
+from qaexp.errors import OutputError, QaexpError, RecordError
 from qaexp.results.record import RunRecord, write_whole
 from qaexp.sweep.job import dev_score
 
@@ -42,7 +41,7 @@ def sweep_table(folder: Path) -> tuple[pd.DataFrame, str]:
     for path in sorted(folder.rglob("record.json")):
         try:
             record = RunRecord.load(path.parent)
-        except (OSError, json.JSONDecodeError, TypeError):
+        except RecordError:
             continue
         score = dev_score(record)
         if record.status in SHOWN and score is not None:

@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from qaexp.errors import OutputError, PrunedError, QaexpError
+from qaexp.errors import OutputError, PrunedError, QaexpError, RecordError
 from qaexp.processes import writes
 
 SCHEMA = 1
@@ -65,7 +65,23 @@ class RunRecord:
 
     @classmethod
     def load(cls, folder: Path) -> "RunRecord":
-        return cls(**json.loads((folder / "record.json").read_text(encoding="utf-8")))
+        """Raises: RecordError, for a file that is not there or is no record."""
+        path = folder / "record.json"
+        try:
+            return cls(**json.loads(path.read_text(encoding="utf-8")))
+        except OSError as error:
+            raise RecordError(f"{path}: {error.strerror}") from error
+        except (json.JSONDecodeError, TypeError) as error:
+            raise RecordError(f"{path} is no run's record ({error}); delete its folder, and the same command runs it anew") from error
+
+    @classmethod
+    def with_status(cls, folder: Path, status: str) -> "RunRecord | None":
+        """The record of a run that ended so; None for any other, and where there is none."""
+        try:
+            record = cls.load(folder)
+        except RecordError:
+            return None
+        return record if record.status == status else None
 
     @contextmanager
     def kept_in(self, folder: Path) -> Iterator[None]:

@@ -12,7 +12,7 @@ from filelock import FileLock, Timeout
 from omegaconf import DictConfig, OmegaConf
 
 from qaexp.config import RANK, Program, compose
-from qaexp.console import finished, quieten
+from qaexp.console import quieten
 from qaexp.errors import OutputError, PrunedError
 from qaexp.mistakes import explain
 from qaexp.results.record import RunRecord, config_key, write_whole
@@ -54,12 +54,12 @@ def run_kept(cfg: DictConfig, runs: Path, command: str, program: Program = RANK,
         OutputError: the folder cannot be written.
     """
     folder = place(cfg, runs)
-    if record := finished(folder):
+    if record := RunRecord.with_status(folder, "finished"):
         return Outcome("kept", folder, record)
     with claimed(folder) as mine:
         if not mine:
             return Outcome("busy", folder)
-        if record := finished(folder):  # by the process that had claimed it until now
+        if record := RunRecord.with_status(folder, "finished"):  # by the process that had claimed it until now
             return Outcome("kept", folder, record)
         write_whole(folder / CONFIG, OmegaConf.to_yaml(cfg, resolve=True))
         work = program.load()  # torch and Lightning: some seconds, which kept runs need not wait for

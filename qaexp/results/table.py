@@ -4,8 +4,6 @@ python -m qaexp.results.table results/runs --split test --csv results/table.csv
 """
 
 import argparse
-import json
-import logging
 import re
 import sys
 from collections.abc import Iterable, Sequence
@@ -15,6 +13,7 @@ from statistics import mean, stdev
 import pandas as pd
 
 from qaexp.errors import QaexpError
+from qaexp.exit_status import exit_status
 from qaexp.metrics import METRICS
 from qaexp.results.record import RunRecord, config_key, write_whole
 
@@ -115,15 +114,14 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--split", default="test", help="dev, test, test1 ... (default: %(default)s)")
     parser.add_argument("--csv", type=Path, help="write one line a run here as well")
     options = parser.parse_args(arguments)
-    try:
-        runs = run_table(read_records(options.folder), options.split)
-        if options.csv:
-            write_whole(options.csv, runs.to_csv(index=False))
-    except (QaexpError, json.JSONDecodeError) as error:
-        logging.getLogger(__name__).error("%s", error)
-        return 2
-    sys.stdout.write(markdown(by_row(runs)) + "\n")
-    return 0
+    return exit_status(lambda: [_tabulated(options)])
+
+
+def _tabulated(options: argparse.Namespace) -> str:
+    runs = run_table(read_records(options.folder), options.split)
+    if options.csv:
+        write_whole(options.csv, runs.to_csv(index=False))
+    return markdown(by_row(runs))
 
 
 if __name__ == "__main__":

@@ -67,12 +67,12 @@ class Job:
         from qaexp.console import quieten  # torch: some seconds, which a sweep whose runs are kept need not wait for
         from qaexp.data.shared import sharing
         from qaexp.results.store import place, run_kept
-        from qaexp.sweep.pruning import PruneByDev, pruned
+        from qaexp.sweep.pruning import PruneByDev
 
         command, watchers = " ".join(options), []
         if self.pruner:
             folder = place(cfg, self.runs)
-            if record := pruned(folder):
+            if record := RunRecord.with_status(folder, "pruned"):
                 return JobResult(cell, "kept", command, str(folder), dev_score(record))
             watchers.append(PruneByDev(self.pruner, folder))
         quieten()

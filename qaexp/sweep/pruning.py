@@ -58,12 +58,3 @@ def finished_curve(path: Path, chosen: str) -> tuple[float, ...]:
 def _curve(path: Path, changed: int, chosen: str) -> tuple[float, ...]:
     record = json.loads(path.read_text(encoding="utf-8"))
     return tuple(epoch[chosen] for epoch in record["history"]) if record["status"] == "finished" else ()
-
-
-def pruned(folder: Path) -> RunRecord | None:
-    """The record of a run that was given up."""
-    try:
-        record = RunRecord.load(folder)
-    except (OSError, json.JSONDecodeError):
-        return None
-    return record if record.status == "pruned" else None

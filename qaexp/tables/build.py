@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from qaexp.results.ledger import Entry, Ledger, PerQuestion, model_and_dataset
-from qaexp.tables.cells import Cell, Keys, alternatives, is_partial, lacking
+from qaexp.tables.cells import Cell, Keys, alternatives, lacking
 from qaexp.tables.spec import Column, Printed, Row, Table
 from qaexp.tables.statistics import INCOMPARABLE, LEVEL, Interval, holm, paired_randomisation, verdict
 
@@ -29,7 +29,7 @@ class CellState:
     def status(self) -> str:
         if not self.entries:
             return MISSING if self.lacking else NOT_RUN
-        return QUICK if self.cell.quick else PARTIAL if is_partial(self.cell.dataset) else MEASURED
+        return QUICK if self.cell.quick else PARTIAL if self.entries[0].data["partial"] else MEASURED
 
     def interval(self, column: Column) -> Interval | None:
         """Over seeds, in the paper's unit; None where nothing was measured."""

@@ -113,11 +113,6 @@ def _fingerprint(*overrides: str) -> str:
     return instantiate(compose([*overrides, "dataset/vectors=random"]).dataset).corpus.fingerprint
 
 
-@cache
-def is_partial(dataset: str) -> bool:
-    return bool(compose([f"dataset={dataset}"]).dataset.partial_data)
-
-
 class Keys:
     """The keys of cells' runs. Composing takes a twentieth of a second, so they are remembered for as long as conf/ stays the same."""
 

@@ -13,8 +13,9 @@ from torch import nn
 
 from qaexp.config import compose
 from qaexp.errors import ConfigError
+from qaexp.paper_table import EXPERIMENTS, PaperTable, content_of
 from qaexp.tables.cells import alternatives
-from qaexp.tables.spec import EXPERIMENTS, Printed, Table, content_of, result_tables
+from qaexp.tables.spec import Printed, Table, result_tables
 
 KIND = "configuration"
 COUNTED = ("all", "matrices")
@@ -49,7 +50,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class ConfigurationTable:
+class ConfigurationTable(PaperTable):
     """A table of settings, models downwards, whichever way the paper prints it."""
 
     paper: str
@@ -60,14 +61,6 @@ class ConfigurationTable:
     columns: Mapping[str, Column]
     rows: Sequence[Row]
     notes: Sequence[str] = ()
-
-    @property
-    def number(self) -> str:
-        return self.name.removeprefix("table")
-
-    @property
-    def title(self) -> str:
-        return f"{self.paper}, Table {self.number}"
 
     def frame(self) -> pd.DataFrame:
         """A line for each row: every column, ours and the printed one, and `agrees`: yes, or which columns do not.

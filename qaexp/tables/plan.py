@@ -50,37 +50,33 @@ class Plan:
         return list({run.key: run for run in reversed(self.runs) if not run.entry and not run.lacking}.values())[::-1]
 
 
-def plan(
-    tables: Sequence[Table],
-    ledger: Ledger,
-    keys: Keys,
-    seeds: Sequence[int] | None,
-    rows: Sequence[str],
-    settings: Sequence[str],
-    quick: bool,
-) -> Plan:
-    """The runs of these tables; of their seeds, rows and settings these alone, if any are named."""
-    runs = [run for table in tables for run in _runs(table, ledger, keys, seeds, rows, settings, quick)]
+@dataclass(frozen=True)
+class Choice:
+    """Of the tables' seeds, rows and settings these alone; where none is named, all of them."""
+
+    seeds: Sequence[int] = ()
+    rows: Sequence[str] = ()
+    settings: Sequence[str] = ()
+    quick: bool = False
+
+    def seeds_of(self, table: Table) -> list[int]:
+        return list(table.seeds[:1]) if self.quick else [seed for seed in table.seeds if not self.seeds or seed in self.seeds]
+
+
+def plan(tables: Sequence[Table], ledger: Ledger, keys: Keys, choice: Choice) -> Plan:
+    runs = [run for table in tables for run in _runs(table, ledger, keys, choice)]
     return Plan(sorted(runs, key=lambda run: run.seed))
 
 
-def _runs(
-    table: Table,
-    ledger: Ledger,
-    keys: Keys,
-    seeds: Sequence[int] | None,
-    rows: Sequence[str],
-    settings: Sequence[str],
-    quick: bool,
-) -> Iterator[Run]:
-    of_table = table.seeds[:1] if quick else [seed for seed in table.seeds if seeds is None or seed in seeds]
+def _runs(table: Table, ledger: Ledger, keys: Keys, choice: Choice) -> Iterator[Run]:
+    of_table = choice.seeds_of(table)
     for row in table.rows:
-        if rows and row.label not in rows:
+        if choice.rows and row.label not in choice.rows:
             continue
         for setting in table.settings_of(row):
-            if settings and setting not in settings:
+            if choice.settings and setting not in choice.settings:
                 continue
-            cells = list(alternatives(table, row, setting, quick))
+            cells = list(alternatives(table, row, setting, choice.quick))
             cell = next((cell for cell in cells if not lacking(cell)), cells[0])
             lacks, data = lacking(cell), ""
             try:

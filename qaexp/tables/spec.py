@@ -4,20 +4,13 @@ So is a figure whose points are runs: a table and how it is drawn.
 """
 
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
-from yaml import YAMLError
-
-from qaexp.config import CONF
 from qaexp.errors import ConfigError
+from qaexp.paper_table import EXPERIMENTS, PaperTable, content_of
 
-EXPERIMENTS = CONF.parent / "experiments"
 KIND = "results"
 UNPRINTED = ""
 """In place of a printed number, where a row is run and the paper prints none."""
@@ -76,7 +69,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(PaperTable):
     """A table with results. Printed numbers are metrics times `scale`, with `decimals`."""
 
     paper: str
@@ -95,14 +88,6 @@ class Table:
     columns: Mapping[str, Column]
     rows: Sequence[Row]
     notes: Sequence[str] = ()
-
-    @property
-    def number(self) -> str:
-        return self.name.removeprefix("table")
-
-    @property
-    def title(self) -> str:
-        return f"{self.paper}, Table {self.number}"
 
     def decimals_of(self, column: Column) -> int:
         return self.decimals if column.decimals is None else column.decimals
@@ -166,24 +151,6 @@ def result_tables(folder: Path = EXPERIMENTS) -> list[Table]:
 
 def _by_number(found: Sequence[Kind]) -> list[Kind]:
     return sorted(found, key=lambda table: (table.paper, int(table.number)))
-
-
-def content_of(path: Path) -> dict[str, Any]:
-    """What a file of `experiments/` holds.
-
-    Raises:
-        ConfigError: it is not YAML; names the file.
-    """
-    return deepcopy(_parsed(path, path.stat().st_mtime_ns))
-
-
-@cache
-def _parsed(path: Path, changed: int) -> dict[str, Any]:
-    """Parsing YAML is slow, and every file is asked for several times."""
-    try:
-        return OmegaConf.to_container(OmegaConf.load(path))  # type: ignore[return-value]
-    except (OmegaConfBaseException, YAMLError, ValueError) as error:
-        raise ConfigError(f"{path}: {str(error).splitlines()[0]}") from error
 
 
 def _figure(path: Path, content: dict[str, Any]) -> Figure:

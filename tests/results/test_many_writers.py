@@ -8,7 +8,6 @@ import signal
 import threading
 from pathlib import Path
 
-from qaexp.console import finished
 from qaexp.results.record import RunRecord
 from qaexp.results.store import claimed
 
@@ -23,7 +22,7 @@ def work(folder: Path, seed: int) -> None:
     for number in order:
         place = folder / "runs" / f"run{number}"
         with claimed(place) as mine:
-            if not mine or finished(place):
+            if not mine or RunRecord.with_status(place, "finished"):
                 continue
             if number < KILLED and not (folder / f"killed{number}").exists():
                 (folder / f"killed{number}").touch()

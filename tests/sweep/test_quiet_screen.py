@@ -15,9 +15,9 @@ def test_a_sweeps_progress_is_seen_while_a_job_runs_and_the_jobs_epochs_are_not(
     try:
         with _quiet_screen():
             logging.getLogger("qaexp.sweep.progress").info("[1/3] seed=1: ran")
-            logging.getLogger("qaexp.training.callbacks").info("epoch 1/2")
-            logging.getLogger("qaexp.training.callbacks").error("the disk is full")
-        logging.getLogger("qaexp.training.callbacks").info("after it")
+            logging.getLogger("qaexp.some.module").info("epoch 1/2")
+            logging.getLogger("qaexp.some.module").error("the disk is full")
+        logging.getLogger("qaexp.some.module").info("after it")
     finally:
         logging.getLogger().removeHandler(screen)
         logging.getLogger().setLevel(before)

@@ -16,7 +16,7 @@ from qaexp.tables.build import Measured, measured
 from qaexp.tables.cells import Keys, alternatives
 from qaexp.tables.claims import Claim
 from qaexp.tables.held import held_against
-from qaexp.tables.plan import plan
+from qaexp.tables.plan import Choice, plan
 from qaexp.tables.spec import Column, Row, Setting, Table, result_figures
 from qaexp.tables.write import as_latex, as_markdown, write_table
 
@@ -55,7 +55,7 @@ def _entry(key: str, seed: int, values: Sequence[float], trainable: int = 7) -> 
         started=f"2026-01-0{seed}",
         commit="c",
         hardware={},
-        data={"fingerprint": "f" * 64},
+        data={"fingerprint": "f" * 64, "partial": False},
         convention="trec",
         parameters={"trainable": trainable, "trainable without word embeddings": trainable},
         history=[],
@@ -254,7 +254,7 @@ def test_a_pretrained_row_begins_with_its_pre_training_and_is_known_again(tmp_pa
     assert " && python -m qaexp dataset=askubuntu " in frame.loc["RCNN, pre-trained", "command"]
     ledger, keys = Ledger(tmp_path / "results" / "ledger"), Keys(tmp_path / "plans")
     assert len(ledger.entries) == 3
-    planned = plan([table], ledger, keys, None, [], [], quick=False)
+    planned = plan([table], ledger, keys, Choice())
     assert [run.seed for run in planned.done] == [1, 1, 1]
     assert [run.seed for run in planned.to_do] == [2, 2, 2]
     records = [json.loads(path.read_text()) for path in (tmp_path / "runs").rglob("record.json")]

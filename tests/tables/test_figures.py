@@ -55,7 +55,7 @@ def entry(seed: int = 1, seconds: float = 1.0, values: Sequence[float] = (), gpu
         started=f"2026-01-0{seed}",
         commit="c",
         hardware={"processor": "EPYC", "cores": 2, "threads": 1, "gpu": gpu},
-        data={"fingerprint": "f" * 64},
+        data={"fingerprint": "f" * 64, "partial": False},
         convention="trec",
         parameters={"trainable": 7, "trainable without word embeddings": 7},
         history=[{"epoch": 1}, {"epoch": 2}],
