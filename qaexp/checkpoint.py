@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+from hydra.errors import InstantiationException
 from hydra.utils import instantiate
 from jaxtyping import Float, Int
 from pytorch_lightning.plugins.io import TorchCheckpointIO
@@ -194,11 +195,21 @@ def open_checkpoint(path: str | Path) -> dict[str, Any]:
 
 
 def rebuild_scorer(checkpoint: Mapping[str, Any]) -> AnswerScorer:
-    """The scorer of an opened checkpoint, with its weights; a decoder that was trained beside it stays out."""
+    """The scorer of an opened checkpoint, with its weights; a decoder that was trained beside it stays out.
+
+    Raises:
+        CheckpointError: its model has changed since.
+    """
     plan = checkpoint["qaexp"]
-    scorer = instantiate(plan["model"], vectors=torch.zeros(len(plan["vocabulary"]), plan["vector_dim"]))
     weights = {name.removeprefix("scorer."): value for name, value in checkpoint["state_dict"].items() if name.startswith("scorer.")}
-    scorer.load_state_dict(weights)
+    try:
+        scorer = instantiate(plan["model"], vectors=torch.zeros(len(plan["vocabulary"]), plan["vector_dim"]))
+        scorer.load_state_dict(weights)
+    except (InstantiationException, RuntimeError) as error:
+        model, fault = plan["model"]["_target_"], str(error).splitlines()[-1].strip()
+        raise CheckpointError(
+            f"the checkpoint's {model} is of another version of qaexp ({fault}); train again, or go back to it"
+        ) from error
     return scorer
 
 

@@ -141,6 +141,16 @@ def test_unreadable_checkpoints_are_refused_by_name(run: Path, tmp_path: Path) -
     assert not (tmp_path / "run").exists()
 
 
+def test_a_checkpoint_of_another_version_of_its_model_is_refused(run: Path, tmp_path: Path) -> None:
+    unknown, without = (torch.load(run / "best.ckpt", weights_only=True) for _ in range(2))
+    unknown["qaexp"]["model"]["shape"] = "round"
+    del without["state_dict"][next(name for name in without["state_dict"] if "encoder" in name)]
+    for number, old in enumerate((unknown, without)):
+        torch.save(old, tmp_path / f"{number}.ckpt")
+        with pytest.raises(CheckpointError, match=r"Scorer is of another version of qaexp \(.+\); train again"):
+            qaexp.load(tmp_path / f"{number}.ckpt")
+
+
 def test_a_checkpoint_of_another_vocabulary_is_refused(overrides: list[str], tmp_path: Path) -> None:
     train_until(overrides, tmp_path, epoch=1)
     changed = compose([*overrides, "dataset.reader.generator_seed=8"])

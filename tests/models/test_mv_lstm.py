@@ -24,6 +24,7 @@ def model(k: int, num_classes: int, overlap: bool) -> MVLSTM:
         hidden_dim=5,
         num_classes=num_classes,
         overlap=overlap,
+        initial_bias=-2.0,
         vectors=torch.randn(10, 4),
     )
 
@@ -32,6 +33,7 @@ def model(k: int, num_classes: int, overlap: bool) -> MVLSTM:
 def test_scores_are_those_of_the_k_strongest_matches_of_each_slice(overlap: bool) -> None:
     for k, num_classes in ((2, 1), (7, 3)):
         scorer = model(k, num_classes, overlap)
+        assert scorer.classifier.output.bias.tolist() == [-2.0] * num_classes
         scores = scorer.score(scorer.encode_question(QUESTIONS), scorer.encode_candidate(CANDIDATES))
         for pair in range(3):
             u, v = ({"tokens": t[t != 0][None], "mask": t[t != 0][None] != 0} for t in (QUESTIONS[pair], CANDIDATES[pair]))

@@ -53,7 +53,8 @@ def test_a_bilinear_score_is_the_sum_over_entries(num_classes: int, overlap: boo
 @pytest.mark.parametrize("num_classes", [1, 3])
 def test_a_tensor_layer_is_a_form_a_slice(num_classes: int, overlap: bool) -> None:
     torch.manual_seed(1)
-    similarity = TensorLayer(DIM, num_slices=2, num_classes=num_classes, overlap=overlap)
+    similarity = TensorLayer(DIM, num_slices=2, num_classes=num_classes, overlap=overlap, initial_bias=-2.0)
+    assert similarity.U.bias.tolist() == [-2.0] * num_classes
     question, candidate, features = pairs()
     scores = similarity(question, candidate, *([features] if overlap else []))
     expected = []
@@ -82,4 +83,4 @@ def test_the_join_layer_puts_the_match_between_the_vectors(num_classes: int, ove
 
 def test_a_tensor_without_slices_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"num_slices=0: TensorLayer needs at least 1 slice of 3 × 3"):
-        TensorLayer(DIM, num_slices=0, num_classes=1, overlap=False)
+        TensorLayer(DIM, num_slices=0, num_classes=1, overlap=False, initial_bias=0.0)
