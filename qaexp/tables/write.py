@@ -136,7 +136,7 @@ def _compact(measured: Measured, frame: pd.DataFrame, sign: str) -> pd.DataFrame
         {table.label: frame[table.label]}
         | {
             name: [
-                " ".join(part for part in (ours, half and f"{sign} {half}", printed and f"({printed})") if part)
+                " ".join(part for part in (ours, f"{sign} {half}" if half and float(half) else "", printed and f"({printed})") if part)
                 for ours, half, printed in zip(frame[name], frame[f"{name} ci95"], frame[f"{name} (paper)"], strict=True)
             ]
             for name in table.columns
