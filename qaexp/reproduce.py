@@ -79,14 +79,17 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _numbers(text: str) -> list[int]:
-    return [int(number) for number in text.split(",")]
+    try:
+        return [int(number) for number in text.split(",")]
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of numbers such as 1,2") from error
 
 
 def _reproduce(options: argparse.Namespace) -> int:
     everything, figures = result_tables(), result_figures()
     others: list[Other] = [*configuration_tables(), *statistics_tables()]
     chosen = _chosen(everything, figures, others, options)
-    _require_known(chosen, options.rows, options.settings)
+    _require_known(chosen, options)
     results = options.results / "quick" if options.quick else options.results
     ledger = Ledger(results / "ledger")
     keys = Keys(Path(compose([]).cache_dir).expanduser() / "plans")
@@ -142,10 +145,15 @@ def _chosen(tables: Sequence[Table], figures: Sequence[Figure], others: Sequence
         if number is not None and not found and not any(_is_meant(each, number, options.paper) for each in beside):
             whose = f" in {options.paper}" if options.paper else ""
             there = [each for each in (*everything, *beside) if options.paper in (None, each.paper)]
-            titles = "; ".join(each.title for each in sorted(there, key=lambda each: (each.paper, int(each.number))))
-            raise ConfigError(f"there is no {what} {number}{whose}; there are {titles or 'none'}")
+            raise ConfigError(f"there is no {what} {number}{whose}; there are {_by_paper(there) or 'none'}")
         chosen += found
     return chosen
+
+
+def _by_paper(tables: Sequence[Table | Other]) -> str:
+    """Such as `ap 3, 4; ctrn 3`."""
+    numbers = {paper: sorted((each.number for each in tables if each.paper == paper), key=int) for paper in _papers(tables)}
+    return "; ".join(f"{paper} {', '.join(of_paper)}" for paper, of_paper in numbers.items())
 
 
 def _is_meant(table: Table | Other, number: str | None, paper: str | None) -> bool:
@@ -165,14 +173,17 @@ def _write_other(table: Other, folder: Path) -> None:
     log.info("%s", folder / f"{table.name}.md")
 
 
-def _papers(tables: Sequence[Table]) -> list[str]:
+def _papers(tables: Sequence[Table | Other]) -> list[str]:
     return sorted({table.paper for table in tables})
 
 
-def _require_known(chosen: Sequence[Table], rows: Sequence[str], settings: Sequence[str]) -> None:
-    """Raises: ConfigError, for a row or a setting that none of the tables has."""
-    _require_among("row", rows, [row.label for table in chosen for row in table.rows])
-    _require_among("setting", settings, [setting for table in chosen for setting in table.settings])
+def _require_known(chosen: Sequence[Table], options: argparse.Namespace) -> None:
+    """Raises: ConfigError, for a row, a setting or a seed that none of the tables has."""
+    _require_among("row", options.rows, [row.label for table in chosen for row in table.rows])
+    _require_among("setting", options.settings, [setting for table in chosen for setting in table.settings])
+    seeds = sorted({seed for table in chosen for seed in table.seeds})
+    if strange := [seed for seed in options.seeds if seed not in seeds]:
+        raise ConfigError(f"seed {strange[0]} is none of these tables'; theirs are {', '.join(map(str, seeds))}")
 
 
 def _require_among(what: str, given: Sequence[str], there: Sequence[str]) -> None:

@@ -207,8 +207,9 @@ def test_the_ledger_names_no_place_and_gives_back_what_was_measured(tmp_path: Pa
     ("options", "said"),
     [
         (["--paper", "ctrm"], "there is no paper 'ctrm'"),
-        (["--paper", "ctrn", "--table", "99"], "there is no table 99 in ctrn; there are ctrn, Table 2; ctrn, Table 3; "),
-        (["--paper", "ctrn", "--figure", "4"], "there is no figure 4 in ctrn; there are ctrn, Figure 3"),
+        (["--paper", "ctrn", "--table", "99"], "there is no table 99 in ctrn; there are ctrn 2, 3, "),
+        (["--paper", "ctrn", "--seeds", "7", "--plan"], "seed 7 is none of these tables'; theirs are 1, 2, 3, 4, 5"),
+        (["--paper", "ctrn", "--figure", "4"], "there is no figure 4 in ctrn; there are ctrn 3"),
         (["--paper", "ctrn", "--table", "6", "--rows", "QRN"], "did you mean QRNN"),
     ],
 )
