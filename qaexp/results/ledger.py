@@ -59,6 +59,16 @@ class Entry:
         """Whether a seed makes a difference."""
         return self.parameters["trainable"] > 0
 
+    @property
+    def learned(self) -> bool:
+        """False where no epoch's training loss was a twentieth below the first one's: such a run stands where it began."""
+        return len(self.losses) < 2 or min(self.losses) < 0.95 * self.losses[0]
+
+    @property
+    def losses(self) -> list[float]:
+        """Of training, by epoch."""
+        return [epoch["train/loss"] for epoch in self.history]
+
     def value(self, metric: str) -> float | None:
         """A column's number: `split/metric`, `parameters`, `seconds per batch` or `seconds per epoch`; None where the run has none."""
         if metric == "parameters":

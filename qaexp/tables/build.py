@@ -64,6 +64,17 @@ class Measured:
         """One line a row of the paper, in its order; every number as text, in the paper's unit and rounding."""
         return pd.DataFrame([self._line(row) for row in self.table.rows])
 
+    def doubts(self) -> list[str]:
+        """The cells whose training loss did not move, in a line each."""
+        found = []
+        for (label, setting), state in self.states.items():
+            if stuck := [entry for entry in state.entries if not entry.learned]:
+                where = f"{label} ({setting})" if len(self.table.settings) > 1 else label
+                seeds, losses = ", ".join(str(entry.seed) for entry in stuck), stuck[0].losses
+                went = f"{losses[0]:.3g} to {losses[-1]:.3g}"
+                found.append(f"{where}: next to nothing was learned with seed {seeds}; the training loss went from {went}")
+        return found
+
     def comparisons(self) -> pd.DataFrame:
         """Every two rows that were run over the same questions, column by column: mean difference and p, Holm-corrected in a column."""
         return pd.DataFrame([line for name, column in self.table.columns.items() for line in self._compare(name, column)])

@@ -68,7 +68,7 @@ def as_markdown(measured: Measured, commands: bool = True) -> str:
     shown = _compact(measured, frame, "±")
     verdicts, reasons = _lettered(frame["verdict"].tolist(), {s.cell.differs: None for s in measured.states.values() if s.entries})
     shown = shown.assign(seeds=frame["seeds"], status=frame["status"], verdict=verdicts)
-    notes = [*table.notes, *(f"{row.label}: {row.note}" for row in table.rows if row.note)]
+    notes = [*measured.doubts(), *table.notes, *(f"{row.label}: {row.note}" for row in table.rows if row.note)]
     lines = [
         f"# {table.title}",
         "",

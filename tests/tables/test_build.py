@@ -155,6 +155,22 @@ def test_markdown_and_latex_say_each_number_once(filled: Measured, tmp_path: Pat
     assert pd.read_csv(tmp_path / "out" / "table9.csv")["MAP"].isna().tolist() == [True, True, False, False]
 
 
+def test_a_run_whose_loss_did_not_move_is_named_below_its_table(keys: Keys, tmp_path: Path) -> None:
+    key, *_ = keys.of(next(alternatives(TABLE, TABLE.rows[2], "toy")), TABLE.seeds)
+    for name, losses, doubts in (
+        ("stuck", [1.011, 1.0, 1.0], ["CNN (toy): next to nothing was learned with seed 1; the training loss went from 1.01 to 1"]),
+        ("learning", [1.011, 1.0, 0.9], []),
+        ("short", [1.011], []),
+    ):
+        ledger = Ledger(tmp_path / name)
+        ledger.folder.mkdir()
+        entry = {**asdict(_entry(key, 1, [0.5])), "history": [{"train/loss": loss} for loss in losses]}
+        (ledger.folder / "one.json").write_text(json.dumps(entry))
+        measured_now = measured(TABLE, ledger, keys)
+        assert measured_now.doubts() == doubts
+        assert ("next to nothing was learned" in as_markdown(measured_now)) == bool(doubts)
+
+
 def test_a_table_is_run_once_goes_on_and_outlives_a_failing_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
