@@ -20,7 +20,7 @@ from qaexp.data.statistics import tables as statistics_tables
 from qaexp.errors import ConfigError, QaexpError
 from qaexp.results.ledger import Entry, Ledger
 from qaexp.results.store import Outcome, error_of, run_overrides
-from qaexp.tables.build import measured
+from qaexp.tables.build import Measured, measured
 from qaexp.tables.cells import Keys
 from qaexp.tables.claims import claims
 from qaexp.tables.configuration import ConfigurationTable, configuration_tables
@@ -122,6 +122,7 @@ def _reproduce(options: argparse.Namespace) -> int:
         for paper, frame in held.items():
             write_claims(paper, frame, results / paper)
         write_overview(whole, pictures, others, results, held)
+        _tell_strays([*whole, *pictures], ledger)
     return FAILED if failed else 0
 
 
@@ -148,6 +149,14 @@ def _chosen(tables: Sequence[Table], figures: Sequence[Figure], others: Sequence
             raise ConfigError(f"there is no {what} {number}{whose}; there are {_by_paper(there) or 'none'}")
         chosen += found
     return chosen
+
+
+def _tell_strays(everything: Sequence[Measured], ledger: Ledger) -> None:
+    """A run is known by its whole configuration: where that has changed since, its cell is empty again, and nothing else would say so."""
+    shown = {entry.key for each in everything for state in each.states.values() for entry in state.entries}
+    if strays := [f"{entry.name}_{entry.key}" for entry in ledger.entries if entry.key not in shown]:
+        named = ", ".join(strays[:3]) + (f" and {len(strays) - 3} more" if len(strays) > 3 else "")
+        log.warning("%s: of no table as it is configured now, and may be deleted: %s", ledger.folder, named)
 
 
 def _by_paper(tables: Sequence[Table | Other]) -> str:
