@@ -30,7 +30,7 @@ class MVLSTM(AnswerScorer):
 
     Shows `grid`, S of each pair: (pair, slice, question_length, candidate_length).
 
-    b_s begins at `initial_bias`, for the reason that `TensorLayer` gives.
+    b_s begins at `initial_bias`, if that is given, for the reason that `TensorLayer` gives.
 
     Reading: where the grid has fewer than k values, zeros stand for those missing; f is ReLU.
     """
@@ -44,7 +44,7 @@ class MVLSTM(AnswerScorer):
         hidden_dim: int,
         num_classes: int,
         overlap: bool,
-        initial_bias: float,
+        initial_bias: float | None,
         vectors: Float[Tensor, "word dim"],
     ) -> None:
         super().__init__()
@@ -55,7 +55,8 @@ class MVLSTM(AnswerScorer):
         self.overlap = WordOverlapFeatures(num_words=len(vectors)) if overlap else None
         num_features = WordOverlapFeatures.num_features if overlap else 0
         self.classifier = Classifier(self.match.num_slices * k + num_features, hidden_dim, nn.ReLU(), num_classes)
-        nn.init.constant_(self.classifier.output.bias, initial_bias)
+        if initial_bias is not None:
+            nn.init.constant_(self.classifier.output.bias, initial_bias)
 
     def encode_question(self, tokens: Int[Tensor, "text length"]) -> Text:
         return {**self.match.begin_question(self._positions(tokens)), "tokens": tokens}

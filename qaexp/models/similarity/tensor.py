@@ -16,15 +16,15 @@ class TensorLayer(Similarity):
     Qiu & Huang 2015, eq. 7 (U without a bias, no f), after Socher et al. 2013. f, the four word-overlap features, is there with `overlap`
     alone: Tay et al. 2018 put them "before the dense layers" on TrecQA.
 
-    c begins at `initial_bias`. Where most pairs are wrong and c begins at 0, the first steps push every slice to one side to lower the
-    score, and as a slice weighs the product of two vectors, it is saturated before it has told two pairs apart: on TrecQA all slices
-    ended at −1 for every pair. At ln(p / (1 − p)), p the share of right pairs, there is no such push.
+    c begins at `initial_bias`; None: as in torch's Linear. Where most pairs are wrong and c begins near 0, the first steps push every slice
+    to one side to lower the score, and as a slice weighs the product of two vectors, it is saturated before it has told two pairs apart: on
+    TrecQA all slices ended at −1 for every pair. At ln(p / (1 − p)), p the share of right pairs, there is no such push.
 
     Raises:
         ConfigError: the tensor has no slice.
     """
 
-    def __init__(self, input_dim: int, num_slices: int, num_classes: int, overlap: bool, initial_bias: float) -> None:
+    def __init__(self, input_dim: int, num_slices: int, num_classes: int, overlap: bool, initial_bias: float | None) -> None:
         super().__init__()
         if num_slices < 1:
             raise ConfigError(f"model.similarity.num_slices={num_slices}: TensorLayer needs at least 1 slice of {input_dim} × {input_dim}")
@@ -32,7 +32,8 @@ class TensorLayer(Similarity):
         self.M = bilinear_weights(num_slices, input_dim)
         self.V = nn.Linear(2 * input_dim, num_slices)
         self.U = nn.Linear(num_slices + (WordOverlapFeatures.num_features if overlap else 0), num_classes)
-        nn.init.constant_(self.U.bias, initial_bias)
+        if initial_bias is not None:
+            nn.init.constant_(self.U.bias, initial_bias)
 
     def forward(
         self, question: Float[Tensor, "pair dim"], candidate: Float[Tensor, "pair dim"], *features: Float[Tensor, "pair 4"]

@@ -83,4 +83,4 @@ def test_the_join_layer_puts_the_match_between_the_vectors(num_classes: int, ove
 
 def test_a_tensor_without_slices_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"num_slices=0: TensorLayer needs at least 1 slice of 3 × 3"):
-        TensorLayer(DIM, num_slices=0, num_classes=1, overlap=False, initial_bias=0.0)
+        TensorLayer(DIM, num_slices=0, num_classes=1, overlap=False, initial_bias=None)
