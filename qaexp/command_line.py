@@ -14,11 +14,10 @@ from typing import Any
 
 from qaexp.config import CONF, PRETRAIN, RANK, Program
 from qaexp.errors import ConfigError, OutputError, QaexpError
+from qaexp.exit_status import INTERRUPTED, USER_ERROR
 from qaexp.mistakes import SWEEP, explain, require_meaningful, usual_config
 
 log = logging.getLogger(__name__)
-
-USER_ERROR, INTERRUPTED = 2, 130
 
 
 def main(arguments: Sequence[str], program: Program = RANK) -> int:

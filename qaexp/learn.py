@@ -18,6 +18,7 @@ from omegaconf import OmegaConf
 from qaexp.config import CONF, choices
 from qaexp.console import quieten
 from qaexp.errors import ConfigError, QaexpError
+from qaexp.exit_status import INTERRUPTED, USER_ERROR
 from qaexp.results.record import RunRecord, write_whole
 from qaexp.results.store import run_overrides
 
@@ -103,10 +104,10 @@ def main(arguments: Sequence[str]) -> int:
         curves, failed = _learn(plan, [*plan.baselines, *others], options)
     except QaexpError as error:
         log.error("%s", error)
-        return 2
+        return USER_ERROR
     except (KeyboardInterrupt, SystemExit):
         log.error("interrupted; the same command goes on where it stopped")
-        return 130
+        return INTERRUPTED
     table = verdicts(curves, plan.baselines)
     sys.stdout.write(table.to_string(index=False) + "\n")
     return int(bool(failed) or bool((table["not above"] != "").any()))

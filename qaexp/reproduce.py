@@ -18,6 +18,7 @@ from qaexp.config import PRETRAIN, compose
 from qaexp.data.statistics import MISSING, StatisticsTable, measure
 from qaexp.data.statistics import tables as statistics_tables
 from qaexp.errors import ConfigError, QaexpError
+from qaexp.exit_status import INTERRUPTED, USER_ERROR
 from qaexp.results.ledger import Entry, Ledger
 from qaexp.results.store import Outcome, error_of, run_overrides
 from qaexp.tables.build import Measured, measured
@@ -32,7 +33,7 @@ from qaexp.tables.write import write_claims, write_configuration, write_overview
 
 log = logging.getLogger(__name__)
 
-FAILED, USER_ERROR, INTERRUPTED = 1, 2, 130
+FAILED = 1
 
 Other = ConfigurationTable | StatisticsTable
 """Tables of settings and of data statistics: nothing is trained for them."""

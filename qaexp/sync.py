@@ -18,8 +18,6 @@ from qaexp.exit_status import exit_status
 from qaexp.results.offline import offline_runs, read_offline
 from qaexp.training.key import has_key
 
-log = logging.getLogger(__name__)
-
 QUIET_SECONDS = 600
 """A run without an end whose log has not grown for so long was killed: W&B writes the machine's load down every few seconds."""
 

@@ -16,8 +16,6 @@ from qaexp.training.key import has_key
 
 REPOSITORY = CONF.parent
 
-log = logging.getLogger(__name__)
-
 
 def main(arguments: Sequence[str]) -> int:
     """The exit status: 0, or 2 where something is missing or W&B refuses."""

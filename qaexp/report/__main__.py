@@ -11,8 +11,6 @@ from pathlib import Path
 
 from qaexp.exit_status import exit_status
 
-log = logging.getLogger(__name__)
-
 
 def main(arguments: Sequence[str]) -> int:
     """The exit status: 0, or 2 for a mistake of the user."""

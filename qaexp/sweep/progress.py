@@ -26,8 +26,6 @@ class Watch:
     def __init__(self, outcomes: Path, total: int, num_fixed: int, metric: str) -> None:
         self._outcomes, self._total, self._num_fixed, self._metric = outcomes, total, num_fixed, metric
         self.results: dict[int, JobResult] = {}
-        self._taken: set[str] = set()
-        """Names of the files that need not be looked at again."""
         self.best: JobResult | None = None
         """The job with the highest dev score, the first of equal ones."""
         self._lock, self._stop = threading.Lock(), threading.Event()
@@ -59,13 +57,10 @@ class Watch:
     def look(self) -> None:
         """Take in every result that has come since the last look."""
         with self._lock:
-            new = {name for name in os.listdir(self._outcomes) if name[0].isdigit() and name.endswith(".json")} - self._taken
-            for name in sorted(new, key=lambda name: int(name.removesuffix(".json"))):
+            cells = {int(name.removesuffix(".json")) for name in os.listdir(self._outcomes) if name[0].isdigit() and name.endswith(".json")}
+            for cell in sorted(cells - self.results.keys()):
                 with suppress(OSError, json.JSONDecodeError):  # shared storage may show a name before its content
-                    result = JobResult.read(self._outcomes / name)
-                    self.take(result)
-                    if result.status != "busy":
-                        self._taken.add(name)
+                    self.take(JobResult.read(self._outcomes / f"{cell}.json"))
 
     def take(self, result: JobResult) -> None:
         if result.status == "busy":  # launched again later

@@ -64,6 +64,7 @@ class Choice:
 
 
 def plan(tables: Sequence[Table], ledger: Ledger, keys: Keys, choice: Choice) -> Plan:
+    """The chosen runs of these tables, done or not."""
     runs = [run for table in tables for run in _runs(table, ledger, keys, choice)]
     return Plan(sorted(runs, key=lambda run: run.seed))
 
