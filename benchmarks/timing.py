@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import torch
 
 from benchmarks.row import Row
+from qaexp.products import prefer_onednn
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 CPU = torch.device("cpu")
@@ -75,7 +76,8 @@ def timed(run: Callable[[], object], device: torch.device) -> float:
 
 @contextmanager
 def one_thread(device: torch.device) -> Iterator[None]:
-    """One thread while the CPU is what is timed: processor time of several would count the waiting for one another."""
+    """One thread while the CPU is what is timed: processor time of several would count the waiting for one another. Products are a run's."""
+    prefer_onednn()
     before = torch.get_num_threads()
     torch.set_num_threads(1 if device.type == "cpu" else before)
     try:

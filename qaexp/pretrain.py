@@ -31,6 +31,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
     from qaexp.data.shared import open_data
     from qaexp.models.scorer import num_parameters
     from qaexp.models.title_decoder import TitleDecoder
+    from qaexp.products import prefer_onednn
     from qaexp.results.rankings import write_rankings
     from qaexp.training.callbacks import callbacks
     from qaexp.training.conclusion import log_metrics
@@ -41,6 +42,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
     record = RunRecord.load(folder) if resume else RunRecord.begin(config, command)
     with record.kept_in(folder), record.timing("total"):
         pl.seed_everything(cfg.seed, workers=True, verbose=False)
+        prefer_onednn()
         with record.timing("data"):
             data = open_data(cfg.dataset)
             vectors = data.word_vectors

@@ -14,6 +14,7 @@ from qaexp.data.shared import open_data
 from qaexp.initial_weights import begin_from, pinned
 from qaexp.models.scorer import num_parameters
 from qaexp.processes import for_the_writer, writes
+from qaexp.products import prefer_onednn
 from qaexp.results.rankings import write_rankings
 from qaexp.results.record import RunRecord
 from qaexp.training.callbacks import callbacks
@@ -33,6 +34,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
     last = last_checkpoint(folder) if resume else None
     with record.kept_in(folder), record.timing("total"):
         pl.seed_everything(cfg.seed, workers=True, verbose=False)
+        prefer_onednn()
         with record.timing("data"):
             data = open_data(cfg.dataset)
             vectors = data.word_vectors

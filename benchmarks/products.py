@@ -1,0 +1,39 @@
+"""Training steps on a CPU with oneDNN's float32 products against the same steps with MKL's."""
+
+from collections.abc import Callable, Iterator
+
+import torch
+
+from benchmarks import grid
+from benchmarks.attention import training_step
+from benchmarks.made_up import MAX_LENGTH
+from benchmarks.row import Row
+from benchmarks.timing import DEVICE, paired
+from qaexp.models.coupled_cells import TightCell
+from qaexp.products import prefer_onednn, use_onednn
+
+NUM_PAIRS = 7
+
+
+def rows() -> Iterator[Row]:
+    if not prefer_onednn():
+        yield Row("float32 products of oneDNN against MKL's: a GPU is there, or oneDNN does not multiply in full float32 here")
+        return
+    torch.manual_seed(1)
+    cell = TightCell(grid.INPUT_DIM, grid.HIDDEN_DIM, stacked=False).to(DEVICE)
+    steps = {
+        f"GGSA, texts of {MAX_LENGTH}": training_step("ggsa", MAX_LENGTH),
+        f"global attention, texts of {MAX_LENGTH}": training_step("self_attention", MAX_LENGTH),
+        f"TC-LSTMs, {grid.SIDE} × {grid.SIDE}": grid.step(cell, grid.along_diagonals, grid.SIDE),
+    }
+    for name, step in steps.items():
+        yield paired(with_onednn(True, step), with_onednn(False, step), NUM_PAIRS, DEVICE).told(f"training step of {name}: oneDNN, MKL")
+    use_onednn(False)
+
+
+def with_onednn(yes: bool, step: Callable[[], None]) -> Callable[[], None]:
+    def run() -> None:
+        use_onednn(yes)
+        step()
+
+    return run
