@@ -76,7 +76,7 @@ def timed(run: Callable[[], object], device: torch.device) -> float:
 
 @contextmanager
 def one_thread(device: torch.device) -> Iterator[None]:
-    """One thread while the CPU is what is timed: processor time of several would count the waiting for one another. Products are a run's."""
+    """One thread while the CPU is what is timed: processor time of several would count waiting for one another. Products are as in runs."""
     prefer_onednn()
     before = torch.get_num_threads()
     torch.set_num_threads(1 if device.type == "cpu" else before)
