@@ -18,7 +18,7 @@ from omegaconf import OmegaConf
 from qaexp.config import CONF, choices
 from qaexp.console import quieten
 from qaexp.errors import ConfigError, QaexpError
-from qaexp.exit_status import INTERRUPTED, USER_ERROR
+from qaexp.exit_status import ended
 from qaexp.results.record import RunRecord, write_whole
 from qaexp.results.store import run_overrides
 
@@ -95,19 +95,17 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     quieten()
-    try:
-        for name in options.models:
-            if name not in known:
-                near = difflib.get_close_matches(name, known, n=2) or known
-                raise ConfigError(f"model={name} is not among the choices: did you mean {' or '.join(near)}?")
-        others = [m for m in options.models or known if m not in (*plan.baselines, *plan.left_out)]
-        curves, failed = _learn(plan, [*plan.baselines, *others], options)
-    except QaexpError as error:
-        log.error("%s", error)
-        return USER_ERROR
-    except (KeyboardInterrupt, SystemExit):
-        log.error("interrupted; the same command goes on where it stopped")
-        return INTERRUPTED
+    return ended(lambda: _compare(plan, known, options), "the same command goes on where it stopped")
+
+
+def _compare(plan: Plan, known: Sequence[str], options: argparse.Namespace) -> int:
+    """Train, print the verdicts, and say by 1 that a model failed or is not above a baseline."""
+    for name in options.models:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=2) or known
+            raise ConfigError(f"model={name} is not among the choices: did you mean {' or '.join(near)}?")
+    others = [m for m in options.models or known if m not in (*plan.baselines, *plan.left_out)]
+    curves, failed = _learn(plan, [*plan.baselines, *others], options)
     table = verdicts(curves, plan.baselines)
     sys.stdout.write(table.to_string(index=False) + "\n")
     return int(bool(failed) or bool((table["not above"] != "").any()))

@@ -17,8 +17,8 @@ from rich.console import Console
 from qaexp.config import PRETRAIN, compose
 from qaexp.data.statistics import MISSING, StatisticsTable, measure
 from qaexp.data.statistics import tables as statistics_tables
-from qaexp.errors import ConfigError, QaexpError
-from qaexp.exit_status import INTERRUPTED, USER_ERROR
+from qaexp.errors import ConfigError
+from qaexp.exit_status import ended
 from qaexp.results.ledger import Entry, Ledger
 from qaexp.results.store import Outcome, error_of, run_overrides
 from qaexp.tables.build import Measured, measured
@@ -45,14 +45,7 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     logging.getLogger("qaexp.training.callbacks").setLevel(logging.WARNING)  # a line a run, not a line an epoch
-    try:
-        return _reproduce(options)
-    except QaexpError as error:
-        log.error("%s", error)
-        return USER_ERROR
-    except (KeyboardInterrupt, SystemExit):
-        log.error("interrupted; what is finished is kept, and the same command goes on where it stopped")
-        return INTERRUPTED
+    return ended(lambda: _reproduce(options), "what is finished is kept, and the same command goes on where it stopped")
 
 
 def _parser() -> argparse.ArgumentParser:

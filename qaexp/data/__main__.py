@@ -12,7 +12,8 @@ from qaexp.data.copies import Copies
 from qaexp.data.download import Downloader
 from qaexp.data.fetch import Fetch, data_root
 from qaexp.data.remotes import PUBLISHED, UNPUBLISHED, PublishedSet, fetch_hint, find
-from qaexp.errors import ConfigError, QaexpError
+from qaexp.errors import ConfigError
+from qaexp.exit_status import ended
 
 Parsers = argparse._SubParsersAction  # what `add_subparsers` returns has no public name
 
@@ -140,20 +141,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         add(parsers)
     args = parser.parse_args(argv)
     with _messages():
-        try:
-            return args.run(args) or 0
-        except QaexpError as error:
-            sys.stderr.write(f"{error}\n")
-            return 2
-        except KeyboardInterrupt:
-            sys.stderr.write("interrupted; run the same command again to resume\n")
-            return 130
+        return ended(lambda: args.run(args) or 0, "run the same command again to resume")
 
 
 @contextlib.contextmanager
 def _messages() -> Iterator[None]:
-    """What the data modules log goes to the terminal as it is: information to standard output, warnings to standard error."""
-    log = logging.getLogger("qaexp.data")
+    """What is logged goes to the terminal as it is: information to standard output, warnings to standard error."""
+    log = logging.getLogger("qaexp")
     out, err = logging.StreamHandler(sys.stdout), logging.StreamHandler(sys.stderr)
     out.addFilter(lambda record: record.levelno < logging.WARNING)
     err.setLevel(logging.WARNING)

@@ -10,6 +10,7 @@ import pytest
 from made_up_questions import write_questions
 
 from qaexp import reproduce
+from qaexp.exit_status import USER_ERROR
 from qaexp.results.ledger import Entry, Ledger
 from qaexp.tables import cells
 from qaexp.tables.build import Measured, measured
@@ -247,7 +248,7 @@ def test_records_that_no_table_shows_any_more_are_named(
     ],
 )
 def test_mistakes_are_answered_in_a_sentence(options: list[str], said: str, caplog: pytest.LogCaptureFixture) -> None:
-    assert reproduce.main(options) == reproduce.USER_ERROR
+    assert reproduce.main(options) == USER_ERROR
     assert said in caplog.text
 
 
