@@ -16,6 +16,8 @@ class Loss(Protocol):
 
     reads_hardest_alone: bool
     """Whether only the highest-scoring negative of a group counts; the others can then be left out of the gradient's way."""
+    takes_log_odds: bool
+    """Whether a score is read as the logarithm of odds, so that it has to be free to grow."""
 
     def __call__(
         self, scores: Float[Tensor, "pair *class"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]
@@ -40,6 +42,7 @@ class PairwiseHinge:
     """
 
     reads_hardest_alone = True
+    takes_log_odds = False
 
     def __init__(self, margin: float) -> None:
         self.margin = margin
@@ -68,6 +71,7 @@ class PointwiseCrossEntropy:
     """
 
     reads_hardest_alone = False
+    takes_log_odds = True
 
     def __call__(
         self, scores: Float[Tensor, "pair *class"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]
@@ -87,6 +91,7 @@ class ClassCrossEntropy:
     """
 
     reads_hardest_alone = False
+    takes_log_odds = True
 
     def __call__(
         self, scores: Float[Tensor, "pair *class"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]

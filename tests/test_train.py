@@ -158,6 +158,23 @@ def test_a_checkpoint_of_another_vocabulary_is_refused(overrides: list[str], tmp
         train(changed, tmp_path, resume=True)
 
 
+@pytest.mark.parametrize(
+    ("others", "said"),
+    [
+        (["loss=pointwise_cross_entropy", "dataset/negatives=pool_pairs"], True),
+        (["loss=pairwise_hinge"], False),
+        (["loss=pointwise_cross_entropy", "dataset/negatives=pool_pairs", "model/similarity=mlp"], False),
+    ],
+)
+def test_bounded_scores_under_a_loss_of_log_odds_are_told(
+    others: list[str], said: bool, overrides: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    train(compose([*overrides, "model=qa_cnn", "model.encoder.num_filters=8", *others, "trainer.max_epochs=1"]), tmp_path)
+    told = [message for message in caplog.messages if "log-odds" in message]
+    assert len(told) == said
+    assert all("loss=pairwise_hinge, or model/similarity=mlp" in message for message in told)
+
+
 def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_last_good_checkpoint(overrides: list[str], tmp_path: Path) -> None:
     with pytest.raises(NonFiniteLossError, match=r"loss became nan in epoch 2.*optimizer\.lr"):
         train_until(overrides, tmp_path, epoch=1, loss=float("nan"))

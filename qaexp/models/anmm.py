@@ -30,11 +30,15 @@ class ANMM(AnswerScorer):
 
     Shows `attention`, g of each question: (text, length), and `grid`, P of each pair: (pair, 1, question_length, candidate_length).
 
+    Scores lie between 0 and 1; Yang et al. train them with loss=pairwise_hinge loss.margin=1.0.
+
     Reading: an exact match is the same word in both texts, which rounding cannot move to another bin; two words of one vector are
     none. The activation is the logistic function, and w, r and v begin uniformly within ±1/√(number of them).
 
     Under autocast cosines stay in float32: coarser ones would fall into other bins.
     """
+
+    bounded = True
 
     def __init__(self, embedding: Callable[..., Stage], num_bins: int, num_weight_sets: int, vectors: Float[Tensor, "word dim"]) -> None:
         super().__init__()

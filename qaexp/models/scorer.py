@@ -28,6 +28,9 @@ class AnswerScorer(nn.Module, ABC):
     reads_fields: bool = False
     """Whether it is given all fields of a text at once, (text, field, length), in place of one by one."""
 
+    bounded: bool = False
+    """Whether scores stay within a range of a few units, as cosines do: good to rank by, and no log-odds."""
+
     def prepare(self, corpus: RankingCorpus, examples: Examples) -> None:
         """Take from the data what no gradient finds: document frequencies, tables, weights of another learner.
 
@@ -72,6 +75,8 @@ class Similarity(nn.Module):
 
     reads_overlap: bool = False
     """Whether `forward` takes the pair's word-overlap features as a third argument."""
+    bounded: bool = False
+    """Whether scores stay within a range of a few units."""
 
     def forward(self, question: Float[Tensor, "pair dim"], candidate: Float[Tensor, "pair dim"]) -> Float[Tensor, "pair *class"]:
         raise NotImplementedError
@@ -109,6 +114,7 @@ class Scorer(AnswerScorer):
         self.pooling.backward_dim = self.candidate_encoder.backward_dim
         self.similarity = similarity(input_dim=self.pooling.output_dim)
         self.skips_padding = self.candidate_encoder.skips_padding
+        self.bounded = self.similarity.bounded
         self.overlap = WordOverlapFeatures(num_words=len(vectors)) if self.similarity.reads_overlap else None
         if self.pooling.needs_last_state and not self.candidate_encoder.accumulates:
             raise ConfigError(

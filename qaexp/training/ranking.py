@@ -1,5 +1,6 @@
 """The LightningModule that trains any scorer on any ranking data, and scores whole splits."""
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,6 +17,8 @@ from qaexp.training.hardest import hardest_negatives
 from qaexp.training.module import ScoringModule
 from qaexp.training.shares import loss_of_all, share_of
 from qaexp.types import RankingBatch, ScoringBlock
+
+log = logging.getLogger(__name__)
 
 MANY = 4
 """From so many pairs a group, finding the hardest negative first is cheaper than learning through all of them."""
@@ -35,6 +38,12 @@ class RankingModule(ScoringModule):
     ) -> None:
         super().__init__(scorer, optimizer, schedule, data, rebuild)
         self.loss = loss
+        if scorer.bounded and loss.takes_log_odds:
+            log.warning(
+                "the scores of this model stay within a narrow range, and %s reads them as log-odds: it cannot come near 0, and hardly "
+                "tells right from wrong; choose loss=pairwise_hinge, or model/similarity=mlp where the model has that slot",
+                type(loss).__name__,
+            )
 
     def training_step(self, batch: RankingBatch, index: int) -> Float[Tensor, ""]:
         process, processes = place_among()

@@ -10,6 +10,8 @@ from qaexp.models.scorer import Similarity
 class Cosine(Similarity):
     """cos(v^q, v^a) = v^q·v^a / (‖v^q‖ ‖v^a‖), in [-1, 1]; 0 where a vector is zero."""
 
+    bounded = True
+
     def __init__(self, input_dim: int) -> None:
         super().__init__()
 

@@ -17,6 +17,8 @@ class GESD(Similarity):
         ConfigError: γ is not positive, so that agreement would not count.
     """
 
+    bounded = True
+
     def __init__(self, input_dim: int, gamma: float, c: float) -> None:
         super().__init__()
         if gamma <= 0:
