@@ -12,6 +12,7 @@ from benchmarks.row import Row
 from qaexp.config import choices, compose
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError, MissingDataError
+from qaexp.masking import token_mask
 from qaexp.models.encoding import blocks_of
 
 LIMIT = 0.15
@@ -34,8 +35,9 @@ def padding_shares(data: RankingDataModule) -> tuple[float, float]:
     real, blocked, whole = 0, 0, 0
     for batch, _ in zip(data.training_batches(epoch=0), range(NUM_BATCHES), strict=False):
         for tokens in (*_fields(batch.questions), *_fields(batch.candidates)):
-            _, sizes, longest = blocks_of(tokens)
-            real += int((tokens != 0).sum())
+            lengths = token_mask(tokens).sum(dim=1)
+            _, sizes, longest = blocks_of(lengths)
+            real += int(lengths.sum())
             blocked += int(np.dot(sizes, longest))
             whole += len(tokens) * max(longest)
     return 1 - real / blocked, 1 - real / whole

@@ -6,15 +6,13 @@ from collections.abc import Callable
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from qaexp.masking import token_mask
 from qaexp.models.classifier import Classifier
+from qaexp.models.encoder.packed import run_packed, run_packed_from
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.stage import Stage
 from qaexp.types import Text
-
-State = tuple[Tensor, Tensor]
 
 
 class ConditionalLSTMs(AnswerScorer):
@@ -45,7 +43,7 @@ class ConditionalLSTMs(AnswerScorer):
 
     def encode_question(self, tokens: Int[Tensor, "text length"]) -> Text:
         text = self._embed(tokens)
-        Y, (_, memory) = run_from(self.question_lstm, text["states"], text["mask"], None)
+        Y, (_, memory) = run_packed_from(self.question_lstm, text["states"], text["mask"], None)
         return {"mask": text["mask"], "states": Y, "vector": memory[0]}
 
     def encode_candidate(self, tokens: Int[Tensor, "text length"]) -> Text:
@@ -53,23 +51,9 @@ class ConditionalLSTMs(AnswerScorer):
 
     def score(self, question: Text, candidate: Text) -> Float[Tensor, "pair *class"]:
         memory = question["vector"].unsqueeze(0)
-        H, _ = run_from(self.candidate_lstm, candidate["states"], candidate["mask"], (torch.zeros_like(memory), memory))
+        H = run_packed(self.candidate_lstm, candidate["states"], candidate["mask"], (torch.zeros_like(memory), memory))
         return self.output(self.read(question["states"], question["mask"], H, candidate["mask"]))
 
     def _embed(self, tokens: Int[Tensor, "text length"]) -> Text:
         mask = token_mask(tokens)
         return {"mask": mask, "states": self.embedding({"tokens": tokens, "mask": mask})["states"]}
-
-
-def run_from(
-    lstm: nn.LSTM, states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"], start: State | None
-) -> tuple[Float[Tensor, "text length hidden"], State]:
-    """States over real tokens, and the last hidden state and memory, from a start or from zeros. A text that is all padding has one."""
-    packed = pack_padded_sequence(states, mask.sum(dim=1).clamp(min=1).cpu(), batch_first=True, enforce_sorted=False)
-    H, end = lstm(packed, start)
-    return pad_packed_sequence(H, batch_first=True, total_length=mask.shape[1])[0], end
-
-
-def last_real(H: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text dim"]:
-    """The state of the last real token."""
-    return H[torch.arange(len(H), device=H.device), (mask.sum(dim=1) - 1).clamp(min=0)]

@@ -61,16 +61,16 @@ def blocks_by_length(lengths: Sequence[int], least: int) -> list[int]:
     return [*blocks_by_length(lengths[:cut], least), *blocks_by_length(lengths[cut:], least)]
 
 
-def blocks_of(tokens: Int[Tensor, "text length"]) -> tuple[Int[Tensor, " text"], list[int], list[int]]:
-    """An order of the texts, the sizes of the blocks into which it is cut, and the longest text of each block in tokens."""
-    lengths, order = token_mask(tokens).sum(dim=1).sort(stable=True)
-    least = max(SAVED.get(tokens.device.type, SAVED["cuda"]), int(SHARE_SAVED * len(lengths) * int(lengths[-1])))
+def blocks_of(lengths: Int[Tensor, " text"]) -> tuple[Int[Tensor, " text"], list[int], list[int]]:
+    """An order of texts of these lengths, the sizes of the blocks into which it is cut, and the longest text of each block in tokens."""
+    lengths, order = lengths.sort(stable=True)
+    least = max(SAVED.get(lengths.device.type, SAVED["cuda"]), int(SHARE_SAVED * len(lengths) * int(lengths[-1])))
     sizes = blocks_by_length(lengths.tolist(), least)
     return order, sizes, [max(1, int(block[-1])) for block in lengths.split(sizes)]
 
 
 def _by_length(encode: Callable[[Tensor], Text], tokens: Int[Tensor, "text length"]) -> Text:
-    order, sizes, longest = blocks_of(tokens)
+    order, sizes, longest = blocks_of(token_mask(tokens).sum(dim=1))
     if len(sizes) == 1:
         return encode(tokens)
     encoded = concatenated([encode(tokens[rows, :length]) for rows, length in zip(order.split(sizes), longest, strict=True)])

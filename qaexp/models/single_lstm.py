@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from qaexp.masking import token_mask
 from qaexp.models.classifier import Classifier
-from qaexp.models.conditional_lstm import run_from
+from qaexp.models.encoder.packed import last_real, run_packed, run_packed_from
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.stage import Stage
 from qaexp.types import Text
@@ -32,7 +32,7 @@ class SingleLSTM(AnswerScorer):
 
     def encode_question(self, tokens: Int[Tensor, "text length"]) -> Text:
         text = self._embed(tokens)
-        _, (h, c) = run_from(self.lstm, text["states"], text["mask"], None)
+        _, (h, c) = run_packed_from(self.lstm, text["states"], text["mask"], None)
         return {"vector": torch.cat([h[0], c[0]], dim=1)}
 
     def encode_candidate(self, tokens: Int[Tensor, "text length"]) -> Text:
@@ -43,8 +43,7 @@ class SingleLSTM(AnswerScorer):
         states = torch.cat([delimiter, candidate["states"]], dim=1)
         mask = torch.cat([torch.ones_like(candidate["mask"][:, :1]), candidate["mask"]], dim=1)
         h, c = (half.contiguous().unsqueeze(0) for half in question["vector"].chunk(2, dim=1))
-        _, (last, _) = run_from(self.lstm, states, mask, (h, c))
-        return self.output(last[0])
+        return self.output(last_real(run_packed(self.lstm, states, mask, (h, c)), mask))
 
     def _embed(self, tokens: Int[Tensor, "text length"]) -> Text:
         mask = token_mask(tokens)

@@ -7,7 +7,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from qaexp.masking import masked_softmax
-from qaexp.models.conditional_lstm import ConditionalLSTMs, last_real
+from qaexp.models.conditional_lstm import ConditionalLSTMs
+from qaexp.models.encoder.packed import last_real
 from qaexp.models.shown import show
 
 

@@ -3,12 +3,12 @@
 from typing import ClassVar
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
-from qaexp.models.encoder.packed import run_packed
+from qaexp.models.encoder.packed import run_packed, turned
 from qaexp.models.shown import show, watched
 from qaexp.models.stage import Encoder
 from qaexp.types import Text
@@ -57,8 +57,8 @@ class GatedGRU(Encoder):
         """The recurrence over time: both directions at once, and as many texts as still have words."""
         gates, mask = text["gates"], text["mask"]
         lengths = mask.sum(dim=1).clamp(min=1)
-        rows, turned = torch.arange(len(mask), device=mask.device).unsqueeze(1), _turned(lengths, mask.shape[1])
-        gates = torch.stack([gates[:, :, 0], gates[rows, turned, 1]])  # (direction, text, length, 3, hidden), the second one backwards
+        rows, backwards = torch.arange(len(mask), device=mask.device).unsqueeze(1), turned(lengths, mask.shape[1])
+        gates = torch.stack([gates[:, :, 0], gates[rows, backwards, 1]])  # (direction, text, length, 3, hidden), the second one backwards
         packed = pack_padded_sequence(gates.movedim(0, 2), lengths.cpu(), batch_first=True, enforce_sorted=False)
         U, c = self._both("weight_hh_l0").transpose(1, 2), self._both("bias_hh_l0").unsqueeze(1)  # (direction, hidden, 3 · hidden)
         steps = packed.data.movedim(1, 0).split(packed.batch_sizes.tolist(), dim=1)  # each (direction, text, 3, hidden)
@@ -72,7 +72,7 @@ class GatedGRU(Encoder):
             data = torch.cat(values, dim=1).transpose(0, 1)
             sequence = PackedSequence(data, packed.batch_sizes, packed.sorted_indices, packed.unsorted_indices)
             states, _ = pad_packed_sequence(sequence, batch_first=True, total_length=mask.shape[1])  # (text, length, direction, hidden)
-            unpacked.append(torch.cat([states[:, :, 0], states[rows, turned, 1]], dim=-1))
+            unpacked.append(torch.cat([states[:, :, 0], states[rows, backwards, 1]], dim=-1))
         for name, values in zip(("reset_gates", "update_gates"), unpacked[1:], strict=False):
             show(name, values)
         return {"mask": mask, "states": unpacked[0]}
@@ -94,14 +94,3 @@ def step(
     z = torch.sigmoid(g[:, :, 1] + u_z)
     n = torch.tanh(g[:, :, 2] + r * u_n)
     return n + z * (h - n), r, z
-
-
-def _turned(lengths: Int[Tensor, " text"], longest: int) -> Int[Tensor, "text length"]:
-    """Positions of each text from its last real token to its first; padding stays where it is.
-
-    >>> _turned(torch.tensor([3, 1]), 4).tolist()
-    [[2, 1, 0, 3], [0, 1, 2, 3]]
-    """
-    position = torch.arange(longest, device=lengths.device)
-    backwards = lengths.unsqueeze(1) - 1 - position
-    return torch.where(backwards >= 0, backwards, position)

@@ -5,7 +5,7 @@ from typing import ClassVar
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from qaexp.models.encoder.packed import leave_one_bias, run_packed_from
+from qaexp.models.encoder.packed import leave_one_bias, run_packed, run_packed_from
 from qaexp.models.encoder.recurrent import RecurrentEncoder, State
 from qaexp.types import Text
 
@@ -33,6 +33,9 @@ class GRU(RecurrentEncoder):
         self.gru = nn.GRU(input_dim, hidden_dim, batch_first=True)
         leave_one_bias(self.gru)
         self.output_dim = hidden_dim
+
+    def finish(self, text: Text) -> Text:
+        return {"mask": text["mask"], "states": run_packed(self.gru, text["states"], text["mask"])}
 
     def run(self, text: Text, start: State | None) -> tuple[Float[Tensor, "text length dim"], State]:
         before = None if start is None else start[0].unsqueeze(0)  # (layer, text, dim), as torch has it

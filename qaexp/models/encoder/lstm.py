@@ -5,7 +5,7 @@ from typing import ClassVar
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from qaexp.models.encoder.packed import leave_one_bias, run_packed_from
+from qaexp.models.encoder.packed import leave_one_bias, run_packed, run_packed_from
 from qaexp.models.encoder.recurrent import RecurrentEncoder, State
 from qaexp.types import Text
 
@@ -30,6 +30,9 @@ class LSTM(RecurrentEncoder):
         self.lstm = nn.LSTM(input_dim, hidden_dim, batch_first=True)
         leave_one_bias(self.lstm)
         self.output_dim = hidden_dim
+
+    def finish(self, text: Text) -> Text:
+        return {"mask": text["mask"], "states": run_packed(self.lstm, text["states"], text["mask"])}
 
     def run(self, text: Text, start: State | None) -> tuple[Float[Tensor, "text length dim"], State]:
         before = None if start is None else tuple(tensor.unsqueeze(0) for tensor in start)  # (layer, text, dim), as torch has them
