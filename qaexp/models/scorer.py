@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from typing import ClassVar
 
 from jaxtyping import Float, Int
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 from qaexp.data.corpus import RankingCorpus
 from qaexp.errors import ConfigError
 from qaexp.masking import token_mask
+from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.encoding import encode_texts
 from qaexp.models.overlap import WordOverlapFeatures
 from qaexp.models.stage import Encoder, Stage
@@ -54,8 +56,12 @@ class AnswerScorer(nn.Module, ABC):
 
     def forward(self, batch: RankingBatch) -> Float[Tensor, "pair *class"]:
         """Scores of all pairs of a batch, each distinct text encoded once."""
-        questions = encode_texts(self.encode_question, batch.questions, self.skips_padding, self.reads_fields)
-        candidates = encode_texts(self.encode_candidate, batch.candidates, self.skips_padding, self.reads_fields)
+        with ExitStack() as tables:
+            for module in self.modules():
+                if isinstance(module, WordEmbedding):
+                    tables.enter_context(module.looked_up(batch.questions, batch.candidates))
+            questions = encode_texts(self.encode_question, batch.questions, self.skips_padding, self.reads_fields)
+            candidates = encode_texts(self.encode_candidate, batch.candidates, self.skips_padding, self.reads_fields)
         return self.score(gather_texts(questions, batch.pair_question), gather_texts(candidates, batch.pair_candidate))
 
 

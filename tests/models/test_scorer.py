@@ -9,7 +9,10 @@ from hydra.utils import instantiate
 
 from qaexp.config import compose
 from qaexp.errors import ConfigError
+from qaexp.masking import token_mask
+from qaexp.models.encoding import blocks_of
 from qaexp.models.scorer import Scorer, num_parameters
+from qaexp.types import RankingBatch
 
 DIM = 24
 
@@ -81,3 +84,16 @@ def test_the_cut_falls_before_the_first_pairwise_stage(model: str, question: set
     scorer, tokens = build(f"model={model}"), torch.randint(1, 30, (3, 8))
     assert scorer.encode_question(tokens).keys() == question
     assert scorer.encode_candidate(tokens).keys() == candidate
+
+
+@pytest.mark.parametrize("model", ["ggsa", "ap_cnn", "qa_lstm", "arc_ii", "lc_lstm"])
+def test_a_batch_looks_into_a_tuned_table_once(model: str) -> None:
+    scorer = build(f"model={model}", "model/embedding=tuned")
+    looks = list[int]()
+    scorer.embedding.words.register_forward_hook(lambda *_: looks.append(1))  # type: ignore[union-attr]
+    candidates = torch.randint(1, 30, (6, 90)) * (torch.arange(90) < torch.tensor([3, 40, 3, 90, 5, 4]).unsqueeze(1))
+    group = torch.arange(2).repeat_interleave(3)
+    batch = RankingBatch(torch.randint(1, 30, (2, 7)), candidates, group, torch.arange(6), torch.tensor([1, 0, 0, 1, 0, 0]), group)
+    assert len(blocks_of(token_mask(candidates).sum(dim=1))[1]) > 1
+    scorer(batch).sum().backward()
+    assert len(looks) == 1

@@ -1,7 +1,12 @@
 """Words to vectors: a table that starts from given vectors, frozen or tuned, with dropout."""
 
-from jaxtyping import Float
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from qaexp.models.stage import Stage
 from qaexp.types import PADDING, Text
@@ -19,7 +24,29 @@ class WordEmbedding(Stage):
         self.projection = nn.Identity() if project_dim is None else nn.Linear(vectors.shape[1], project_dim)
         self.dropout = nn.Dropout(dropout_rate)
         self.output_dim = project_dim or vectors.shape[1]
+        self._looked_up: tuple[Tensor, Tensor] | None = None  # words in ascending order, their vectors
 
     def forward(self, text: Text) -> Text:
-        states = self.dropout(self.projection(self.words(text["tokens"])))
+        states = self.dropout(self.projection(self._vectors(text["tokens"])))
         return {"mask": text["mask"], "states": states}
+
+    @contextmanager
+    def looked_up(self, *tokens: Int[Tensor, "..."]) -> Iterator[None]:
+        """Within, texts of these words alone are read, from one look into the table.
+
+        A tuned table's gradient is as large as the table, whatever the number of words looked up: it is made once, and not for each
+        block of texts. The vectors are the same.
+        """
+        if self.words.weight.requires_grad and torch.is_grad_enabled():
+            words = torch.cat([tokens[0].new_tensor([PADDING]), *(side.flatten() for side in tokens)]).unique()
+            self._looked_up = words, self.words(words)
+        try:
+            yield
+        finally:
+            self._looked_up = None
+
+    def _vectors(self, tokens: Int[Tensor, "text *length"]) -> Float[Tensor, "text *length dim"]:
+        if self._looked_up is None:
+            return self.words(tokens)
+        words, vectors = self._looked_up
+        return F.embedding(torch.searchsorted(words, tokens), vectors)

@@ -57,6 +57,32 @@ def test_a_frozen_table_gets_no_gradient_and_its_projection_does(vectors: Tensor
     assert all(p.grad is not None and p.grad.any() for p in embedding.projection.parameters())
 
 
+def test_one_look_into_the_table_gives_the_vectors_and_the_gradient_of_many(vectors: Tensor) -> None:
+    one, many = (WordEmbedding(vectors, tuned=True, project_dim=None, dropout_rate=0.0) for _ in range(2))
+    looks = list[Tensor]()
+    one.words.register_forward_hook(lambda table, words, _: looks.append(words[0]))
+    blocks = [{"tokens": row[row != 0].unsqueeze(0), "mask": row[row != 0].unsqueeze(0) != 0} for row in TOKENS] + [text()]
+    with one.looked_up(TOKENS):
+        for block in blocks:
+            assert torch.equal(one(block)["states"], many(block)["states"])
+            (one(block)["states"] ** 2).sum().backward(retain_graph=True)
+            (many(block)["states"] ** 2).sum().backward()
+    assert [words.tolist() for words in looks] == [[0, 1, 2, 3]]
+    assert one.words.weight.grad is not None
+    assert many.words.weight.grad is not None
+    torch.testing.assert_close(one.words.weight.grad, many.words.weight.grad)
+    assert not one.words.weight.grad[0].any()
+    one(text())
+    assert len(looks) == 2, "after the block, every text is looked up by itself"
+
+
+@pytest.mark.parametrize("tuned", [True, False])
+def test_without_a_gradient_any_word_is_read(vectors: Tensor, tuned: bool) -> None:
+    embedding = WordEmbedding(vectors, tuned=tuned, project_dim=None, dropout_rate=0.0)
+    with torch.set_grad_enabled(not tuned), embedding.looked_up(TOKENS[:1]):
+        assert torch.equal(embedding(text())["states"], vectors[TOKENS])  # of words that were not named, too
+
+
 def test_dropout_acts_in_training_alone(vectors: Tensor) -> None:
     embedding = WordEmbedding(vectors + 1, tuned=True, project_dim=None, dropout_rate=0.5)
     states = embedding(text())["states"]
