@@ -40,9 +40,8 @@ class RankingModule(ScoringModule):
         self.loss = loss
         if scorer.bounded and loss.takes_log_odds:
             log.warning(
-                "the scores of this model stay within a narrow range, and %s reads them as log-odds: it cannot come near 0, and hardly "
-                "tells right from wrong; choose loss=pairwise_hinge, or model/similarity=mlp where the model has that slot",
-                type(loss).__name__,
+                "the scores of this model stay within a narrow range, and this loss reads them as log-odds: it cannot come near 0, and "
+                "hardly tells right from wrong; choose loss=pairwise_hinge, or model/similarity=mlp where the model has that slot"
             )
 
     def training_step(self, batch: RankingBatch, index: int) -> Float[Tensor, ""]:
