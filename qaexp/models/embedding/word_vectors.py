@@ -49,4 +49,4 @@ class WordEmbedding(Stage):
         if self._looked_up is None:
             return self.words(tokens)
         words, vectors = self._looked_up
-        return F.embedding(torch.searchsorted(words, tokens), vectors)
+        return F.embedding(torch.searchsorted(words, tokens.contiguous()), vectors)

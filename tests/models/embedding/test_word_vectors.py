@@ -72,6 +72,9 @@ def test_one_look_into_the_table_gives_the_vectors_and_the_gradient_of_many(vect
     assert many.words.weight.grad is not None
     torch.testing.assert_close(one.words.weight.grad, many.words.weight.grad)
     assert not one.words.weight.grad[0].any()
+    with one.looked_up(TOKENS):
+        assert torch.equal(one({"tokens": TOKENS[:, :2], "mask": TOKENS[:, :2] != 0})["states"], vectors[TOKENS[:, :2]])  # a part of the rows
+    looks.pop()
     one(text())
     assert len(looks) == 2, "after the block, every text is looked up by itself"
 
