@@ -47,3 +47,8 @@ def masked_softmax(scores: Float[Tensor, "*rows length"], mask: Bool[Tensor, "*#
     [0.5, 0.5, 0.0]
     """
     return scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(dim=-1)
+
+
+def last_real(H: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text dim"]:
+    """The state of the last real token; the first one of a text that has none."""
+    return H[torch.arange(len(H), device=H.device), (mask.sum(dim=1) - 1).clamp(min=0)]

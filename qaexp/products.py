@@ -19,7 +19,8 @@ def prefer_onednn() -> bool:
     use_onednn(False)
     usual = _product()
     use_onednn(True)
-    if torch.equal(usual, _product()) or _error(_product()) > ALIKE * _error(usual):  # oneDNN was not asked, or rounds factors
+    other = _product()
+    if torch.equal(usual, other) or _error(other) > ALIKE * _error(usual):  # oneDNN was not asked, or rounds factors
         use_onednn(False)
         return False
     return True

@@ -6,9 +6,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from qaexp.masking import masked_softmax
+from qaexp.masking import last_real, masked_softmax
 from qaexp.models.conditional_lstm import ConditionalLSTMs
-from qaexp.models.encoder.packed import last_real
 from qaexp.models.shown import show
 
 

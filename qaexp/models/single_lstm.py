@@ -6,9 +6,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from qaexp.masking import token_mask
+from qaexp.masking import last_real, token_mask
 from qaexp.models.classifier import Classifier
-from qaexp.models.encoder.packed import last_real, run_packed, run_packed_from
+from qaexp.models.encoder.packed import run_packed, run_packed_from
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.stage import Stage
 from qaexp.types import Text

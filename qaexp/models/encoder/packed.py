@@ -52,11 +52,6 @@ def leave_one_bias(layer: nn.RNNBase) -> None:
             parameter.requires_grad_(False)
 
 
-def last_real(H: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text dim"]:
-    """The state of the last real token."""
-    return H[torch.arange(len(H), device=H.device), (mask.sum(dim=1) - 1).clamp(min=0)]
-
-
 def turned(lengths: Int[Tensor, " text"], longest: int) -> Int[Tensor, "text length"]:
     """Positions of each text from its last real token to its first; padding stays where it is.
 

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 import torch
 
+from qaexp.masking import last_real
 from qaexp.models.stage import Stage
 from qaexp.types import Text
 
@@ -23,7 +24,7 @@ class LastPooling(Stage):
 
     def forward(self, text: Text) -> Text:
         H, lengths = text["states"], text["mask"].sum(dim=1)
-        last = H[torch.arange(len(H), device=H.device), (lengths - 1).clamp(min=0)]  # (text, dim)
+        last = last_real(H, text["mask"])  # (text, dim)
         forward_dim = self.output_dim - self.backward_dim
         both = torch.cat([last[:, :forward_dim], H[:, 0, forward_dim:]], dim=1)
         return {"vector": both.masked_fill((lengths == 0).unsqueeze(1), 0.0)}

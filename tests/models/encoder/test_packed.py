@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from qaexp.models.encoder.packed import last_real, run_packed, run_packed_from
+from qaexp.masking import last_real
+from qaexp.models.encoder.packed import run_packed, run_packed_from
 
 LENGTHS = [0, 1, 3, 40, 4, 90, 2, 41]
 
