@@ -18,7 +18,6 @@ from qaexp.errors import CheckpointError, OutputError
 from qaexp.models.encoding import encode_texts
 from qaexp.models.readout import read_out
 from qaexp.models.scorer import AnswerScorer
-from qaexp.results.record import RunRecord
 
 log = logging.getLogger(__name__)
 
@@ -45,12 +44,11 @@ class WholeCheckpoints(TorchCheckpointIO):
             staging.unlink(missing_ok=True)
 
 
-def rebuild_plan(record: RunRecord, data: RankingDataModule) -> dict[str, Any]:
+def rebuild_plan(config: Mapping[str, Any], data: RankingDataModule, key: str, command: str) -> dict[str, Any]:
     """Plain values from which `load` rebuilds the model: everything that the weights alone do not say. Key and command name the run."""
-    config = record.config
     return {
-        "key": record.key,
-        "command": record.command,
+        "key": key,
+        "command": command,
         "model": config["model"],
         "tokenise": config["dataset"]["tokenise"],
         "max_question_length": data.max_question_length,

@@ -51,9 +51,8 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
         scorer = instantiate(cfg.model, vectors=vectors)
         decoder = TitleDecoder(instantiate(cfg.model.encoder), scorer.embedding.output_dim, instantiate(cfg.output), pairs.word_uses)
         record.parameters = {**num_parameters(scorer), "decoder": num_parameters(decoder)["trainable"]}
-        module = ReconstructionModule(
-            scorer, decoder, instantiate(cfg.optimizer), instantiate(cfg.schedule), data, rebuild_plan(record, data)
-        )
+        rebuild = rebuild_plan(record.config, data, record.key, record.command)
+        module = ReconstructionModule(scorer, decoder, instantiate(cfg.optimizer), instantiate(cfg.schedule), data, rebuild)
         with open_logger(record, folder) as logger:
             trainer = instantiate(cfg.trainer)(logger=logger, **callbacks(folder, record, data, cfg.patience, watchers))
             with record.timing("fit"):

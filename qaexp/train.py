@@ -44,9 +44,8 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
         if last is None:
             begin_from(record.config.get("init_from"), scorer, data.corpus.vocabulary.words)
         record.parameters = num_parameters(scorer)
-        module = RankingModule(
-            scorer, instantiate(cfg.loss), instantiate(cfg.optimizer), instantiate(cfg.schedule), data, rebuild_plan(record, data)
-        )
+        rebuild = rebuild_plan(record.config, data, record.key, record.command)
+        module = RankingModule(scorer, instantiate(cfg.loss), instantiate(cfg.optimizer), instantiate(cfg.schedule), data, rebuild)
         with for_the_writer(open_logger(record, folder)) as logger:
             trainer = instantiate(cfg.trainer)(logger=logger, **callbacks(folder, record, data, cfg.patience, watchers))
             if record.parameters["trainable"]:
