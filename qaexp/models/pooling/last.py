@@ -23,8 +23,8 @@ class LastPooling(Stage):
         self.output_dim = input_dim
 
     def forward(self, text: Text) -> Text:
-        H, lengths = text["states"], text["mask"].sum(dim=1)
-        last = last_real(H, text["mask"])  # (text, dim)
+        H, mask = text["states"], text["mask"]
+        last = last_real(H, mask)  # (text, dim)
         forward_dim = self.output_dim - self.backward_dim
         both = torch.cat([last[:, :forward_dim], H[:, 0, forward_dim:]], dim=1)
-        return {"vector": both.masked_fill((lengths == 0).unsqueeze(1), 0.0)}
+        return {"vector": both.masked_fill(~mask.any(dim=1, keepdim=True), 0.0)}
