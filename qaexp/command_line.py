@@ -15,7 +15,7 @@ from typing import Any
 from qaexp.config import CONF, PRETRAIN, RANK, Program
 from qaexp.errors import ConfigError, OutputError, QaexpError
 from qaexp.exit_status import INTERRUPTED, USER_ERROR
-from qaexp.mistakes import SWEEP, explain, require_meaningful, usual_config
+from qaexp.mistakes import SWEEP, explain, require_meaningful, require_no_flags, usual_config
 
 log = logging.getLogger(__name__)
 
@@ -54,6 +54,7 @@ def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
     from omegaconf import DictConfig
 
     usual = usual_config(arguments, program)
+    require_no_flags(arguments, usual, program)
     failures: list[Exception] = []
 
     def run(cfg: DictConfig) -> None:

@@ -2,17 +2,20 @@
 
 import difflib
 import errno
+import inspect
 import re
 import traceback
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hydra.errors import HydraException, InstantiationException
+from hydra.utils import get_object
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from qaexp.config import CONF, RANK, Program, choices, compose
 from qaexp.errors import ConfigError, QaexpError
+from qaexp.limits import beyond
 
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR)
 SWEEP = ("-m", "--multirun")
@@ -29,6 +32,8 @@ def explain(error: Exception, arguments: Sequence[str], program: Program = RANK)
         return f"{where} cannot be built from this configuration: {cause} ({type(cause).__name__})"
     if isinstance(error, (HydraException, OmegaConfBaseException)):
         return next(_mistakes(arguments, program), str(error).splitlines()[0])
+    if type(error).__name__ == "MisconfigurationException":  # Lightning's; importing it takes seconds
+        return f"the trainer cannot be built from this configuration: {' '.join(str(error).split())}"
     if isinstance(error, OSError) and (error.errno in UNWRITABLE or traceback.extract_tb(error.__traceback__)[-1].name == "mkdir"):
         return f"cannot write {error.filename or 'the output folder'}: {error.strerror}. Name another place with output_dir=FOLDER"
     return None
@@ -57,9 +62,11 @@ def _mistakes(arguments: Sequence[str], program: Program) -> Iterator[str]:
         if homeless := re.search(r"Could not override '([^']+)'", str(error)):
             yield f"the other choices leave no place for {homeless[1]}; {program.needs}"
         return
-    keys = [*_keys(OmegaConf.to_container(usual)), "hydra", "resume", *program.groups()]
-    for key, _ in overrides:
+    keys = [*_options(usual), "hydra", "resume", *program.groups()]
+    for key, value in overrides:
         if key not in keys and not key.startswith("hydra"):
+            if key.rpartition(".")[2] in (_parameters(usual, key) or ()):
+                yield f"{key} is not set by this configuration; to add it, write +{key}={value}"
             yield f"there is no option {key}{_nearest(key, keys)} (`{program.command} --help` lists the groups, `--cfg job` every option)"
     for argument in arguments:
         if "=" not in argument and not argument.startswith(("-", "~")):
@@ -72,12 +79,25 @@ def _nearest(word: str, known: Sequence[str]) -> str:
     return f", did you mean {close[0]}" if close else ""
 
 
+def _options(usual: Any) -> list[str]:
+    """Every key of a configuration as it is written in an override, but for those that are Hydra's."""
+    return [key for key in _keys(OmegaConf.to_container(usual)) if not key.endswith("_")]
+
+
 def _keys(node: Any, prefix: str = "") -> Iterator[str]:
-    """Every key of nested plain dicts, as it is written in an override."""
+    """Every key of nested plain dicts."""
     if isinstance(node, dict):
         for key, value in node.items():
             yield f"{prefix}{key}"
             yield from _keys(value, f"{prefix}{key}.")
+
+
+def _parameters(cfg: Any, key: str) -> list[str] | None:
+    """The parameters of what is built from the part of a configuration that `key` is in; None where it takes any, or nothing is built."""
+    target = OmegaConf.select(cfg, f"{key.rpartition('.')[0]}._target_")
+    parameters = inspect.signature(get_object(target)).parameters if target else {}
+    anything = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+    return None if anything or not parameters else list(parameters)
 
 
 def usual_config(arguments: Sequence[str], program: Program = RANK) -> Any:
@@ -86,14 +106,32 @@ def usual_config(arguments: Sequence[str], program: Program = RANK) -> Any:
     return compose([f"{key}={value.split(',')[0]}" for key, value in pairs if (CONF / key).is_dir()], program)
 
 
+def require_no_flags(arguments: Sequence[str], usual: Any, program: Program) -> None:
+    """Raises: ConfigError, when an option is given as `--model ggsa`."""
+    known = {*program.groups(), *_options(usual)}
+    for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        name, _, value = argument.lstrip("-").partition("=")
+        if argument.startswith("-") and name in known:
+            raise ConfigError(f"{argument}: options are written without dashes, as in {name}={value or following or 'VALUE'}")
+
+
 def require_meaningful(cfg: Any, usual: Any, overrides: Sequence[str]) -> None:
-    """Raises: ConfigError, when an override adds a key that nothing reads, or gives words where a number or a switch is expected."""
+    """Raises: ConfigError, when an override adds a key that nothing reads, words stand where a number or a switch is expected, or a number
+    is out of its limits."""
     pairs = [override.lstrip("+~").partition("=")[::2] for override in overrides]
     if extra := [str(key) for key in cfg if key not in usual]:
         raise ConfigError(f"nothing reads the option {extra[0]}{_nearest(extra[0], list(map(str, usual)))}")
+    options = _options(usual)
     for key, value in pairs:
+        parent, _, name = key.rpartition(".")
+        read = _parameters(cfg, key) if parent and key not in options else None
+        if read and name not in read:
+            raise ConfigError(f"nothing reads the option {key}{_nearest(key, [f'{parent}.{each}' for each in read])}")
         default, given = OmegaConf.select(usual, key), OmegaConf.select(cfg, key)
         if isinstance(default, (int, float)) and not isinstance(given, (int, float, type(None))):
             raise ConfigError(
                 f"{key}={value}: {'true or false' if isinstance(default, bool) else 'a number'} is expected, as in {key}={default}"
             )
+    resolved: Any = OmegaConf.to_container(cfg, resolve=True)
+    for sentence in beyond(resolved):
+        raise ConfigError(sentence)

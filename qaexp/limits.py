@@ -1,0 +1,29 @@
+"""The numbers that options may be: with others a run would fail late and name something else, or learn nothing."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+LIMITS = {  # the last word of an option's name: the least it may be, the first that is too much, in words
+    r"batch_size|block_tokens|max_epochs|patience|steps_per_epoch|epochs|hits|num|window|window_size|group_size": (1, math.inf, "at least 1"),
+    r"max_(question|candidate)_length|dim|\w+_dim|num_(filters|heads|blocks|slices|hops|bins|directions)": (1, math.inf, "at least 1"),
+    r"seed|\w+_seed": (0, 2**32, "from 0 to 4294967295"),
+    r"dropout_rate": (0, 1, "at least 0 and less than 1"),
+    r"lr|margin|momentum|weight_decay|eps|alpha|gradient_clip_val": (0, math.inf, "at least 0"),
+}
+
+
+def beyond(config: Mapping[Any, Any], prefix: str = "") -> Iterator[str]:
+    """A sentence for each number of a resolved configuration that is out of its limits.
+
+    >>> list(beyond({"optimizer": {"lr": 0.1}, "dataset": {"batch_size": 0}}))
+    ['dataset.batch_size=0: at least 1 is expected']
+    """
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            yield from beyond(value, f"{prefix}{key}.")
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            for names, (least, too_much, words) in LIMITS.items():
+                if re.fullmatch(names, str(key)) and not least <= value < too_much:
+                    yield f"{prefix}{key}={value}: {words} is expected"
