@@ -158,6 +158,9 @@ def test_a_killed_run_resumes_to_the_very_same_scores(quiet: list[str], tmp_path
     record = json.loads((folder / "record.json").read_text())
     assert record["status"] == "finished"
     assert [entry["epoch"] for entry in record["history"]] == [1, 2, 3, 4]
+    assert 0 < before["seconds"]["steps"] < before["seconds"]["fit"] < before["seconds"]["total"]  # the killed part's time is not lost
+    assert record["seconds"]["steps"] < record["seconds"]["fit"] < record["seconds"]["total"]
+    assert before["seconds"]["total"] < record["seconds"]["total"] - record["seconds"]["test"]
     again = command(f"resume={folder}")  # a finished run only shows its table
     out, _ = again.communicate(timeout=120)
     assert again.returncode == 0

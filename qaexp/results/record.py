@@ -6,7 +6,7 @@ import os
 import platform
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -50,6 +50,8 @@ class RunRecord:
     metrics: dict[str, dict[str, int | float]] = field(default_factory=dict)
     """Split to metric to value, with the number of questions and pairs and the share of questions tied at the first answer."""
     schema: int = SCHEMA
+    _watches: dict[str, Callable[[], float]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What reads the seconds of each stage that the run is in."""
 
     @classmethod
     def begin(cls, config: dict[str, Any], command: str) -> "RunRecord":
@@ -102,12 +104,13 @@ class RunRecord:
 
     @contextmanager
     def timing(self, stage: str) -> Iterator[None]:
-        """Add the seconds that the block takes to a stage's."""
-        start = time.perf_counter()
+        """Add the seconds that the block takes to a stage's; a record saved meanwhile has those until then, which a killed run leaves."""
+        before, start = self.seconds.get(stage, 0.0), time.perf_counter()
+        self._watches[stage] = lambda: round(before + time.perf_counter() - start, 3)
         try:
             yield
         finally:
-            self.seconds[stage] = round(self.seconds.get(stage, 0.0) + time.perf_counter() - start, 3)
+            self.seconds[stage] = self._watches.pop(stage)()
 
     def add_epoch(self, epoch: int, values: Mapping[str, int | float], chosen: str) -> None:
         """Note an epoch (from 1); one that is repeated after an interruption takes its old place."""
@@ -120,8 +123,10 @@ class RunRecord:
         Raises:
             OutputError: the folder is full or read-only.
         """
+        self.seconds |= {stage: read() for stage, read in self._watches.items()}
         if writes():
-            write_whole(folder / "record.json", json.dumps(self.__dict__, indent=1) + "\n")
+            kept = {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
+            write_whole(folder / "record.json", json.dumps(kept, indent=1) + "\n")
 
 
 def write_whole(path: Path, text: str) -> None:
