@@ -20,6 +20,7 @@ from qaexp.data.statistics import tables as statistics_tables
 from qaexp.errors import ConfigError
 from qaexp.exit_status import ended
 from qaexp.results.ledger import Entry, Ledger
+from qaexp.results.record import RunRecord
 from qaexp.results.store import Outcome, error_of, run_overrides
 from qaexp.tables.build import Measured, measured
 from qaexp.tables.cells import Keys
@@ -200,7 +201,8 @@ def _show(planned: Plan, times: Times, runs: Path) -> None:
     """The plan: what is done, what will run and how long that may take, what cannot run and why."""
     console = Console(highlight=False, soft_wrap=True)
     to_do = planned.to_do
-    expected = [times.expected(run) for run in to_do]
+    begun = {run.key: _begun(run, runs) for run in to_do}
+    expected = [times.left(run, begun[run.key]) for run in to_do]
     known = [seconds for seconds in expected if seconds is not None]
     console.print(f"{len(planned.done)} runs done, {len(to_do)} to run, {len(planned.impossible)} impossible here")
     if known:
@@ -213,7 +215,9 @@ def _show(planned: Plan, times: Times, runs: Path) -> None:
     if planned.impossible:
         console.print("  (QAEXP_DATA names the folder of the data; `python -m qaexp.data fetch --help` says where they are published)")
     for run in to_do:
-        for folder in _folder(run, runs).glob(f"*_{run.key}"):
+        if record := begun[run.key]:
+            console.print(f"  begun: {run.title}, as far as epoch {len(record.history)}", markup=False)
+        for folder in _folders(run, runs):
             if before := error_of(folder):
                 console.print(f"  failed before: {run.title}: {before}", markup=False)
 
@@ -282,6 +286,17 @@ def _values(run: Run, entry: Entry) -> str:
 def _folder(run: Run, runs: Path) -> Path:
     """Where a run is kept: runs over other data of the same name lie elsewhere."""
     return runs / run.fingerprint[:8]
+
+
+def _folders(run: Run, runs: Path) -> list[Path]:
+    """The folder of a run's own, if it was ever begun."""
+    return list(_folder(run, runs).glob(f"*_{run.key}"))
+
+
+def _begun(run: Run, runs: Path) -> RunRecord | None:
+    """The record of a run that has whole epochs to go on from, or that another process is at."""
+    records = [RunRecord.with_status(folder, status) for folder in _folders(run, runs) for status in ("running", "interrupted")]
+    return next((record for record in records if record and record.history), None)
 
 
 def _spoken(seconds: float) -> str:

@@ -6,6 +6,7 @@ from statistics import mean
 
 from qaexp.errors import QaexpError
 from qaexp.results.ledger import Entry, Ledger, model_and_dataset
+from qaexp.results.record import RunRecord
 from qaexp.tables.cells import Cell, Keys, alternatives, fingerprint, lacking
 from qaexp.tables.spec import Table
 
@@ -108,3 +109,8 @@ class Times:
         model, dataset = model_and_dataset(run.cell.overrides)
         same = [s for m, d, s in self.known if (m, d) == (model, dataset)] or [s for _, d, s in self.known if d == dataset]
         return mean(same) if same else None
+
+    def left(self, run: Run, begun: RunRecord | None) -> float | None:
+        """The same, without what an interrupted run has taken so far."""
+        expected = self.expected(run)
+        return max(0.0, expected - begun.seconds.get("total", 0.0)) if expected and begun else expected

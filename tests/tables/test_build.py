@@ -14,7 +14,7 @@ from qaexp.exit_status import USER_ERROR
 from qaexp.results.ledger import Entry, Ledger
 from qaexp.tables import cells
 from qaexp.tables.build import Measured, measured
-from qaexp.tables.cells import Keys, alternatives
+from qaexp.tables.cells import Cell, Keys, alternatives
 from qaexp.tables.claims import Claim
 from qaexp.tables.held import held_against
 from qaexp.tables.plan import Choice, plan
@@ -201,6 +201,35 @@ def test_a_table_is_run_once_goes_on_and_outlives_a_failing_row(
     kept = (tmp_path / "results" / "ctrn" / "table9.csv").read_text()
     assert reproduce.main(["--no-run", *places]) == 0
     assert (tmp_path / "results" / "ctrn" / "table9.csv").read_text() == kept
+
+
+def test_the_plan_tells_of_a_run_that_was_begun_and_expects_the_rest_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = Table(**{**TABLE.__dict__, "rows": [TABLE.rows[2]], "settings": {"toy": TABLE.settings["toy"]}, "seeds": [1, 2]})
+    monkeypatch.setattr(reproduce, "result_tables", lambda: [table])
+    monkeypatch.setattr(reproduce, "result_figures", list)
+    monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
+    places = ["--paper", "ctrn", "--table", "9", "--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs")]
+    assert reproduce.main([*places, "--seeds", "1"]) == 0
+    [entry] = (tmp_path / "results" / "ledger").iterdir()
+    kept = json.loads(entry.read_text())
+    entry.write_text(json.dumps({**kept, "seconds": {**kept["seconds"], "total": 600.0}}))
+    [path] = (tmp_path / "runs").rglob("record.json")
+    folder = path.parent.with_name(f"{path.parent.name.removesuffix(kept['key'])}{Keys(tmp_path / 'plans').of(_cell(table), [2])[0]}")
+    folder.mkdir()
+    begun = {**json.loads(path.read_text()), "status": "interrupted", "seconds": {"total": 420.0}}
+    (folder / "record.json").write_text(json.dumps(begun))
+    capsys.readouterr()
+    assert reproduce.main([*places, "--plan"]) == 0
+    said = capsys.readouterr().out
+    assert "1 runs done, 1 to run" in said
+    assert "expected: 3 min" in said
+    assert "begun: ctrn, Table 9: CNN, seed 2, as far as epoch 1" in said
+
+
+def _cell(table: Table) -> Cell:
+    return next(alternatives(table, table.rows[0], "toy"))
 
 
 def test_the_ledger_names_no_place_and_gives_back_what_was_measured(tmp_path: Path) -> None:
