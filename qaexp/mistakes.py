@@ -6,6 +6,7 @@ import inspect
 import re
 import traceback
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 from hydra.errors import HydraException, InstantiationException
@@ -109,7 +110,7 @@ def usual_config(arguments: Sequence[str], program: Program = RANK) -> Any:
 def require_no_flags(arguments: Sequence[str], usual: Any, program: Program) -> None:
     """Raises: ConfigError, when an option is given as `--model ggsa`."""
     known = {*program.groups(), *_options(usual)}
-    for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
+    for argument, following in pairwise([*arguments, ""]):
         name, _, value = argument.lstrip("-").partition("=")
         if argument.startswith("-") and name in known:
             raise ConfigError(f"{argument}: options are written without dashes, as in {name}={value or following or 'VALUE'}")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from qaexp import command_line
 from qaexp.command_line import main
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -105,6 +106,14 @@ def test_mistakes_are_answered_with_one_sentence(argument: str, sentence: str, q
     assert main([*quiet, argument]) == 2
     assert sentence in caplog.text
     assert "Traceback" not in caplog.text
+
+
+def test_no_options_at_all_are_the_usual_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    runs: list[str] = []
+    monkeypatch.setattr(command_line, "run_in", lambda folder, cfg, command, program: runs.append(cfg.run_name))
+    assert main([]) == 0
+    assert runs == ["ggsa_toy_seed1"]
 
 
 def test_missing_files_are_named_with_the_command_that_fetches_them(
