@@ -5,13 +5,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+COUNTS = (
+    r"batch_size|block_tokens|max_epochs|patience|steps_per_epoch|epochs|hits|num|window|window_size|group_size|dim|\w+_dim|"
+    r"max_(question|candidate)_length|num_(filters|heads|blocks|slices|hops|bins|directions)"
+)
 LIMITS = {  # the last word of an option's name: the least it may be, the first that is too much, in words
-    r"batch_size|block_tokens|max_epochs|patience|steps_per_epoch|epochs|hits|num|window|window_size": (1, math.inf, "at least 1"),
-    r"max_(question|candidate)_length|group_size|dim|\w+_dim|num_(filters|heads|blocks|slices|hops|bins|directions)": (
-        1,
-        math.inf,
-        "at least 1",
-    ),
+    COUNTS: (1, math.inf, "at least 1"),
     r"seed|\w+_seed": (0, 2**32, "from 0 to 4294967295"),
     r"dropout_rate": (0, 1, "at least 0 and less than 1"),
     r"lr|margin|momentum|weight_decay|eps|alpha|gradient_clip_val": (0, math.inf, "at least 0"),

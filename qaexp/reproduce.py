@@ -295,7 +295,7 @@ def _folders(run: Run, runs: Path) -> list[Path]:
 
 def _begun(run: Run, runs: Path) -> RunRecord | None:
     """The record of a run that has whole epochs to go on from, or that another process is at."""
-    records = [RunRecord.with_status(folder, status) for folder in _folders(run, runs) for status in ("running", "interrupted")]
+    records = [RunRecord.with_status(folder, "running", "interrupted") for folder in _folders(run, runs)]
     return next((record for record in records if record and record.history), None)
 
 

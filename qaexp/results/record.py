@@ -77,13 +77,13 @@ class RunRecord:
             raise RecordError(f"{path} is no run's record ({error}); delete its folder, and the same command runs it anew") from error
 
     @classmethod
-    def with_status(cls, folder: Path, status: str) -> "RunRecord | None":
-        """The record of a run that ended so; None for any other, and where there is none."""
+    def with_status(cls, folder: Path, *statuses: str) -> "RunRecord | None":
+        """The record of a run that stands so; None for any other, and where there is none."""
         try:
             record = cls.load(folder)
         except RecordError:
             return None
-        return record if record.status == status else None
+        return record if record.status in statuses else None
 
     @contextmanager
     def kept_in(self, folder: Path) -> Iterator[None]:
