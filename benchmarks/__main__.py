@@ -26,6 +26,7 @@ NAMES = {
     "padding": "the share of padding in training batches of every data set at hand (needs QAEXP_DATA)",
     "products": "training steps of GGSA and of stacked coupled LSTMs on a CPU: oneDNN's products against MKL's",
     "pages": "training steps of GGSA and of QA-CNN on a CPU: memory in pages of 2 MB against 4 KB",
+    "pairing": "training steps of iGGSA and of stacked coupled LSTMs: pairs in blocks by length against in one",
     "pretrain": "a step of pre-training at 100,000 words: adaptive against full softmax",
     "rcnn": "a training step of the RCNN cell against the loop as printed and an LSTM, on the CPU",
     "sweep": "1,000 tiny jobs of a sweep: the share of time outside training",

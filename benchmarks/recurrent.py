@@ -33,7 +33,7 @@ def rows() -> Iterator[Row]:
     yield paired(wide[0], wide[1], 3, DEVICE).at_least(f"the same at d {FIGURE_3}, the width of Figure 3: QRNN, nn.LSTM", 1.7)
     yield paired(steps["ctrn"], steps["ap_bilstm"], max(3, NUM_PAIRS // 2), DEVICE).at_least("the same: CTRN, AP-biLSTM", 3.0)
     if DEVICE == CPU:
-        ours, packed = over_texts(run_packed), over_texts(lambda *texts: run_packed_from(*texts, None)[0])
+        ours, packed = over_texts(run_packed), over_texts(lambda lstm, states, mask: run_packed_from(lstm, states, mask, None)[0])
         what = "a biLSTM of 141 forward and backward over 256 texts of 95 words on average: in blocks by length, packed by torch"
         yield paired(ours, packed, 3, DEVICE).at_least(what, 3.0)
 

@@ -10,8 +10,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from qaexp.models.encoding import encode_texts
+from qaexp.models.pairing import score_pairs
 from qaexp.models.scorer import AnswerScorer
-from qaexp.types import ScoringBlock, Text, concatenated, gather_texts, longest_text
+from qaexp.types import ScoringBlock, Text, concatenated
 
 
 class SplitScores:
@@ -37,13 +38,11 @@ class SplitScores:
             self._questions = concatenated(self._question_blocks)
             self._question_blocks.clear()
         candidates = self._encoded(self._scorer.encode_candidate, block)
-        size = max(1, self._pair_tokens // max(longest_text(self._questions), longest_text(candidates)))
-        chunks = zip(block.pairs.split(size), block.pair_question.split(size), block.pair_candidate.split(size), strict=True)
-        for pairs, question, candidate in chunks:
-            scores = self._scorer.score(gather_texts(self._questions, question), gather_texts(candidates, candidate))
-            if self.scores.ndim < scores.ndim:  # the first scores of a model that gives one for each class
-                self.scores = self.scores.unsqueeze(1).repeat(1, scores.shape[1])
-            self.scores[pairs.cpu()] = scores.float().cpu()
+        pairs = block.pair_question, block.pair_candidate, self._scorer.work_per_cell
+        scores = score_pairs(self._scorer.score, self._questions, candidates, *pairs, most_tokens=self._pair_tokens)
+        if self.scores.ndim < scores.ndim:  # the first scores of a model that gives one for each class
+            self.scores = self.scores.unsqueeze(1).repeat(1, scores.shape[1])
+        self.scores[block.pairs.cpu()] = scores.float().cpu()
         self.num_scored += len(block.pairs)
 
     def _encoded(self, encode: Callable[[Tensor], Text], block: ScoringBlock) -> Text:

@@ -30,13 +30,13 @@ Where there is a `mask`, axis 1 of every tensor beside it counts tokens, but for
 PADDING = 0
 
 
-def gather_texts(texts: Text, rows: Int[Tensor, " pair"]) -> Text:
-    """The rows of every tensor in `texts`: from one row a text to one row a pair.
+def gather_texts(texts: Text, rows: Int[Tensor, " pair"], length: int | None = None) -> Text:
+    """The rows of every tensor in `texts`: from one row a text to one row a pair. Of tokens, the first `length`, or all.
 
     >>> gather_texts({"vector": torch.tensor([[1.0], [2.0]])}, torch.tensor([1, 1, 0]))["vector"].flatten().tolist()
     [2.0, 2.0, 1.0]
     """
-    return {name: tensor[rows] for name, tensor in texts.items()}
+    return {name: (tensor[:, :length] if _has_tokens(texts, name) else tensor)[rows] for name, tensor in texts.items()}
 
 
 def concatenated(blocks: Sequence[Text]) -> Text:
@@ -53,9 +53,14 @@ def longest_text(texts: Text) -> int:
 def _lengthened(block: Text, name: str, length: int) -> Tensor:
     """Zeros (False in a mask) after the last token."""
     tensor = block[name]
-    if "mask" not in block or name == "vector":
+    if not _has_tokens(block, name):
         return tensor
     return F.pad(tensor, [0, 0] * (tensor.ndim - 2) + [0, length - tensor.shape[1]])
+
+
+def _has_tokens(texts: Text, name: str) -> bool:
+    """Whether axis 1 counts tokens."""
+    return "mask" in texts and name != "vector"
 
 
 @dataclass(frozen=True)

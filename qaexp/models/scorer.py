@@ -14,8 +14,9 @@ from qaexp.masking import token_mask
 from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.encoding import encode_texts
 from qaexp.models.overlap import WordOverlapFeatures
+from qaexp.models.pairing import score_pairs
 from qaexp.models.stage import Encoder, Stage
-from qaexp.types import RankingBatch, Text, gather_texts
+from qaexp.types import RankingBatch, Text
 
 Examples = Callable[[int], Iterable[RankingBatch]]
 """From an epoch to its training batches."""
@@ -32,6 +33,9 @@ class AnswerScorer(nn.Module, ABC):
 
     bounded: bool = False
     """Whether scores stay within a range of a few units, as cosines do: good to rank by, and no log-odds."""
+
+    work_per_cell: int = 1
+    """How much is done for a question's word beside a candidate's, about: with more, padding of pairs is worth more to be spared."""
 
     def prepare(self, corpus: RankingCorpus, examples: Examples) -> None:
         """Take from the data what no gradient finds: document frequencies, tables, weights of another learner.
@@ -62,7 +66,7 @@ class AnswerScorer(nn.Module, ABC):
                     tables.enter_context(module.looked_up(batch.questions, batch.candidates))
             questions = encode_texts(self.encode_question, batch.questions, self.skips_padding, self.reads_fields)
             candidates = encode_texts(self.encode_candidate, batch.candidates, self.skips_padding, self.reads_fields)
-        return self.score(gather_texts(questions, batch.pair_question), gather_texts(candidates, batch.pair_candidate))
+        return score_pairs(self.score, questions, candidates, batch.pair_question, batch.pair_candidate, self.work_per_cell)
 
 
 class Interaction(Stage):

@@ -1,0 +1,84 @@
+"""Pairs in blocks by length: the same scores and gradients, in order, of fewer cells."""
+
+import numpy as np
+import pytest
+import torch
+from hydra.utils import instantiate
+from torch import Tensor
+
+from qaexp.config import compose
+from qaexp.models import pairing
+from qaexp.models.pairing import blocks_of_pairs, score_pairs
+from qaexp.models.scorer import AnswerScorer
+from qaexp.types import Text
+
+WORDS, PAIRS = 40, 24
+
+
+def texts(seed: int, longest: int) -> Tensor:
+    random = torch.Generator().manual_seed(seed)
+    lengths = torch.randint(1, longest + 1, (10,), generator=random)
+    return torch.randint(1, WORDS, (10, longest), generator=random) * (torch.arange(longest) < lengths[:, None])
+
+
+QUESTIONS, CANDIDATES = texts(1, 14), texts(2, 40)
+ROWS = torch.randint(0, 10, (2, PAIRS), generator=torch.Generator().manual_seed(3))
+
+
+def build(model: str) -> AnswerScorer:
+    torch.manual_seed(1)
+    return instantiate(compose([f"model={model}"]).model, vectors=torch.randn(WORDS, 12)).eval()
+
+
+def scores_of(scorer: AnswerScorer, seen: list[tuple[int, int, int]]) -> Tensor:
+    def score(question: Text, candidate: Text) -> Tensor:
+        seen.append((*question["mask"].shape, candidate["mask"].shape[1]))
+        return scorer.score(question, candidate)
+
+    return score_pairs(score, scorer.encode_question(QUESTIONS), scorer.encode_candidate(CANDIDATES), *ROWS, work_per_cell=1)
+
+
+@pytest.mark.parametrize("model", ["ap_cnn", "iggsa", "ctrn", "tc_lstm", "stacked_lc_lstm", "arc_ii", "mv_lstm", "word_attention_lstms"])
+def test_blocks_change_neither_scores_nor_gradients(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    scorer, whole, blocks = build(model), list[tuple[int, int, int]](), list[tuple[int, int, int]]()
+    expected = scores_of(scorer, whole)
+    expected.sum().backward()
+    gradients = {name: p.grad.clone() for name, p in scorer.named_parameters() if p.grad is not None}
+    scorer.zero_grad()
+    monkeypatch.setattr(pairing, "SAVED", {"cpu": 1, "cuda": 1})
+    scores = scores_of(scorer, blocks)
+    scores.sum().backward()
+    assert [len(whole), sum(pairs for pairs, _, _ in blocks)] == [1, PAIRS]
+    assert sum(np.prod(block) for block in blocks) < 0.7 * np.prod(whole[0])
+    torch.testing.assert_close(scores, expected, rtol=1e-5, atol=1e-5)
+    for name, p in scorer.named_parameters():
+        if p.grad is not None:
+            torch.testing.assert_close(p.grad, gradients[name], rtol=1e-4, atol=1e-4)
+
+
+def test_each_cut_saves_enough_cells_to_be_worth_a_block() -> None:
+    lengths = np.random.default_rng(4).integers(1, [[20], [200]], (2, 300))
+    blocks = blocks_of_pairs(lengths, least=20_000)
+    assert sorted(np.concatenate(blocks).tolist()) == list(range(300))
+    cells = [lengths[:, block].max(axis=1).prod() * len(block) for block in blocks]
+    assert len(blocks) > 3
+    assert sum(cells) + 20_000 * (len(blocks) - 1) <= lengths.max(axis=1).prod() * 300
+
+
+@pytest.mark.parametrize("lengths", [[[7] * 50, [3] * 50], [[4], [5]]])
+def test_where_nothing_is_saved_there_is_one_block(lengths: list[list[int]]) -> None:
+    blocks = blocks_of_pairs(np.array(lengths, dtype=np.int64), least=1)
+    assert [block.tolist() for block in blocks] == [list(range(len(lengths[0])))]
+
+
+def test_pairs_of_vectors_are_one_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairing, "SAVED", {"cpu": 1, "cuda": 1})
+    vectors, calls = {"vector": torch.arange(10.0)[:, None]}, list[int]()
+
+    def score(question: Text, candidate: Text) -> Tensor:
+        calls.append(len(question["vector"]))
+        return (10 * question["vector"] + candidate["vector"])[:, 0]
+
+    scores = score_pairs(score, vectors, vectors, *ROWS, work_per_cell=1)
+    assert calls == [PAIRS]
+    assert scores.tolist() == (10 * ROWS[0] + ROWS[1]).tolist()
