@@ -16,6 +16,7 @@ from qaexp.data.module import RankingDataModule
 from qaexp.data.vocabulary import Vocabulary
 from qaexp.errors import CheckpointError, OutputError
 from qaexp.models.encoding import encode_texts
+from qaexp.models.pairing import MOST_TOKENS, score_pairs
 from qaexp.models.readout import read_out
 from qaexp.models.scorer import AnswerScorer
 
@@ -166,8 +167,8 @@ class Ranker:
         )
         answer_ids = self._ids(answers, self._max_lengths[1])
         candidates = encode_texts(self.scorer.encode_candidate, answer_ids, self.scorer.skips_padding, reads_fields=False)
-        pairs = {name: tensor.expand(len(answers), *tensor.shape[1:]) for name, tensor in questions.items()}
-        return self.scorer.score(pairs, candidates)
+        rows = torch.arange(len(answers))
+        return score_pairs(self.scorer.score, questions, candidates, 0 * rows, rows, self.scorer.work_per_cell, MOST_TOKENS)
 
     def _ids(self, texts: Sequence[str], max_length: int) -> torch.Tensor:
         rows = [torch.tensor((self.vocabulary.ids(self._tokenise(text)) or self.vocabulary.ids([""]))[:max_length]) for text in texts]

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from qaexp.models.encoding import encode_texts
-from qaexp.models.pairing import score_pairs
+from qaexp.models.pairing import MOST_TOKENS, score_pairs
 from qaexp.models.scorer import AnswerScorer
 from qaexp.types import ScoringBlock, Text, concatenated
 
@@ -21,7 +21,7 @@ class SplitScores:
     `pair_tokens` bounds the tokens (padding included) of either side that are gathered at once for stages after the cut.
     """
 
-    def __init__(self, scorer: AnswerScorer, num_pairs: int, pair_tokens: int = 2**15) -> None:
+    def __init__(self, scorer: AnswerScorer, num_pairs: int, pair_tokens: int = MOST_TOKENS) -> None:
         self._scorer, self._pair_tokens = scorer, pair_tokens
         self._question_blocks: list[Text] = []
         self._questions: Text | None = None

@@ -14,6 +14,9 @@ SAVED = {"cpu": 2**14, "cuda": 2**20}
 done for a cell.
 """
 
+MOST_TOKENS = 2**15
+"""Tokens of either side, padding included, that are gathered at once where no gradients are wanted."""
+
 SHARE_SAVED = 0.05
 """One more block has to save this share of all cells as well."""
 
