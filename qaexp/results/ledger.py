@@ -74,11 +74,16 @@ class Entry:
         if metric == "parameters":
             return self.parameters["trainable without word embeddings"]
         if metric == "seconds per batch":
-            return self.seconds["steps"] / self.steps if self.steps else None
+            return self._stepping / self.steps if self._stepping else None
         if metric == "seconds per epoch":
-            return self.seconds["steps"] / len(self.history) if self.steps else None
+            return self._stepping / len(self.history) if self._stepping else None
         split, _, name = metric.partition("/")
         return self.metrics.get(split, {}).get(name)
+
+    @property
+    def _stepping(self) -> float:
+        """Seconds of all training batches; 0 where they are not known, as of a run whose process was held up by others."""
+        return self.seconds.get("steps", 0.0)
 
     def per_question(self, metric: str) -> PerQuestion | None:
         split, _, name = metric.partition("/")
