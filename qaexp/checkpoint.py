@@ -168,7 +168,7 @@ class Ranker:
         answer_ids = self._ids(answers, self._max_lengths[1])
         candidates = encode_texts(self.scorer.encode_candidate, answer_ids, self.scorer.skips_padding, reads_fields=False)
         rows = torch.arange(len(answers))
-        return score_pairs(self.scorer.score, questions, candidates, 0 * rows, rows, self.scorer.work_per_cell, MOST_TOKENS)
+        return score_pairs(self.scorer.score, questions, candidates, 0 * rows, rows, self.scorer.work_per_cell, MOST_TOKENS["cpu"])
 
     def _ids(self, texts: Sequence[str], max_length: int) -> torch.Tensor:
         rows = [torch.tensor((self.vocabulary.ids(self._tokenise(text)) or self.vocabulary.ids([""]))[:max_length]) for text in texts]

@@ -18,10 +18,11 @@ from qaexp.types import ScoringBlock, Text, concatenated
 class SplitScores:
     """Takes a split's blocks in order and ends with a score for each of its pairs.
 
-    `pair_tokens` bounds the tokens (padding included) of either side that are gathered at once for stages after the cut.
+    `pair_tokens` bounds the tokens (padding included) of either side that are gathered at once for stages after the cut; where none is
+    given, as suits the device.
     """
 
-    def __init__(self, scorer: AnswerScorer, num_pairs: int, pair_tokens: int = MOST_TOKENS) -> None:
+    def __init__(self, scorer: AnswerScorer, num_pairs: int, pair_tokens: int | None = None) -> None:
         self._scorer, self._pair_tokens = scorer, pair_tokens
         self._question_blocks: list[Text] = []
         self._questions: Text | None = None
@@ -39,7 +40,8 @@ class SplitScores:
             self._question_blocks.clear()
         candidates = self._encoded(self._scorer.encode_candidate, block)
         pairs = block.pair_question, block.pair_candidate, self._scorer.work_per_cell
-        scores = score_pairs(self._scorer.score, self._questions, candidates, *pairs, most_tokens=self._pair_tokens)
+        most = self._pair_tokens or MOST_TOKENS.get(block.tokens.device.type, MOST_TOKENS["cuda"])
+        scores = score_pairs(self._scorer.score, self._questions, candidates, *pairs, most)
         if self.scores.ndim < scores.ndim:  # the first scores of a model that gives one for each class
             self.scores = self.scores.unsqueeze(1).repeat(1, scores.shape[1])
         self.scores[block.pairs.cpu()] = scores.float().cpu()

@@ -14,8 +14,8 @@ SAVED = {"cpu": 2**14, "cuda": 2**20}
 done for a cell.
 """
 
-MOST_TOKENS = 2**15
-"""Tokens of either side, padding included, that are gathered at once where no gradients are wanted."""
+MOST_TOKENS = {"cpu": 2**13, "cuda": 2**15}
+"""Tokens of either side, padding included, that are best gathered at once on each kind of device where no gradients are wanted."""
 
 SHARE_SAVED = 0.05
 """One more block has to save this share of all cells as well."""
