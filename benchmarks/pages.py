@@ -5,11 +5,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 
 from benchmarks.attention import training_step
 from benchmarks.made_up import MAX_LENGTH
 from benchmarks.row import Row
-from benchmarks.timing import CPU, DEVICE, Pairs, one_thread
+from benchmarks.timing import CPU, DEVICE, alternated, one_thread
 
 MODELS = {"ggsa": "GGSA", "qa_cnn": "QA-CNN of 4,000 filters"}
 NUM_PAIRS, STEPS = 5, 4
@@ -20,11 +21,7 @@ def rows() -> Iterator[Row]:
         yield Row("pages of 2 MB: a GPU is there, whose memory PyTorch keeps")
         return
     for model, name in MODELS.items():
-        pairs = Pairs([], [])
-        for number in range(NUM_PAIRS):
-            turns = [("1", pairs.ours), ("0", pairs.other)]
-            for huge, seconds in turns if number % 2 == 0 else reversed(turns):
-                seconds.append(_seconds(model, huge))
+        pairs = alternated(partial(_seconds, model, "1"), partial(_seconds, model, "0"), NUM_PAIRS)
         yield pairs.told(f"training step of {name}, texts of {MAX_LENGTH}: memory in pages of 2 MB, of 4 KB")
 
 

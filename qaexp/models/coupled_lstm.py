@@ -37,6 +37,8 @@ class CoupledLSTM(AnswerScorer):
         ConfigError: a number of directions other than 1 and 4, or no block.
     """
 
+    work_per_cell = 8
+
     def __init__(
         self,
         embedding: Callable[..., Stage],
@@ -60,7 +62,6 @@ class CoupledLSTM(AnswerScorer):
         first, *rest = (cell(input_dim=width, hidden_dim=hidden_dim, stacked=place > 0) for place, width in enumerate(widths))
         self.words_block, self.stacked_blocks = first, nn.ModuleList(rest)
         self.num_directions = num_directions
-        self.work_per_cell = 8
         self.parts = (pooling_rows, pooling_columns)
         self.output = Classifier(pooling_rows * pooling_columns * hidden_dim, output_dim, nn.Tanh(), num_classes)
         for parameter in (*self.words_block.parameters(), *self.stacked_blocks.parameters(), *self.output.parameters()):

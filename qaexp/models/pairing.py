@@ -85,7 +85,7 @@ def _best_cut(lengths: Int[np.ndarray, "2 pair"], order: Int[np.ndarray, " pair"
     lengths = lengths[:, order]
     before = np.maximum.accumulate(lengths, axis=1).prod(axis=0)  # cells of each pair, if the first block ended with it
     after = np.maximum.accumulate(lengths[:, ::-1], axis=1)[:, ::-1].prod(axis=0)  # if the second block began with it
-    sizes = np.arange(1, len(order))
-    saved = len(order) * before[-1] - sizes * before[:-1] - sizes[::-1] * after[1:]
-    place = int(saved.argmax()) if len(saved) else 0
-    return (int(saved[place]) if len(saved) else 0), order, place + 1
+    sizes = np.arange(1, len(order) + 1)  # of the first block; the last one leaves no second block, and saves nothing
+    saved = len(order) * before[-1] - sizes * before - (len(order) - sizes) * np.append(after[1:], 0)
+    place = int(saved.argmax())
+    return int(saved[place]), order, place + 1

@@ -11,8 +11,9 @@ from torch.nn import functional as F
 from qaexp.data.corpus import RankingCorpus
 from qaexp.errors import ConfigError
 from qaexp.models.encoding import encode_texts
+from qaexp.models.pairing import score_pairs
 from qaexp.models.scorer import AnswerScorer, Examples
-from qaexp.types import RankingBatch, Text, gather_texts
+from qaexp.types import RankingBatch, Text
 
 GATHERED = 2**15
 """Words of pairs that are measured at once while fitting."""
@@ -91,9 +92,8 @@ class SVM(AnswerScorer):
     def _of_batch(self, batch: RankingBatch) -> Float[Tensor, "pair feature"]:
         questions = encode_texts(self.encode_question, batch.questions, skips_padding=True, reads_fields=True)
         candidates = encode_texts(self.encode_candidate, batch.candidates, skips_padding=True, reads_fields=True)
-        size = max(1, GATHERED // max(questions["mask"].shape[1], candidates["mask"].shape[1]))
-        rows = zip(batch.pair_question.split(size), batch.pair_candidate.split(size), strict=True)
-        return torch.cat([self._features(gather_texts(questions, q), gather_texts(candidates, c)) for q, c in rows])
+        rows = batch.pair_question, batch.pair_candidate
+        return score_pairs(self._features, questions, candidates, *rows, self.work_per_cell, most_tokens=GATHERED)
 
     def _named(self) -> list[tuple[str, AnswerScorer]]:
         return list(self.features.items())  # type: ignore[arg-type]  # what a ModuleDict holds has no narrower type
