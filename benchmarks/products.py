@@ -1,4 +1,4 @@
-"""Training steps on a CPU with oneDNN's float32 products against the same steps with MKL's."""
+"""Training steps on a CPU: oneDNN's float32 products against MKL's, and products in bfloat16 against those."""
 
 from collections.abc import Callable, Iterator
 
@@ -28,7 +28,22 @@ def rows() -> Iterator[Row]:
     }
     for name, step in steps.items():
         yield paired(with_onednn(True, step), with_onednn(False, step), NUM_PAIRS, DEVICE).told(f"training step of {name}: oneDNN, MKL")
+    use_onednn(True)
+    for model, name in {"ggsa": "GGSA", "iggsa": "iGGSA", "qa_cnn": "QA-CNN of 4,000 filters"}.items():
+        step = training_step(model, MAX_LENGTH)
+        pairs = paired(mixed(step), step, NUM_PAIRS, DEVICE)
+        yield pairs.told(f"training step of {name}, texts of {MAX_LENGTH}: trainer.precision=bf16-mixed, 32-true")
     use_onednn(False)
+
+
+def mixed(step: Callable[[], None]) -> Callable[[], None]:
+    """The same step as Lightning runs it under `trainer.precision=bf16-mixed`."""
+
+    def run() -> None:
+        with torch.autocast(DEVICE.type, torch.bfloat16):
+            step()
+
+    return run
 
 
 def with_onednn(yes: bool, step: Callable[[], None]) -> Callable[[], None]:

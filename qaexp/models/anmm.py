@@ -35,7 +35,7 @@ class ANMM(AnswerScorer):
     Reading: an exact match is the same word in both texts, which rounding cannot move to another bin; two words of one vector are
     none. The activation is the logistic function, and w, r and v begin uniformly within ±1/√(number of them).
 
-    Under autocast cosines stay in float32: coarser ones would fall into other bins.
+    Under autocast all of it stays in float32: coarser cosines would fall into other bins, and coarser scores on each other.
     """
 
     bounded = True
@@ -63,13 +63,13 @@ class ANMM(AnswerScorer):
     def score(self, question: Text, candidate: Text) -> Float[Tensor, " pair"]:
         with torch.autocast(question["states"].device.type, enabled=False):
             P = question["states"] @ candidate["states"].transpose(1, 2)  # (pair, question_length, candidate_length)
-        P = P * grid_mask(question["mask"], candidate["mask"]).squeeze(1)
-        show("grid", P.unsqueeze(1))
-        bins = ((P.detach() + 1) * (self.num_bins / 2)).long().clamp(0, self.num_bins - 1)
-        bins = bins.masked_fill(question["tokens"].unsqueeze(2) == candidate["tokens"].unsqueeze(1), self.num_bins)
-        h = torch.einsum("pji,pjit->pjt", P, F.embedding(bins, self.w)).sigmoid()  # (pair, question_length, weight set)
-        h = h.squeeze(2) if self.r is None else (h @ self.r).sigmoid()
-        return (question["attention"] * h).sum(dim=1)
+            P = P * grid_mask(question["mask"], candidate["mask"]).squeeze(1)
+            show("grid", P.unsqueeze(1))
+            bins = ((P.detach() + 1) * (self.num_bins / 2)).long().clamp(0, self.num_bins - 1)
+            bins = bins.masked_fill(question["tokens"].unsqueeze(2) == candidate["tokens"].unsqueeze(1), self.num_bins)
+            h = torch.einsum("pji,pjit->pjt", P, F.embedding(bins, self.w)).sigmoid()  # (pair, question_length, weight set)
+            h = h.squeeze(2) if self.r is None else (h @ self.r).sigmoid()
+            return (question["attention"].float() * h).sum(dim=1)
 
 
 def _uniform(*shape: int, by: int) -> nn.Parameter:

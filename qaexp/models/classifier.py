@@ -1,5 +1,6 @@
 """The output layer of models that are no chain: one hidden layer over whatever they collected of a pair."""
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -17,5 +18,6 @@ class Classifier(nn.Module):
         self.output = nn.Linear(hidden_dim, num_classes)
 
     def forward(self, x: Float[Tensor, "pair dim"]) -> Float[Tensor, "pair *class"]:
-        scores = self.output(self.activation(self.hidden(x)))  # (pair, class)
+        with torch.autocast(x.device.type, enabled=False):  # rounded to bfloat16, scores of a pool would be tied
+            scores = self.output(self.activation(self.hidden(x.float())))  # (pair, class)
         return scores.squeeze(1) if scores.shape[1] == 1 else scores

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from typing import ClassVar
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -157,11 +158,12 @@ class Scorer(AnswerScorer):
             question, candidate = self.pooling(question, candidate)
         elif self.interaction.pairwise:
             question, candidate = self.pooling(question), self.pooling(candidate)
-        q, c = question["vector"], candidate["vector"]  # (pair, dim) or (pair, hop, dim)
-        if q.ndim == 2:
-            return self.similarity(q, c, *features)
-        by_hop = self.similarity(q.flatten(0, 1), c.flatten(0, 1), *(each.repeat_interleave(q.shape[1], dim=0) for each in features))
-        return by_hop.unflatten(0, q.shape[:2]).sum(dim=1)
+        q, c = question["vector"].float(), candidate["vector"].float()  # (pair, dim) or (pair, hop, dim)
+        with torch.autocast(q.device.type, enabled=False):  # rounded to bfloat16, scores of a pool would be tied
+            if q.ndim == 2:
+                return self.similarity(q, c, *features)
+            by_hop = self.similarity(q.flatten(0, 1), c.flatten(0, 1), *(each.repeat_interleave(q.shape[1], dim=0) for each in features))
+            return by_hop.unflatten(0, q.shape[:2]).sum(dim=1)
 
     def _encode(self, side: str, encoder: Encoder, tokens: Int[Tensor, "text length"]) -> Text:
         """What comes before the cut."""

@@ -276,6 +276,26 @@ def test_bfloat16_scores_and_learns_nearly_as_float32(build: Build, batch: Ranki
         assert all(torch.isfinite(p.grad).all() for p in scorer.parameters() if p.grad is not None)
 
 
+def test_bfloat16_tells_apart_the_candidates_of_a_large_pool(build: Build) -> None:
+    """Scores of 8 bits would be tied by the hundred, and ranked by the ids of the candidates."""
+    random = torch.Generator().manual_seed(8)
+    pool = torch.arange(200)
+    batch = RankingBatch(
+        questions=torch.randint(1, WORDS, (1, 6), generator=random),
+        candidates=torch.randint(1, WORDS, (200, 9), generator=random),
+        pair_question=torch.zeros_like(pool),
+        pair_candidate=pool,
+        labels=torch.zeros_like(pool),
+        groups=torch.zeros_like(pool),
+    )
+    scorer = build()
+    exact = scores_of(scorer, batch)
+    with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+        scores = scorer(batch)
+    assert scores.dtype == torch.float32
+    assert len(scores.unique()) >= 0.9 * len(exact.unique())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("override", NAMED)
 def test_eight_questions_are_learnt_by_heart(override: str, tmp_path: Path) -> None:

@@ -73,7 +73,8 @@ class SVM(AnswerScorer):
         return self._joined({name: feature.encode_candidate(tokens) for name, feature in self._named()})
 
     def score(self, question: Text, candidate: Text) -> Float[Tensor, " pair"]:
-        return ((self._features(question, candidate) - self.mean) / self.deviation) @ self.weight
+        scaled = (self._features(question, candidate) - self.mean) / self.deviation
+        return (scaled * self.weight).sum(dim=1)  # no product, which autocast would round
 
     def _features(self, question: Text, candidate: Text) -> Float[Tensor, "pair feature"]:
         return torch.stack([f.score(_part(question, name), _part(candidate, name)) for name, f in self._named()], dim=1)
