@@ -1,4 +1,4 @@
-"""The numbers that options may be: with others a run would fail late and name something else, or learn nothing."""
+"""What options may be, numbers and words: with others a run would fail late and name something else, or learn nothing."""
 
 import math
 import re
@@ -15,10 +15,11 @@ LIMITS = {  # the last word of an option's name: the least it may be, the first 
     r"dropout_rate": (0, 1, "at least 0 and less than 1"),
     r"lr|margin|momentum|weight_decay|eps|alpha|gradient_clip_val": (0, math.inf, "at least 0"),
 }
+WORDS = {"precision": ("32-true", "bf16-mixed", "16-mixed")}  # weights and scores are float32 in all of them
 
 
 def beyond(config: Mapping[Any, Any], prefix: str = "") -> Iterator[str]:
-    """A sentence for each number of a resolved configuration that is out of its limits.
+    """A sentence for each value of a resolved configuration that is out of its limits.
 
     >>> list(beyond({"optimizer": {"lr": 0.1}, "dataset": {"batch_size": 0}}))
     ['dataset.batch_size=0: at least 1 is expected']
@@ -26,6 +27,8 @@ def beyond(config: Mapping[Any, Any], prefix: str = "") -> Iterator[str]:
     for key, value in config.items():
         if isinstance(value, Mapping):
             yield from beyond(value, f"{prefix}{key}.")
+        elif key in WORDS and value not in WORDS[key]:
+            yield f"{prefix}{key}={value}: one of {', '.join(WORDS[key])} is expected"
         elif isinstance(value, (int, float)) and not isinstance(value, bool):
             for names, (least, too_much, words) in LIMITS.items():
                 if re.fullmatch(names, str(key)) and not least <= value < too_much:

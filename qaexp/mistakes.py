@@ -117,7 +117,7 @@ def require_no_flags(arguments: Sequence[str], usual: Any, program: Program) -> 
 
 
 def require_meaningful(cfg: Any, usual: Any, overrides: Sequence[str]) -> None:
-    """Raises: ConfigError, when an override adds a key that nothing reads, words stand where a number or a switch is expected, or a number
+    """Raises: ConfigError, when an override adds a key that nothing reads, words stand where a number or a switch is expected, or a value
     is out of its limits."""
     pairs = [override.lstrip("+~").partition("=")[::2] for override in overrides]
     if extra := [str(key) for key in cfg if key not in usual]:

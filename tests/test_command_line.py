@@ -91,6 +91,7 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
         ("optimizer.lr=-1", "optimizer.lr=-1: at least 0 is expected"),
         ("dataset.batch_size=0", "dataset.batch_size=0: at least 1 is expected"),
         ("model.embedding.dropout_rate=1.5", "model.embedding.dropout_rate=1.5: at least 0 and less than 1 is expected"),
+        ("trainer.precision=64-true", "trainer.precision=64-true: one of 32-true, bf16-mixed, 16-mixed is expected"),
         ("seed=-1", "seed=-1: from 0 to 4294967295 is expected"),
         (
             "+trainer.gradient_clip_algorithm=best",
