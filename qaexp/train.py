@@ -21,6 +21,7 @@ from qaexp.training.callbacks import callbacks
 from qaexp.training.conclusion import log_conclusion
 from qaexp.training.logger import open_logger
 from qaexp.training.ranking import RankingModule
+from qaexp.training.trainer import open_trainer
 
 
 def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False, watchers: Sequence[Callback] | None = None) -> RunRecord:
@@ -47,7 +48,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
         rebuild = rebuild_plan(record.config, data, record.key, record.command)
         module = RankingModule(scorer, instantiate(cfg.loss), instantiate(cfg.optimizer), instantiate(cfg.schedule), data, rebuild)
         with for_the_writer(open_logger(record, folder)) as logger:
-            trainer = instantiate(cfg.trainer)(logger=logger, **callbacks(folder, record, data, cfg.patience, watchers))
+            trainer = open_trainer(cfg.trainer, logger=logger, **callbacks(folder, record, data, cfg.patience, watchers))
             if record.parameters["trainable"]:
                 with record.timing("fit"):
                     trainer.fit(module, datamodule=data, ckpt_path=last, weights_only=True)

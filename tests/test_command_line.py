@@ -97,6 +97,7 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
             "+trainer.gradient_clip_algorithm=best",
             "the trainer cannot be built from this configuration: `gradient_clip_algorithm` best is invalid",
         ),
+        ("+trainer.strategy=dpp", "the trainer cannot be built from this configuration: You selected an invalid strategy name"),
         ("model.encoder.num_heads=7", "model.encoder.num_heads=7 does not divide the width 12"),
         ("model.encoder.offset=10", "model.encoder.offset=10 must be at least 0 and smaller than model.encoder.group_size=10"),
         ("+trainer.fast_dev_run=true", "metrics need all; leave out trainer.fast_dev_run"),
