@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 COUNTS = (
-    r"batch_size|block_tokens|max_epochs|patience|steps_per_epoch|epochs|accumulate_grad_batches|hits|num|window|window_size|group_size|dim|\w+_dim|"
-    r"max_(question|candidate)_length|num_(filters|heads|blocks|slices|hops|bins|directions)"
+    r"batch_size|block_tokens|max_epochs|patience|steps_per_epoch|epochs|hits|num|window|window_size|group_size|dim|\w+_dim|"
+    r"accumulate_grad_batches|max_(question|candidate)_length|num_(filters|heads|blocks|slices|hops|bins|directions)"
 )
 LIMITS = {  # the last word of an option's name: the least it may be, the first that is too much, in words
     COUNTS: (1, math.inf, "at least 1"),

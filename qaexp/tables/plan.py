@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import mean
 
 from qaexp.errors import QaexpError
-from qaexp.results.ledger import Entry, Ledger, model_and_dataset
+from qaexp.results.ledger import Entry, Ledger
 from qaexp.results.record import RunRecord
 from qaexp.tables.cells import Cell, Keys, alternatives, fingerprint, lacking
 from qaexp.tables.spec import Table
@@ -97,18 +97,20 @@ def _runs(table: Table, ledger: Ledger, keys: Keys, choice: Choice) -> Iterator[
 class Times:
     """Seconds that runs took before."""
 
-    known: Sequence[tuple[str, str, float]]
-    """Model, data set, seconds."""
+    known: Sequence[tuple[frozenset[str], float]]
+    """Overrides, seconds."""
 
     @classmethod
     def of(cls, ledger: Ledger) -> "Times":
-        return cls([(*model_and_dataset(entry.command.split()), entry.seconds["total"]) for entry in ledger.entries])
+        return cls([(frozenset(entry.command.split()), entry.seconds["total"]) for entry in ledger.entries])
 
     def expected(self, run: Run) -> float | None:
-        """The mean of the same model on the same data set; or else of any model on it; None where none was run."""
-        model, dataset = model_and_dataset(run.cell.overrides)
-        same = [s for m, d, s in self.known if (m, d) == (model, dataset)] or [s for _, d, s in self.known if d == dataset]
-        return mean(same) if same else None
+        """The mean of those on its data set that are most like it, by the share of overrides in common; None where none was run."""
+        wanted = frozenset(run.cell.overrides)
+        same_data = [(given, seconds) for given, seconds in self.known if f"dataset={run.cell.dataset}" in given]
+        alike = [(len(wanted & given) / len(wanted | given), seconds) for given, seconds in same_data]
+        nearest = max((share for share, _ in alike), default=None)
+        return mean(seconds for share, seconds in alike if share == nearest) if alike else None
 
     def left(self, run: Run, begun: RunRecord | None) -> float | None:
         """The same, without what an interrupted run has taken so far."""

@@ -17,7 +17,7 @@ from qaexp.tables.build import Measured, measured
 from qaexp.tables.cells import Cell, Keys, alternatives
 from qaexp.tables.claims import Claim
 from qaexp.tables.held import held_against
-from qaexp.tables.plan import Choice, plan
+from qaexp.tables.plan import Choice, Run, Times, plan
 from qaexp.tables.spec import Column, Row, Setting, Table, result_figures
 from qaexp.tables.write import as_latex, as_markdown, write_table
 
@@ -226,6 +226,15 @@ def test_the_plan_tells_of_a_run_that_was_begun_and_expects_the_rest_of_it(
     assert "1 runs done, 1 to run" in said
     assert "expected: 3 min" in said
     assert "begun: ctrn, Table 9: CNN, seed 2, as far as epoch 1" in said
+
+
+def test_a_run_is_expected_to_take_as_long_as_what_is_most_like_it() -> None:
+    [cnn, wide] = (next(alternatives(TABLE, row, "toy")) for row in TABLE.rows[2:])
+    known = [(cnn.overrides, 60.0), (["dataset=toy", "model=ggsa"], 10.0), (["dataset=wikiqa"], 1.0)]
+    times = Times([(frozenset(overrides), seconds) for overrides, seconds in known])
+    assert times.expected(Run(wide, 1, "key", "", None, "")) == 60.0
+    assert Times(times.known[1:]).expected(Run(wide, 1, "key", "", None, "")) == 10.0
+    assert Times(times.known[2:]).expected(Run(wide, 1, "key", "", None, "")) is None
 
 
 def _cell(table: Table) -> Cell:
