@@ -95,14 +95,14 @@ def _runs(table: Table, ledger: Ledger, keys: Keys, choice: Choice) -> Iterator[
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds that runs took before."""
+    """Seconds that runs took before, of those that learned something."""
 
     known: Sequence[tuple[frozenset[str], float]]
     """Overrides, seconds."""
 
     @classmethod
     def of(cls, ledger: Ledger) -> "Times":
-        return cls([(frozenset(entry.command.split()), entry.seconds["total"]) for entry in ledger.entries])
+        return cls([(frozenset(entry.command.split()), entry.seconds["total"]) for entry in ledger.entries if entry.trained])
 
     def expected(self, run: Run) -> float | None:
         """The mean of those on its data set that are most like it, by the share of overrides in common; None where none was run."""
