@@ -4,6 +4,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from qaexp.models.similarity.bilinear import by_class
+
 
 class Classifier(nn.Module):
     """s = W_s·f(W_h·x + b_h) + b_s, one score of a pair where there is one class, else a score of each.
@@ -19,5 +21,4 @@ class Classifier(nn.Module):
 
     def forward(self, x: Float[Tensor, "pair dim"]) -> Float[Tensor, "pair *class"]:
         with torch.autocast(x.device.type, enabled=False):  # rounded to bfloat16, scores of a pool would be tied
-            scores = self.output(self.activation(self.hidden(x.float())))  # (pair, class)
-        return scores.squeeze(1) if scores.shape[1] == 1 else scores
+            return by_class(self.output(self.activation(self.hidden(x.float()))))

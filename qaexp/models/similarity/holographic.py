@@ -58,10 +58,10 @@ class Holographic(Similarity):
 
 
 def circular_correlation(question: Float[Tensor, "pair dim"], candidate: Float[Tensor, "pair dim"]) -> Float[Tensor, "pair dim"]:
-    """q ⋆ a by the fast Fourier transform, in float32 whatever comes in.
+    """q ⋆ a by the fast Fourier transform, which knows no bfloat16.
 
     >>> circular_correlation(torch.tensor([[1.0, 2.0, 0.0]]), torch.tensor([[10.0, 20.0, 30.0]])).round().tolist()
     [[50.0, 80.0, 50.0]]
     """
-    q, a = torch.fft.rfft(question.float()), torch.fft.rfft(candidate.float())
+    q, a = torch.fft.rfft(question), torch.fft.rfft(candidate)
     return torch.fft.irfft(q.conj() * a, n=question.shape[1])
