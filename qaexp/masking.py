@@ -1,7 +1,7 @@
 """Padding's only home: maximum, mean and softmax over real tokens.
 
-Masks are True on real tokens. Every function gives finite values and finite gradients for a text that is all padding
-(zeros for the poolings), so that the padding rows and groups a layout needs never turn into NaN.
+Masks are True on real tokens; states are finite on padding, too. Every function gives finite values and finite gradients for a
+text that is all padding (zeros for the poolings), so that the padding rows and groups a layout needs never turn into NaN.
 """
 
 import torch
@@ -9,6 +9,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from qaexp.types import PADDING
+
+SLICE = {"cpu": 2**17}
+"""Numbers that are masked at once on a device where a copy of some texts, which stays in its cache, is cheaper than one of all."""
 
 
 def token_mask(tokens: Int[Tensor, "text *field length"]) -> Bool[Tensor, "text *field length"]:
@@ -26,8 +29,10 @@ def masked_max(states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "tex
     >>> masked_max(torch.tensor([[[-2.0], [-1.0], [9.0]]]), torch.tensor([[True, True, False]])).item()
     -1.0
     """
-    lowest = states.masked_fill(~mask.unsqueeze(-1), torch.finfo(states.dtype).min).amax(dim=1)
-    return lowest.masked_fill(~mask.any(dim=1, keepdim=True), 0.0)
+    bias = torch.zeros_like(mask, dtype=states.dtype).masked_fill(~mask, torch.finfo(states.dtype).min).unsqueeze(-1)
+    size = max(1, SLICE.get(states.device.type, states.numel()) // max(1, states.shape[1] * states.shape[2]))
+    highest = torch.cat([(some + low).amax(dim=1) for some, low in zip(states.split(size), bias.split(size), strict=True)])
+    return highest.masked_fill(~mask.any(dim=1, keepdim=True), 0.0)
 
 
 def masked_mean(states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text dim"]:
@@ -36,7 +41,7 @@ def masked_mean(states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "te
     >>> masked_mean(torch.tensor([[[2.0], [4.0], [9.0]]]), torch.tensor([[True, True, False]])).item()
     3.0
     """
-    total = states.masked_fill(~mask.unsqueeze(-1), 0.0).sum(dim=1)
+    total = torch.einsum("tl,tld->td", mask.to(states.dtype), states)
     return total / mask.sum(dim=1, keepdim=True).clamp(min=1)
 
 

@@ -1,0 +1,44 @@
+"""A CNN and the maximum over time, of texts as QA-CNN chooses its hardest negative from, against torch's Conv1d and a masked copy."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional as F
+
+from benchmarks.made_up import MAX_LENGTH
+from benchmarks.row import Row
+from benchmarks.timing import DEVICE, paired
+from qaexp.masking import masked_max
+from qaexp.models.encoder.cnn import CNN
+
+DIM, WINDOW = 100, 2
+NUM_TEXTS, MEAN_LENGTH = 51, 95
+NUM_PAIRS = 5
+
+
+def rows() -> Iterator[Row]:
+    yield _row(4000)
+    yield _row(400)
+
+
+def _row(num_filters: int) -> Row:
+    encoder = CNN(DIM, num_filters, WINDOW).to(DEVICE)
+    lengths = np.clip(np.random.default_rng(0).gamma(2.5, MEAN_LENGTH / 2.5, size=NUM_TEXTS).astype(int), 5, MAX_LENGTH)
+    mask = (torch.arange(int(lengths.max())) < torch.from_numpy(lengths)[:, None]).to(DEVICE)
+    words = torch.randn(*mask.shape, DIM, device=DEVICE, requires_grad=True)
+    gradient = torch.randn(NUM_TEXTS, num_filters, device=DEVICE)
+
+    def ours() -> None:
+        masked_max(encoder.finish({"mask": mask, "states": words})["states"], mask).backward(gradient)
+
+    def plain() -> Float[Tensor, "text filter"]:
+        padded = F.pad(words.masked_fill(~mask.unsqueeze(-1), 0.0), (0, 0, encoder.before, encoder.after))
+        states = encoder.convolution(padded.transpose(1, 2))  # (text, filter, length)
+        return states.masked_fill(~mask.unsqueeze(1), torch.finfo(states.dtype).min).amax(dim=2)
+
+    pairs = paired(ours, lambda: plain().backward(gradient), NUM_PAIRS, DEVICE)
+    what = f"convolution of {num_filters:,} filters and maximum, {NUM_TEXTS} texts of {MEAN_LENGTH} words on average, forward and backward"
+    return pairs.at_least(f"{what}: ours, Conv1d and a masked copy", 1.0)
