@@ -110,8 +110,9 @@ def _commands(measured: Measured) -> list[str]:
         states = {name: measured.states[row.label, name] for name in measured.table.settings_of(row)}
         own = {name: " ".join(o for o in state.cell.overrides if o not in shared[name]) for name, state in states.items()}
         if own:
+            options = f"`{text}`" if (text := by_setting_text(own)) else "nothing of its own"
             after = f", after `{state.cell.commands[0]}`" if len((state := next(iter(states.values()))).cell.commands) > 1 else ""
-            lines.append(f"- {row.label}: `{by_setting_text(own)}`{after}")
+            lines.append(f"- {row.label}: {options}{after}")
     return [*lines, ""]
 
 

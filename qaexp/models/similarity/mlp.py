@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from qaexp.models.overlap import WordOverlapFeatures
 from qaexp.models.scorer import Similarity
+from qaexp.models.similarity.bilinear import by_class
 
 
 class MLP(Similarity):
@@ -30,10 +31,8 @@ class MLP(Similarity):
         self.dense = nn.Sequential(*layers)
         self.output = nn.Linear(width, num_classes)
         self.reads_overlap = overlap
-        self.num_classes = num_classes
 
     def forward(
         self, question: Float[Tensor, "pair dim"], candidate: Float[Tensor, "pair dim"], *overlap: Float[Tensor, "pair 4"]
     ) -> Float[Tensor, "pair *class"]:
-        scores = self.output(self.dense(torch.cat([question, candidate, *overlap], dim=1)))  # (pair, class)
-        return scores.squeeze(1) if self.num_classes == 1 else scores
+        return by_class(self.output(self.dense(torch.cat([question, candidate, *overlap], dim=1))))
