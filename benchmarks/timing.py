@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 
 import torch
 
@@ -49,20 +48,15 @@ class Pairs:
 
 def paired(ours: Callable[[], object], other: Callable[[], object], num_pairs: int, device: torch.device, warm_up: bool = True) -> Pairs:
     """Alternates the two, and who of them goes first, after a run of each that does not count."""
+    pairs = Pairs([], [])
     with one_thread(device):
         if warm_up:
             ours()
             other()
-        return alternated(partial(timed, ours, device), partial(timed, other, device), num_pairs)
-
-
-def alternated(ours: Callable[[], float], other: Callable[[], float], num_pairs: int) -> Pairs:
-    """The same of two that tell their seconds themselves."""
-    pairs = Pairs([], [])
-    for number in range(num_pairs):
-        turns = [(ours, pairs.ours), (other, pairs.other)]
-        for run, seconds in turns if number % 2 == 0 else reversed(turns):
-            seconds.append(run())
+        for number in range(num_pairs):
+            turns = [(ours, pairs.ours), (other, pairs.other)]
+            for run, seconds in turns if number % 2 == 0 else reversed(turns):
+                seconds.append(timed(run, device))
     return pairs
 
 

@@ -3,15 +3,12 @@
 `qaexp.load(path).rank(question, answers)` ranks with a trained model; `python -m qaexp --help` tells how to train one.
 """
 
-import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from qaexp.checkpoint import load as load
 
 __all__ = ["load"]
-
-os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # tensors in pages of 2 MB; PyTorch asks once, as soon as torchmetrics is imported
 
 
 def __getattr__(name: str) -> Any:
