@@ -8,14 +8,14 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from benchmarks.made_up import MAX_LENGTH
+from benchmarks.made_up import MEAN_LENGTH, answer_lengths
 from benchmarks.row import Row
 from benchmarks.timing import DEVICE, paired
 from qaexp.masking import masked_max
 from qaexp.models.encoder.cnn import CNN
 
 DIM, WINDOW = 100, 2
-NUM_TEXTS, MEAN_LENGTH = 51, 95
+NUM_TEXTS = 51
 NUM_PAIRS = 5
 
 
@@ -26,7 +26,7 @@ def rows() -> Iterator[Row]:
 
 def _row(num_filters: int) -> Row:
     encoder = CNN(DIM, num_filters, WINDOW).to(DEVICE)
-    lengths = np.clip(np.random.default_rng(0).gamma(2.5, MEAN_LENGTH / 2.5, size=NUM_TEXTS).astype(int), 5, MAX_LENGTH)
+    lengths = answer_lengths(NUM_TEXTS, np.random.default_rng(0))
     mask = (torch.arange(int(lengths.max())) < torch.from_numpy(lengths)[:, None]).to(DEVICE)
     words = torch.randn(*mask.shape, DIM, device=DEVICE, requires_grad=True)
     gradient = torch.randn(NUM_TEXTS, num_filters, device=DEVICE)

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from benchmarks.made_up import MAX_LENGTH, VOCABULARY, scorer
+from benchmarks.made_up import MEAN_LENGTH, VOCABULARY, answer_lengths, scorer
 from benchmarks.row import Row
 from benchmarks.timing import CPU, DEVICE, paired
 from qaexp.losses import PairwiseHinge
 from qaexp.training.hardest import hardest_negatives
 from qaexp.types import RankingBatch
 
-NUM_NEGATIVES, MEAN_LENGTH = 50, 95
+NUM_NEGATIVES = 50
 NUM_GROUPS = 4 if DEVICE == CPU else 64
 NUM_PAIRS = 3
 
@@ -33,7 +33,7 @@ def made_up_batch() -> RankingBatch:
     """Groups of one right candidate and 50 negatives, each a text of its own, with InsuranceQA's spread of lengths."""
     rng = np.random.default_rng(0)
     shape = (NUM_GROUPS, 1 + NUM_NEGATIVES)
-    lengths = np.clip(rng.gamma(2.5, MEAN_LENGTH / 2.5, size=NUM_GROUPS * (1 + NUM_NEGATIVES)).astype(int), 5, MAX_LENGTH)
+    lengths = answer_lengths(NUM_GROUPS * (1 + NUM_NEGATIVES), rng)
     words = rng.integers(2, VOCABULARY, (len(lengths), lengths.max()))
     labels = torch.zeros(shape, dtype=torch.int64)
     labels[:, 0] = 1

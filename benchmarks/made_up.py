@@ -11,12 +11,18 @@ from qaexp.models.scorer import AnswerScorer
 
 VOCABULARY, DIM = 22_353, 300  # InsuranceQA's
 MAX_LENGTH, BLOCK_TOKENS = 200, 16_384  # as in conf/dataset/_insuranceqa.yaml and _base.yaml
+MEAN_LENGTH = 95
 
 
 def scorer(model: str, *options: str) -> AnswerScorer:
     """A model of conf/model/, with options, over random word vectors."""
     torch.manual_seed(0)
     return instantiate(compose([f"model={model}", *options]).model, vectors=torch.randn(VOCABULARY, DIM))
+
+
+def answer_lengths(number: int, rng: np.random.Generator) -> np.ndarray:
+    """Of so many answers, with InsuranceQA's spread."""
+    return np.clip(rng.gamma(2.5, MEAN_LENGTH / 2.5, size=number).astype(int), 5, MAX_LENGTH)
 
 
 def texts(lengths: np.ndarray, rng: np.random.Generator) -> TokenTable:
