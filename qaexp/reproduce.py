@@ -7,6 +7,7 @@ python -m qaexp.reproduce --figure 8 --paper ggsa
 import argparse
 import difflib
 import logging
+import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -183,7 +184,13 @@ def _papers(tables: Sequence[Table | Other]) -> list[str]:
 
 def _require_known(chosen: Sequence[Table], options: argparse.Namespace) -> None:
     """Raises: ConfigError, for a row, a setting or a seed that none of the tables has."""
-    _require_among("row", options.rows, [row.label for table in chosen for row in table.rows])
+    labels = [row.label for table in chosen for row in table.rows]
+    named = {f"{row.label} ({setting})": (row.label, setting) for table in chosen for row in table.rows for setting in table.settings}
+    for name in options.rows:
+        if name in named and name not in labels:  # as a plan names a run
+            row, setting = map(shlex.quote, named[name])
+            raise ConfigError(f"{name!r} is a row under one of its settings: --rows {row} --settings {setting}")
+    _require_among("row", options.rows, labels)
     _require_among("setting", options.settings, [setting for table in chosen for setting in table.settings])
     seeds = sorted({seed for table in chosen for seed in table.seeds})
     if strange := [seed for seed in options.seeds if seed not in seeds]:

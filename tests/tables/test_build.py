@@ -283,6 +283,7 @@ def test_records_that_no_table_shows_any_more_are_named(
         (["--paper", "ctrn", "--seeds", "7", "--plan"], "seed 7 is none of these tables'; theirs are 1, 2, 3, 4, 5"),
         (["--paper", "ctrn", "--figure", "4"], "there is no figure 4 in ctrn; there are ctrn 3"),
         (["--paper", "ctrn", "--table", "6", "--rows", "QRN"], "did you mean QRNN"),
+        (["--paper", "clstm", "--table", "4", "--rows", "TC-LSTMs (10)"], "--rows TC-LSTMs --settings 10"),
     ],
 )
 def test_mistakes_are_answered_in_a_sentence(options: list[str], said: str, caplog: pytest.LogCaptureFixture) -> None:
