@@ -85,12 +85,12 @@ def _runs(table: Table, ledger: Ledger, keys: Keys, choice: Choice) -> Iterator[
                 data = "" if lacks else fingerprint(cell)
             except QaexpError as error:
                 lacks = str(error).splitlines()[0]
-            found = keys.of(cell, of_table)
-            entries = [ledger.find(key, data) for key in found]
-            first = next((entry for entry in entries if entry), None)
-            for seed, key, entry in zip(of_table, found, entries, strict=True):
-                if first is None or first.trained or entry:  # where a seed makes no difference, one is all
-                    yield Run(cell, seed, key, data, entry, lacks)
+            found = dict(zip(table.seeds, keys.of(cell, table.seeds), strict=True))
+            entries = {seed: ledger.find(key, data) for seed, key in found.items()}
+            first = next((entry for entry in entries.values() if entry), None)
+            for seed in of_table:
+                if first is None or first.trained or entries[seed]:  # where a seed makes no difference, any one is all
+                    yield Run(cell, seed, found[seed], data, entries[seed], lacks)
 
 
 @dataclass(frozen=True)

@@ -275,6 +275,20 @@ def test_records_that_no_table_shows_any_more_are_named(
     assert said.endswith("may be deleted: m_toy_seed1_1234567890abcdef")
 
 
+@pytest.mark.parametrize(("trainable", "to_run"), [(0, []), (7, [2])])
+def test_a_seed_chosen_alone_is_not_run_where_another_has_the_same_numbers(
+    trainable: int, to_run: Sequence[int], tmp_path: Path, keys: Keys
+) -> None:
+    cell = next(alternatives(TABLE, TABLE.rows[1], "toy"))
+    folder = tmp_path / "ledger"
+    folder.mkdir()
+    [key] = keys.of(cell, [1])
+    entry = {**asdict(_entry(key, 1, [0.5], trainable)), "data": {"fingerprint": cells.fingerprint(cell), "partial": False}}
+    (folder / f"{key}.json").write_text(json.dumps(entry))
+    planned = plan([TABLE], Ledger(folder), keys, Choice(seeds=[2], rows=["Random Guess"], settings=["toy"]))
+    assert [run.seed for run in planned.to_do] == to_run
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
