@@ -185,7 +185,7 @@ def _papers(tables: Sequence[Table | Other]) -> list[str]:
 def _require_known(chosen: Sequence[Table], options: argparse.Namespace) -> None:
     """Raises: ConfigError, for a row, a setting or a seed that none of the tables has."""
     labels = [row.label for table in chosen for row in table.rows]
-    named = {f"{row.label} ({setting})": (row.label, setting) for table in chosen for row in table.rows for setting in table.settings}
+    named = {table.named(row.label, setting): (row.label, setting) for table in chosen for row in table.rows for setting in table.settings}
     for name in options.rows:
         if name in named and name not in labels:  # as a plan names a run
             row, setting = map(shlex.quote, named[name])

@@ -69,7 +69,7 @@ class Measured:
         found = []
         for (label, setting), state in self.states.items():
             if stuck := [entry for entry in state.entries if not entry.learned]:
-                where = f"{label} ({setting})" if len(self.table.settings) > 1 else label
+                where = self.table.named(label, setting)
                 seeds, losses = ", ".join(str(entry.seed) for entry in stuck), stuck[0].losses
                 went = f"{losses[0]:.3g} to {losses[-1]:.3g}"
                 found.append(f"{where}: next to nothing was learned with seed {seeds}; the training loss went from {went}")

@@ -27,8 +27,7 @@ class Run:
 
     @property
     def title(self) -> str:
-        setting = f" ({self.cell.setting})" if len(self.cell.table.settings) > 1 else ""
-        return f"{self.cell.table.title}: {self.cell.row.label}{setting}, seed {self.seed}"
+        return f"{self.cell.table.title}: {self.cell.table.named(self.cell.row.label, self.cell.setting)}, seed {self.seed}"
 
 
 @dataclass(frozen=True)

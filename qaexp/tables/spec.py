@@ -110,6 +110,10 @@ class Table(PaperTable):
         used = {self.setting_of(row, column) for printed, column in pairs if printed is not None and column.metric is not None}
         return [name for name in self.settings if name in used]
 
+    def named(self, label: str, setting: str) -> str:
+        """A row under one of the settings, such as `QRNN (TRAIN)`; its label where there is only one."""
+        return f"{label} ({setting})" if len(self.settings) > 1 else label
+
 
 @dataclass(frozen=True, kw_only=True)
 class Figure(Table):
