@@ -75,6 +75,17 @@ def require_same_vocabulary(checkpoint: Mapping[str, Any], expected: Sequence[st
     )
 
 
+def part_of_test(folder: Path, process: int) -> Path:
+    """Where a process of a run keeps what it has scored of a test that is not over."""
+    return folder / f"test-{process}.part"
+
+
+def clear(folder: Path) -> None:
+    """Remove what only an unfinished run needs."""
+    for path in (folder / LAST, *folder.glob("test-*.part")):
+        path.unlink(missing_ok=True)
+
+
 def last_checkpoint(folder: Path) -> Path | None:
     """Where a run is taken up again: its last whole epoch, or None before the first one ended."""
     path = folder / LAST

@@ -26,7 +26,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
     import pytorch_lightning as pl  # some seconds, which help and mistyped options need not wait for
     from hydra.utils import instantiate
 
-    from qaexp.checkpoint import LAST, best_checkpoint, last_checkpoint, rebuild_plan
+    from qaexp.checkpoint import best_checkpoint, clear, last_checkpoint, rebuild_plan
     from qaexp.data.reconstruction import ReconstructionDataModule
     from qaexp.data.shared import open_data
     from qaexp.models.scorer import num_parameters
@@ -64,7 +64,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
             record.metrics = {"held out": module.held_out, **{f"{split} titles": metrics for split, metrics in rankings.items()}}
             if logger:
                 log_metrics(logger, record)
-        (folder / LAST).unlink(missing_ok=True)
+        clear(folder)
     return record
 
 

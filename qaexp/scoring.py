@@ -19,14 +19,21 @@ class SplitScores:
     """Takes a split's blocks in order and ends with a score for each of its pairs.
 
     `pair_tokens` bounds the tokens (padding included) of either side that are gathered at once for stages after the cut; where none is
-    given, as suits the device.
+    given, as suits the device. `begun` are scores of an earlier pass, NaN where it had none: blocks that they cover are passed over.
     """
 
-    def __init__(self, scorer: AnswerScorer, num_pairs: int, pair_tokens: int | None = None) -> None:
+    def __init__(
+        self,
+        scorer: AnswerScorer,
+        num_pairs: int,
+        pair_tokens: int | None = None,
+        begun: Float[Tensor, "pair *class"] | None = None,
+    ) -> None:
         self._scorer, self._pair_tokens = scorer, pair_tokens
         self._question_blocks: list[Text] = []
         self._questions: Text | None = None
-        self.scores = torch.full((num_pairs,), torch.nan)
+        self._begun = begun is not None
+        self.scores = torch.full((num_pairs,), torch.nan) if begun is None else begun
         self.num_scored = 0
 
     @torch.no_grad()
@@ -34,6 +41,9 @@ class SplitScores:
         """Encode the block's texts; for candidates, score every pair they take part in."""
         if block.side == "question":
             self._question_blocks.append(self._encoded(self._scorer.encode_question, block))
+            return
+        if self._begun and not self.scores[block.pairs.cpu()].isnan().any():
+            self.num_scored += len(block.pairs)
             return
         if self._questions is None:
             self._questions = concatenated(self._question_blocks)

@@ -9,7 +9,7 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.callbacks import Callback
 
-from qaexp.checkpoint import BEST, LAST, best_checkpoint, last_checkpoint, rebuild_plan
+from qaexp.checkpoint import BEST, best_checkpoint, clear, last_checkpoint, rebuild_plan
 from qaexp.data.shared import open_data
 from qaexp.initial_weights import begin_from, pinned
 from qaexp.models.scorer import num_parameters
@@ -62,5 +62,5 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
             if logger:
                 log_conclusion(logger, folder, record, module, data)
         if writes():
-            (folder / LAST).unlink(missing_ok=True)
+            clear(folder)
     return record

@@ -111,3 +111,12 @@ def test_blocks_of_texts_are_padded_to_the_longest() -> None:
     assert both["states"].shape == (3, 3, 2)
     assert both["mask"].tolist() == [[True, False, False], [True] * 3, [True] * 3]
     assert not both["states"][0, 1:].any()
+
+
+def test_blocks_that_were_scored_before_are_passed_over() -> None:
+    scorer, nan = Digits(with_states=True), float("nan")
+    split = SplitScores(scorer, num_pairs=6, begun=torch.tensor([7.0, nan, 7.0, 7.0, 7.0, 7.0]))
+    for block in BLOCKS:
+        split.add(block)
+    assert split.scores.tolist() == [7, 1000 + 8912, 7, 7, 345_000 + 8912, 7]  # a block counts as a whole
+    assert (split.num_scored, sum(scorer.pairs_at_once)) == (6, 2)

@@ -14,6 +14,7 @@ from qaexp.checkpoint import BEST, LAST, WholeCheckpoints
 from qaexp.data.module import RankingDataModule
 from qaexp.results.record import RunRecord
 from qaexp.training.epochs import LogEpochs
+from qaexp.training.kept_scores import KeepScores
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +35,7 @@ def callbacks(
         StopEarly(monitor=chosen, mode="max", patience=patience),
         KeepHistory(folder, record, chosen),
         LogEpochs(record),
+        KeepScores(folder, record),
         ModelCheckpoint(dirpath=folder, filename=Path(LAST).stem, save_on_train_epoch_end=True, enable_version_counter=False),
         RichProgressBar(leave=True) if terminal else EpochLines(record),
         *(watchers or ()),

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 import pytorch_lightning as pl
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
@@ -41,6 +42,7 @@ class ScoringModule(pl.LightningModule):
         self._ranking = ""
         self.scores: dict[str, Float[Tensor, "pair *class"]] = {}
         """The scores of each split that was ranked, in the order of its pairs."""
+        self._taken_up: dict[str, Float[Tensor, "pair *class"]] = {}
 
     def on_train_epoch_start(self) -> None:
         """Dropout, like the order of the batches, depends on (seed, epoch) alone: a resumed run repeats its epoch exactly."""
@@ -64,12 +66,34 @@ class ScoringModule(pl.LightningModule):
                 "before it is kept. Lower optimizer.lr, or bound the gradient with trainer.gradient_clip_val=1"
             )
 
+    def on_test_start(self) -> None:
+        """Scores of dev from between the epochs are of other weights than the test's."""
+        self.scores.clear()
+
+    def take_up(self, scores: Mapping[str, Float[Tensor, "pair *class"]]) -> None:
+        """Splits as far as an earlier process had scored them under these weights; blocks without a NaN are passed over."""
+        self._taken_up = dict(scores)
+
+    def scored_so_far(self) -> dict[str, Float[Tensor, "pair *class"]]:
+        """What `take_up` takes: the splits that are done, and this process' share of the one at hand; NaN where a pair has no score."""
+        if self._scoring is None:
+            return dict(self.scores)
+        places, scores = self._places(self._ranking), self._scoring.scores
+        partial = scores.new_full((self._data.splits[self._ranking].num_pairs, *scores.shape[1:]), torch.nan)
+        partial[places] = scores
+        return {**self.scores, self._ranking: partial}
+
+    def _places(self, split: str) -> Int[np.ndarray, " pair"]:
+        """Of the pairs that this process scores, in the split."""
+        return self._data.share(split, *place_among())[1]
+
     def score_block(self, block: ScoringBlock) -> None:
         """Go on with the block's split; the first block of another split finishes the one before."""
         if self._scoring is None or block.split != self._ranking:
             self.finish_split()
             self._ranking = block.split
-            self._scoring = SplitScores(self.scorer, len(self._data.share(block.split, *place_among())[1]))
+            places, begun = self._places(block.split), self._taken_up.pop(block.split, None)
+            self._scoring = SplitScores(self.scorer, len(places), begun=None if begun is None else begun[places])
         self._scoring.add(block)
 
     def finish_split(self) -> None:

@@ -1,0 +1,103 @@
+"""A test that is stopped goes on where it was, to the same scores, and takes up nothing of other weights."""
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from qaexp import scoring
+from qaexp.config import compose
+from qaexp.results.record import RunRecord
+from qaexp.train import train
+from qaexp.training import kept_scores
+from qaexp.training.kept_scores import KeepScores
+from qaexp.training.ranking import RankingModule
+from qaexp.types import ScoringBlock
+
+SMALL = ["logger=none", "dataset.reader.num_train=40", "dataset.reader.num_dev=20", "dataset.reader.num_test=30", "dataset.vectors.dim=12"]
+
+
+class PowerCutError(Exception):
+    """Stops a run at once."""
+
+
+@pytest.fixture(scope="module")
+def overrides(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    return [*SMALL, f"cache_dir={tmp_path_factory.mktemp('cache')}", "trainer.max_epochs=1", "dataset.block_tokens=200"]
+
+
+@pytest.fixture(scope="module")
+def whole(overrides: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run that nothing stopped."""
+    folder = tmp_path_factory.mktemp("whole")
+    train(compose(overrides), folder)
+    return folder
+
+
+def stop_before(block: int) -> Callable[..., None]:
+    """A step of testing that never comes to this block of the test split."""
+    original = RankingModule.test_step
+
+    def step(self: RankingModule, given: ScoringBlock, index: int, dataloader_idx: int = 0) -> None:
+        if given.split == "test" and index == block:
+            raise PowerCutError
+        original(self, given, index, dataloader_idx)
+
+    return step
+
+
+def count_texts(patch: pytest.MonkeyPatch) -> list[int]:
+    """The number of texts of each block that is encoded from now on."""
+    counted: list[int] = []
+    original = scoring.encode_texts
+
+    def encode(function: object, tokens: torch.Tensor, *more: object) -> object:
+        counted.append(len(tokens))
+        return original(function, tokens, *more)
+
+    patch.setattr(scoring, "encode_texts", encode)
+    return counted
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_test_that_is_stopped_goes_on_to_the_same_scores(
+    killed: bool, overrides: list[str], whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(RankingModule, "test_step", stop_before(block=12))
+        if killed:  # no last word: what was written a block before is all there is
+            patch.setattr(KeepScores, "on_exception", lambda *_: None)
+            patch.setattr(kept_scores, "SECONDS", -1.0)
+        with pytest.raises(PowerCutError):
+            train(compose(overrides), tmp_path)
+    kept = torch.load(tmp_path / "test-0.part", weights_only=True)["scores"]
+    assert not kept["dev"].isnan().any()
+    some = int((~kept["test"].isnan()).sum())
+    assert 0 < some < len(kept["test"]) == 300
+
+    texts = count_texts(monkeypatch)
+    with caplog.at_level(logging.INFO, "qaexp.training.kept_scores"):
+        train(compose(overrides), tmp_path, resume=True)
+    assert f"ranking goes on: {200 + some} pairs were scored before" in caplog.text
+    assert sum(texts) == 20 + 30 + 300 - some  # every question again; of the candidates those without a score
+    assert (tmp_path / "test.run").read_bytes() == (whole / "test.run").read_bytes()
+    assert RunRecord.load(tmp_path).metrics == RunRecord.load(whole).metrics
+    assert not list(tmp_path.glob("*.part"))
+
+
+@pytest.mark.parametrize("changed", ["weights", "data"])
+def test_scores_of_other_weights_or_data_are_not_taken_up(
+    changed: str, overrides: list[str], whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(RankingModule, "test_step", stop_before(block=12))
+        with pytest.raises(PowerCutError):
+            train(compose(overrides), tmp_path)
+    part = torch.load(tmp_path / "test-0.part", weights_only=True)
+    part["scores"]["test"] = torch.arange(300.0)
+    assert part["of"].count(f"{changed} ") == 1
+    torch.save({**part, "of": part["of"].replace(f"{changed} ", f"{changed} 0")}, tmp_path / "test-0.part")
+    train(compose(overrides), tmp_path, resume=True)
+    assert (tmp_path / "test.run").read_bytes() == (whole / "test.run").read_bytes()
