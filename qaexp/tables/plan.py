@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import mean
+from typing import NamedTuple
 
 from qaexp.errors import QaexpError
 from qaexp.results.ledger import Entry, Ledger
@@ -92,26 +93,49 @@ def _runs(table: Table, ledger: Ledger, keys: Keys, choice: Choice) -> Iterator[
                     yield Run(cell, seed, found[seed], data, entries[seed], lacks)
 
 
+class Past(NamedTuple):
+    """What a run took, in seconds."""
+
+    overrides: frozenset[str]
+    total: float
+    epoch: float
+    """Of its training, dev included."""
+    test: float
+
+    @classmethod
+    def of(cls, entry: Entry) -> "Past":
+        return cls(frozenset(entry.command.split()), entry.seconds["total"], _an_epoch(entry), entry.seconds["test"])
+
+
+def _an_epoch(run: Entry | RunRecord) -> float:
+    return run.seconds.get("fit", 0.0) / len(run.history) if run.history else 0.0
+
+
 @dataclass(frozen=True)
 class Times:
     """Seconds that runs took before, of those that learned something."""
 
-    known: Sequence[tuple[frozenset[str], float]]
-    """Overrides, seconds."""
+    known: Sequence[Past]
 
     @classmethod
     def of(cls, ledger: Ledger) -> "Times":
-        return cls([(frozenset(entry.command.split()), entry.seconds["total"]) for entry in ledger.entries if entry.trained])
+        return cls([Past.of(entry) for entry in ledger.entries if entry.trained])
 
     def expected(self, run: Run) -> float | None:
         """The mean of those on its data set that are most like it, by the share of overrides in common; None where none was run."""
-        wanted = frozenset(run.cell.overrides)
-        same_data = [(given, seconds) for given, seconds in self.known if f"dataset={run.cell.dataset}" in given]
-        alike = [(len(wanted & given) / len(wanted | given), seconds) for given, seconds in same_data]
-        nearest = max((share for share, _ in alike), default=None)
-        return mean(seconds for share, seconds in alike if share == nearest) if alike else None
+        return mean(past.total for past in alike) if (alike := self._most_like(run)) else None
 
     def left(self, run: Run, begun: RunRecord | None) -> float | None:
-        """The same, without what an interrupted run has taken so far."""
-        expected = self.expected(run)
-        return max(0.0, expected - begun.seconds.get("total", 0.0)) if expected and begun else expected
+        """The same at the pace of an interrupted run's own epochs, without what it has taken so far. Its test is still to come."""
+        alike = self._most_like(run)
+        if not alike or begun is None:
+            return self.expected(run)
+        pace = _an_epoch(begun) / mean(past.epoch for past in alike) or 1.0
+        test = mean(past.test for past in alike)
+        return test + max(0.0, pace * mean(past.total - past.test for past in alike) - begun.seconds.get("total", 0.0))
+
+    def _most_like(self, run: Run) -> list[Past]:
+        wanted = frozenset(run.cell.overrides)
+        same_data = [past for past in self.known if f"dataset={run.cell.dataset}" in past.overrides]
+        shares = [len(wanted & past.overrides) / len(wanted | past.overrides) for past in same_data]
+        return [past for past, share in zip(same_data, shares, strict=True) if share == max(shares)]

@@ -3,7 +3,7 @@
 import logging
 import time
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytorch_lightning as pl
 import torch
@@ -40,7 +40,7 @@ class KeepScores(Callback):
             cast(ScoringModule, pl_module).take_up(kept["scores"])
             log.info("ranking goes on: %d pairs were scored before", sum(_num_scored(scores) for scores in kept["scores"].values()))
 
-    def on_test_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *_: object) -> None:
+    def on_test_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *args: Any, **kwargs: Any) -> None:
         if time.monotonic() - self._written > SECONDS:
             self._write(pl_module)
 

@@ -12,12 +12,13 @@ from made_up_questions import write_questions
 from qaexp import reproduce
 from qaexp.exit_status import USER_ERROR
 from qaexp.results.ledger import Entry, Ledger
+from qaexp.results.record import RunRecord
 from qaexp.tables import cells
 from qaexp.tables.build import Measured, measured
 from qaexp.tables.cells import Cell, Keys, alternatives
 from qaexp.tables.claims import Claim
 from qaexp.tables.held import held_against
-from qaexp.tables.plan import Choice, Run, Times, plan
+from qaexp.tables.plan import Choice, Past, Run, Times, plan
 from qaexp.tables.spec import Column, Row, Setting, Table, result_figures
 from qaexp.tables.write import as_latex, as_markdown, write_table
 
@@ -231,10 +232,19 @@ def test_the_plan_tells_of_a_run_that_was_begun_and_expects_the_rest_of_it(
 def test_a_run_is_expected_to_take_as_long_as_what_is_most_like_it() -> None:
     [cnn, wide] = (next(alternatives(TABLE, row, "toy")) for row in TABLE.rows[2:])
     known = [(cnn.overrides, 60.0), (["dataset=toy", "model=ggsa"], 10.0), (["dataset=wikiqa"], 1.0)]
-    times = Times([(frozenset(overrides), seconds) for overrides, seconds in known])
-    assert times.expected(Run(wide, 1, "key", "", None, "")) == 60.0
-    assert Times(times.known[1:]).expected(Run(wide, 1, "key", "", None, "")) == 10.0
-    assert Times(times.known[2:]).expected(Run(wide, 1, "key", "", None, "")) is None
+    times = Times([Past(frozenset(overrides), total=seconds, epoch=seconds / 10, test=seconds / 5) for overrides, seconds in known])
+    run = Run(wide, 1, "key", "", None, "")
+    assert times.expected(run) == times.left(run, None) == 60.0
+    assert Times(times.known[1:]).expected(run) == 10.0
+    assert Times(times.known[2:]).expected(run) is None
+
+    begun = RunRecord.begin({"seed": 1, "dataset": {}, "data_dir": "/data", "cache_dir": "/cache"}, "")
+    begun.history, begun.seconds = [{"epoch": 1}, {"epoch": 2}], {"fit": 36.0, "total": 40.0}
+    assert times.left(run, begun) == pytest.approx(3 * 48 + 12 - 40)  # its epochs take three times as long
+    begun.seconds = {"fit": 36.0, "total": 400.0}
+    assert times.left(run, begun) == pytest.approx(12)  # what is left at least is its test
+    begun.history, begun.seconds = [], {"total": 5.0}  # stopped in its first epoch
+    assert times.left(run, begun) == 55.0
 
 
 def _cell(table: Table) -> Cell:
