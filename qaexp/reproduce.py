@@ -16,6 +16,7 @@ from pathlib import Path
 from rich.console import Console
 
 from qaexp.config import PRETRAIN, compose
+from qaexp.console import now_and_then
 from qaexp.data.statistics import MISSING, StatisticsTable, measure
 from qaexp.data.statistics import tables as statistics_tables
 from qaexp.errors import ConfigError
@@ -36,6 +37,8 @@ from qaexp.tables.write import write_claims, write_configuration, write_overview
 log = logging.getLogger(__name__)
 
 FAILED = 1
+SIGN_OF_LIFE = 300.0
+"""Seconds; runs of hours are not silent where no terminal shows their progress."""
 
 Other = ConfigurationTable | StatisticsTable
 """Tables of settings and of data statistics: nothing is trained for them."""
@@ -46,7 +49,6 @@ def main(arguments: Sequence[str]) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    logging.getLogger("qaexp.training.callbacks").setLevel(logging.WARNING)  # a line a run, not a line an epoch
     return ended(lambda: _reproduce(options), "what is finished is kept, and the same command goes on where it stopped")
 
 
@@ -238,7 +240,8 @@ def _run_all(planned: Plan, ledger: Ledger, options: argparse.Namespace) -> list
         cell = " ".join(run.cell.overrides)
         if cell in untrained:
             continue
-        outcome = _run(run, options)
+        with now_and_then(SIGN_OF_LIFE, run.title, "qaexp.training.callbacks"):  # a line a run, not a line an epoch
+            outcome = _run(run, options)
         if outcome.record is None:
             if outcome.status == "failed":
                 failed.append(run)

@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytorch_lightning as pl
 from pytorch_lightning.callbacks import Callback, EarlyStopping, ModelCheckpoint, RichProgressBar
@@ -15,8 +15,11 @@ from qaexp.data.module import RankingDataModule
 from qaexp.results.record import RunRecord
 from qaexp.training.epochs import LogEpochs
 from qaexp.training.kept_scores import KeepScores
+from qaexp.training.module import ScoringModule
 
 log = logging.getLogger(__name__)
+
+MINUTE = 60.0
 
 
 def callbacks(
@@ -37,7 +40,7 @@ def callbacks(
         LogEpochs(record),
         KeepScores(folder, record),
         ModelCheckpoint(dirpath=folder, filename=Path(LAST).stem, save_on_train_epoch_end=True, enable_version_counter=False),
-        RichProgressBar(leave=True) if terminal else EpochLines(record),
+        RichProgressBar(leave=True) if terminal else Lines(record),
         *(watchers or ()),
     ]
     return {"callbacks": kept, "plugins": [WholeCheckpoints()], "enable_progress_bar": terminal}
@@ -72,12 +75,20 @@ class KeepHistory(Callback):
         self._record.save(self._folder)
 
 
-class EpochLines(Callback):
-    """A line an epoch, where no terminal can show a progress bar."""
+class Lines(Callback):
+    """A line an epoch, and of a long test one a minute, where no terminal can show a progress bar."""
 
     def __init__(self, record: RunRecord) -> None:
-        self._record = record
+        self._record, self._told = record, 0.0
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         values = "  ".join(f"{name} {value:.4f}" for name, value in self._record.history[-1].items() if name not in ("epoch", "step"))
         log.info("epoch %d/%s  %s", trainer.current_epoch + 1, trainer.max_epochs, values)
+
+    def on_test_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self._told = time.monotonic()
+
+    def on_test_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *args: Any, **kwargs: Any) -> None:
+        if time.monotonic() - self._told > MINUTE:
+            log.info("ranking %s: %d of %d pairs are scored", *cast(ScoringModule, pl_module).progress)
+            self._told = time.monotonic()

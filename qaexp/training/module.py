@@ -87,6 +87,11 @@ class ScoringModule(pl.LightningModule):
         """Of the pairs that this process scores, in the split."""
         return self._data.share(split, *place_among())[1]
 
+    @property
+    def progress(self) -> tuple[str, int, int]:
+        """The split at hand, how many of this process' pairs of it are scored, and how many there are."""
+        return (self._ranking, self._scoring.num_scored, len(self._scoring.scores)) if self._scoring else (self._ranking, 0, 0)
+
     def score_block(self, block: ScoringBlock) -> None:
         """Go on with the block's split; the first block of another split finishes the one before."""
         if self._scoring is None or block.split != self._ranking:

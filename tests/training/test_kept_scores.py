@@ -87,6 +87,18 @@ def test_a_test_that_is_stopped_goes_on_to_the_same_scores(
     assert not list(tmp_path.glob("*.part"))
 
 
+def test_where_no_bar_shows_it_a_long_test_says_how_far_it_is(
+    overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("qaexp.training.callbacks.MINUTE", -1.0)
+    with caplog.at_level(logging.INFO, "qaexp.training.callbacks"):
+        train(compose(overrides), tmp_path)
+    told = [message for message in caplog.messages if message.startswith("ranking ")]
+    assert told[0] == "ranking dev: 0 of 200 pairs are scored"
+    assert "ranking dev: 200 of 200 pairs are scored" in told
+    assert told[-1] == "ranking test: 300 of 300 pairs are scored"
+
+
 @pytest.mark.parametrize("changed", ["weights", "data"])
 def test_scores_of_other_weights_or_data_are_not_taken_up(
     changed: str, overrides: list[str], whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
