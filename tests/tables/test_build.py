@@ -13,7 +13,7 @@ from qaexp import reproduce
 from qaexp.exit_status import USER_ERROR
 from qaexp.results.ledger import Entry, Ledger
 from qaexp.results.record import RunRecord
-from qaexp.tables import cells
+from qaexp.tables import cells, reproduction
 from qaexp.tables.build import Measured, measured
 from qaexp.tables.cells import Cell, Keys, alternatives
 from qaexp.tables.claims import Claim
@@ -178,15 +178,15 @@ def test_a_table_is_run_once_goes_on_and_outlives_a_failing_row(
 ) -> None:
     bad = Row("Bad", [1.0, 1.0, None], overrides=[*TINY, "model.encoder.num_filters=0"])
     table = Table(**{**TABLE.__dict__, "rows": [*TABLE.rows[:3], bad], "seeds": [1, 2]})
-    monkeypatch.setattr(reproduce, "result_tables", lambda: [table])
-    monkeypatch.setattr(reproduce, "result_figures", list)
-    monkeypatch.setattr(reproduce, "claims", lambda paper: [])
-    monkeypatch.setattr(reproduce, "configuration_tables", list)
+    monkeypatch.setattr(reproduction, "result_tables", lambda: [table])
+    monkeypatch.setattr(reproduction, "result_figures", list)
+    monkeypatch.setattr(reproduction, "claims", lambda paper: [])
+    monkeypatch.setattr(reproduction, "configuration_tables", list)
     monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("QAEXP_DATA", str(tmp_path / "no data"))
     places = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs")]
     caplog.set_level("INFO")
-    assert reproduce.main(["--paper", "ctrn", *places]) == reproduce.FAILED
+    assert reproduce.main(["--paper", "ctrn", *places]) == reproduction.FAILED
     frame = pd.read_csv(tmp_path / "results" / "ctrn" / "table9.csv", dtype=str).fillna("").set_index("Model")
     assert frame["seeds"].to_dict() == {"Kelp": "", "Random Guess": "toy: 1; absent: 0", "CNN": "2", "Bad": "0"}
     assert frame.loc["CNN", "status"] == "measured"
@@ -208,8 +208,8 @@ def test_the_plan_tells_of_a_run_that_was_begun_and_expects_the_rest_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table = Table(**{**TABLE.__dict__, "rows": [TABLE.rows[2]], "settings": {"toy": TABLE.settings["toy"]}, "seeds": [1, 2]})
-    monkeypatch.setattr(reproduce, "result_tables", lambda: [table])
-    monkeypatch.setattr(reproduce, "result_figures", list)
+    monkeypatch.setattr(reproduction, "result_tables", lambda: [table])
+    monkeypatch.setattr(reproduction, "result_figures", list)
     monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
     places = ["--paper", "ctrn", "--table", "9", "--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs")]
     assert reproduce.main([*places, "--seeds", "1"]) == 0
@@ -272,9 +272,9 @@ def test_records_that_no_table_shows_any_more_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(reproduce, "result_tables", lambda: [TABLE])
-    monkeypatch.setattr(reproduce, "result_figures", list)
-    monkeypatch.setattr(reproduce, "claims", lambda paper: [])
+    monkeypatch.setattr(reproduction, "result_tables", lambda: [TABLE])
+    monkeypatch.setattr(reproduction, "result_figures", list)
+    monkeypatch.setattr(reproduction, "claims", lambda paper: [])
     folder = tmp_path / "results" / "ledger"
     folder.mkdir(parents=True)
     [shown] = Keys(tmp_path / "plans").of(next(alternatives(TABLE, TABLE.rows[2], "toy")), [1])
@@ -340,9 +340,9 @@ def test_a_pretrained_row_begins_with_its_pre_training_and_is_known_again(tmp_pa
             ],
         }
     )
-    monkeypatch.setattr(reproduce, "result_tables", lambda: [table])
-    monkeypatch.setattr(reproduce, "claims", lambda paper: [])
-    monkeypatch.setattr(reproduce, "configuration_tables", list)
+    monkeypatch.setattr(reproduction, "result_tables", lambda: [table])
+    monkeypatch.setattr(reproduction, "claims", lambda paper: [])
+    monkeypatch.setattr(reproduction, "configuration_tables", list)
     places = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs")]
     assert reproduce.main(["--seeds", "1", *places]) == 0
     frame = pd.read_csv(tmp_path / "results" / "rcnn" / "table9.csv", dtype=str).set_index("Model")
@@ -368,9 +368,9 @@ def test_tables_of_settings_and_of_data_come_out_of_the_same_command(
     """Data statistics that cannot be counted here stay as they are."""
     monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("QAEXP_DATA", str(tmp_path / "no data"))
-    monkeypatch.setattr(reproduce, "result_tables", list)
-    monkeypatch.setattr(reproduce, "result_figures", lambda: [figure for figure in result_figures() if figure.paper == "ctrn"])
-    monkeypatch.setattr(reproduce, "claims", lambda paper: [])
+    monkeypatch.setattr(reproduction, "result_tables", list)
+    monkeypatch.setattr(reproduction, "result_figures", lambda: [figure for figure in result_figures() if figure.paper == "ctrn"])
+    monkeypatch.setattr(reproduction, "claims", lambda paper: [])
     caplog.set_level("INFO")
     places = ["--paper", "ctrn", "--results", str(tmp_path / "results")]
     assert reproduce.main(["--table", "2", *places]) == 0

@@ -16,8 +16,10 @@ from qaexp import reproduce
 from qaexp.config import choices, compose
 from qaexp.errors import ConfigError
 from qaexp.results.ledger import Entry, Ledger
+from qaexp.tables import reproduction
 from qaexp.tables.build import CellState, Measured
 from qaexp.tables.cells import Cell
+from qaexp.tables.chosen import chosen_of
 from qaexp.tables.draw import picture_of, write_figure
 from qaexp.tables.spec import EXPERIMENTS, Column, Figure, Row, Setting, result_figures, result_tables
 
@@ -196,7 +198,7 @@ def test_a_figure_is_run_drawn_and_drawn_again_without_data(tmp_path: Path, monk
     of = figure(LENGTHS, rows(CNN=TINY, wide=[*TINY, "model.encoder.num_filters=16"]), {"accuracy": Column("test/p@1")})
     of = Figure(**{**of.__dict__, "seeds": [1]})
     for name, found in (("result_tables", []), ("result_figures", [of]), ("configuration_tables", [])):
-        monkeypatch.setattr(reproduce, name, lambda found=found: found)
+        monkeypatch.setattr(reproduction, name, lambda found=found: found)
     monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
     results = tmp_path / "results"
     places = ["--results", str(results), "--runs", str(tmp_path / "runs")]
@@ -253,7 +255,7 @@ def test_a_picture_of_nothing_is_taken_away(tmp_path: Path) -> None:
     ],
 )
 def test_tables_and_figures_are_named_apart(options: list[str], titles: list[str]) -> None:
-    chosen = reproduce._chosen(list(TABLES.values()), list(FIGURES.values()), [], reproduce._parser().parse_args(options))
+    chosen = chosen_of(list(TABLES.values()), list(FIGURES.values()), [], reproduce._parser().parse_args(options))
     assert [each.title for each in chosen] == titles
 
 

@@ -1,0 +1,98 @@
+"""The way of `make reproduce-table4`: the tables that are meant → plan → runs → ledger → tables, figures, claims and overview."""
+
+import argparse
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+from qaexp.config import compose
+from qaexp.data.statistics import MISSING, measure
+from qaexp.data.statistics import tables as statistics_tables
+from qaexp.results.ledger import Ledger
+from qaexp.tables.build import Measured, measured
+from qaexp.tables.cells import Keys
+from qaexp.tables.chosen import Other, chosen_of, is_meant, papers_of, require_known
+from qaexp.tables.claims import claims
+from qaexp.tables.configuration import ConfigurationTable, configuration_tables
+from qaexp.tables.draw import write_figure
+from qaexp.tables.held import held_against
+from qaexp.tables.plan import Choice, Run, Times, plan
+from qaexp.tables.runs import run_all, show_plan
+from qaexp.tables.spec import Figure, result_figures, result_tables
+from qaexp.tables.write import write_claims, write_configuration, write_overview, write_statistics, write_table
+
+log = logging.getLogger(__name__)
+
+FAILED = 1
+
+
+def reproduce(options: argparse.Namespace) -> int:
+    """The exit status: 0, or 1 where a run failed."""
+    tables, figures = result_tables(), result_figures()
+    others: list[Other] = [*configuration_tables(), *statistics_tables()]
+    chosen = chosen_of(tables, figures, others, options)
+    require_known(chosen, options)
+    results = options.results / "quick" if options.quick else options.results
+    ledger = Ledger(results / "ledger")
+    keys = Keys(Path(compose([]).cache_dir).expanduser() / "plans")
+    failed: list[Run] = []
+    if not options.no_run and (chosen or options.plan):
+        planned = plan(chosen, ledger, keys, Choice(options.seeds, options.rows, options.settings, options.quick))
+        keys.save()
+        show_plan(planned, Times.of(ledger), options.runs)
+        if options.plan:
+            return 0
+        failed = run_all(planned, ledger, options)
+    done = [measured(table, ledger, keys, options.quick) for table in chosen]
+    keys.save()
+    for each in done:
+        _write(each, ledger, results, options.latex)
+    if not options.quick:
+        for other in others:
+            if not options.no_run and (options.table or not options.figure) and is_meant(other, options.table, options.paper):
+                _write_other(other, results / other.paper)
+        fresh = {each.table.title: each for each in done}
+        whole, drawn = ([fresh.get(each.title) or measured(each, ledger, keys) for each in all_of] for all_of in (tables, figures))
+        keys.save()
+        held = {paper: held_against(claims(paper), _of(paper, whole)) for paper in papers_of(tables)}
+        for paper, frame in held.items():
+            write_claims(paper, frame, results / paper)
+        write_overview(whole, drawn, others, results, held)
+        _tell_strays([*whole, *drawn], ledger)
+    return FAILED if failed else 0
+
+
+def _of(paper: str, tables: Sequence[Measured]) -> list[Measured]:
+    return [each for each in tables if each.table.paper == paper]
+
+
+def _write(table: Measured, ledger: Ledger, results: Path, latex: bool) -> None:
+    """A table, or a figure where anything was measured that it shows."""
+    folder, about = results / table.table.paper, table.table
+    if isinstance(about, Figure):
+        drawn = write_figure(table, ledger, folder)
+        log.info("%s", drawn[0] if drawn else f"{about.title}: nothing measured that it could show")
+    else:
+        write_table(table, folder, latex)
+        log.info("%s", folder / f"{about.name}.md")
+
+
+def _write_other(table: Other, folder: Path) -> None:
+    """What stands in the configuration, or what the data sets hold; where none of these is here, the table stays as it is."""
+    if isinstance(table, ConfigurationTable):
+        write_configuration(table, folder)
+    else:
+        rows = measure(table, None)
+        if all(row.status == MISSING for row in rows):
+            log.info("%s: none of its data sets is here", table.title)
+            return
+        write_statistics(table, rows, folder)
+    log.info("%s", folder / f"{table.name}.md")
+
+
+def _tell_strays(everything: Sequence[Measured], ledger: Ledger) -> None:
+    """A run is known by its whole configuration: where that has changed since, its cell is empty again, and nothing else would say so."""
+    shown = {entry.key for each in everything for state in each.states.values() for entry in state.entries}
+    if strays := [f"{entry.name}_{entry.key}" for entry in ledger.entries if entry.key not in shown]:
+        named = ", ".join(strays[:3]) + (f" and {len(strays) - 3} more" if len(strays) > 3 else "")
+        log.warning("%s: of no table as it is configured now, and may be deleted: %s", ledger.folder, named)

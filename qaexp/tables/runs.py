@@ -1,0 +1,131 @@
+"""From a plan to records: says what is done and what is to come, and runs it."""
+
+import argparse
+import logging
+import time
+from pathlib import Path
+
+from rich.console import Console
+
+from qaexp.config import PRETRAIN
+from qaexp.console import now_and_then
+from qaexp.results.ledger import Entry, Ledger
+from qaexp.results.record import RunRecord
+from qaexp.results.store import Outcome, error_of, run_overrides
+from qaexp.tables.plan import Plan, Run, Times
+
+log = logging.getLogger(__name__)
+
+SIGN_OF_LIFE = 300.0
+"""Seconds; runs of hours are not silent where no terminal shows their progress."""
+
+
+def show_plan(planned: Plan, times: Times, runs: Path) -> None:
+    """The plan: what is done, what will run and how long that may take, what cannot run and why."""
+    console = Console(highlight=False, soft_wrap=True)
+    to_do = planned.to_do
+    begun = {run.key: _begun(run, runs) for run in to_do}
+    expected = [times.left(run, begun[run.key]) for run in to_do]
+    known = [seconds for seconds in expected if seconds is not None]
+    console.print(f"{len(planned.done)} runs done, {len(to_do)} to run, {len(planned.impossible)} impossible here")
+    if known:
+        unknown = f", and {len(to_do) - len(known)} of unknown length" if len(known) < len(to_do) else ""
+        console.print(f"expected: {_spoken(sum(known))}{unknown}")
+    for reason in dict.fromkeys(run.lacking for run in planned.impossible):
+        cells = {(run.cell.table.title, run.cell.row.label) for run in planned.impossible if run.lacking == reason}
+        named = ", ".join(dict.fromkeys(title for title, _ in cells))
+        console.print(f"  impossible: {len(cells)} rows ({named}): {reason}", markup=False)
+    if planned.impossible:
+        console.print("  (QAEXP_DATA names the folder of the data; `python -m qaexp.data fetch --help` says where they are published)")
+    for run in to_do:
+        if record := begun[run.key]:
+            console.print(f"  begun: {run.title}, as far as epoch {len(record.history)}", markup=False)
+        for folder in _folders(run, runs):
+            if before := error_of(folder):
+                console.print(f"  failed before: {run.title}: {before}", markup=False)
+
+
+def run_all(planned: Plan, ledger: Ledger, options: argparse.Namespace) -> list[Run]:
+    """The runs that failed. What another process is at is left to it."""
+    failed, busy, times = list[Run](), 0, Times.of(ledger)
+    waiting, untrained = planned.to_do, set[str]()
+    started = time.monotonic()
+    for place, run in enumerate(waiting, 1):
+        cell = " ".join(run.cell.overrides)
+        if cell in untrained:
+            continue
+        with now_and_then(SIGN_OF_LIFE, run.title, "qaexp.training.callbacks"):  # a line a run, not a line an epoch
+            outcome = _run(run, options)
+        if outcome.record is None:
+            if outcome.status == "failed":
+                failed.append(run)
+                log.error("[%d/%d] %s failed: %s", place, len(waiting), run.title, outcome.error)
+            busy += outcome.status == "busy"
+            continue
+        entry = ledger.enter(outcome.folder)
+        if not entry.trained:
+            untrained.add(cell)
+        left = [times.expected(other) for other in waiting[place:]]
+        log.info(
+            "[%d/%d] %s: %s  (%s%s)",
+            place,
+            len(waiting),
+            run.title,
+            _values(run, entry),
+            _spoken(entry.seconds["total"]),
+            f", {_spoken(sum(seconds for seconds in left if seconds))} left" if any(left) else "",
+        )
+    if busy:
+        log.info("%d runs are left to other processes", busy)
+    if waiting:
+        log.info("%d runs in %s, %d failed", len(waiting) - busy, _spoken(time.monotonic() - started), len(failed))
+    return failed
+
+
+def _run(run: Run, options: argparse.Namespace) -> Outcome:
+    """A run, after the one whose encoder it begins with, if there is such."""
+    folder, logger = _folder(run, options.runs), [f"logger={options.logger}"]
+    labels = {"paper": run.cell.table.paper, "table": run.cell.table.name, "row": run.cell.row.label}
+    begun: list[str] = []
+    if pretraining := run.cell.pretraining(run.seed):
+        before = run_overrides([*pretraining, *logger], folder, PRETRAIN, {**labels, "row": f"{run.cell.row.label}, pre-training"})
+        if before.record is None:
+            return before
+        begun = [f"init_from={before.folder}"]
+    return run_overrides([*run.cell.seeded(run.seed), *begun, *logger], folder, labels=labels)
+
+
+def _values(run: Run, entry: Entry) -> str:
+    """The run's numbers in its table's columns."""
+    table = run.cell.table
+    shown = {
+        name: f"{number * table.scale_of(column):.{table.decimals_of(column)}f}"
+        for name, column in table.columns.items()
+        if table.setting_of(run.cell.row, column) == run.cell.setting
+        if (metric := table.metric_of(column, run.cell.dataset)) and (number := entry.value(metric)) is not None
+    }
+    return ", ".join(f"{name} {number}" for name, number in shown.items())
+
+
+def _folder(run: Run, runs: Path) -> Path:
+    """Where a run is kept: runs over other data of the same name lie elsewhere."""
+    return runs / run.fingerprint[:8]
+
+
+def _folders(run: Run, runs: Path) -> list[Path]:
+    """The folder of a run's own, if it was ever begun."""
+    return list(_folder(run, runs).glob(f"*_{run.key}"))
+
+
+def _begun(run: Run, runs: Path) -> RunRecord | None:
+    """The record of a run that has whole epochs to go on from, or that another process is at."""
+    records = [RunRecord.with_status(folder, "running", "interrupted") for folder in _folders(run, runs)]
+    return next((record for record in records if record and record.history), None)
+
+
+def _spoken(seconds: float) -> str:
+    """
+    >>> _spoken(41.3), _spoken(312.0), _spoken(8000.0)
+    ('41 s', '5 min', '2.2 h')
+    """
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
