@@ -14,7 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 from qaexp.config import RANK, Program, compose
 from qaexp.console import quieten
 from qaexp.errors import OutputError, PrunedError
-from qaexp.mistakes import explain
+from qaexp.mistakes import explain, require_meaningful, usual_config
 from qaexp.results.record import RunRecord, config_key, write_whole
 
 log = logging.getLogger(__name__)
@@ -43,12 +43,19 @@ def place(cfg: DictConfig, runs: Path) -> Path:
     return runs / f"{cfg.run_name}_{config_key(resolved)}"
 
 
-def run_kept(cfg: DictConfig, runs: Path, command: str, program: Program = RANK, watchers: Sequence[Any] | None = None) -> Outcome:
+def run_kept(
+    cfg: DictConfig,
+    runs: Path,
+    command: str,
+    program: Program = RANK,
+    watchers: Sequence[Any] | None = None,
+    usual: DictConfig | None = None,
+) -> Outcome:
     """Run a configuration in its own folder below `runs`, unless it is finished there or another process is at it.
 
     An interrupted run is taken up from its last whole epoch. A failure leaves its sentence in `error.txt` and its traceback in
     `error.log`, and is no reason to stop what follows; only Ctrl-C, and a folder that cannot be written, end more than the run.
-    `watchers` are callbacks that look on in place of the screen.
+    `watchers` are callbacks that look on in place of the screen. Against the `usual` configuration mistakes in the command are told.
 
     Raises:
         OutputError: the folder cannot be written.
@@ -65,6 +72,8 @@ def run_kept(cfg: DictConfig, runs: Path, command: str, program: Program = RANK,
         work = program.load()  # torch and Lightning: some seconds, which kept runs need not wait for
         quieten()
         try:
+            if usual is not None:
+                require_meaningful(cfg, usual, command.split())
             record = work(cfg, folder, command, (folder / LAST).is_file(), watchers)
         except OutputError:
             raise
@@ -84,7 +93,7 @@ def run_overrides(overrides: Sequence[str], runs: Path, program: Program = RANK,
     """`run_kept` of what a program's command line composes from `overrides`; `labels` say what the run is for, and change nothing of it."""
     cfg = compose(overrides, program)
     cfg.labels.update(labels or {})
-    return run_kept(cfg, runs, " ".join(overrides), program)
+    return run_kept(cfg, runs, " ".join(overrides), program, usual=usual_config(overrides, program))
 
 
 @contextmanager
