@@ -37,9 +37,9 @@ bench: setup  ## ratios side by side in one run: attention, the cut, metrics, me
 learn: setup  ## every named model, briefly, on WikiQA and TrecQA: results/learn.csv (needs QAEXP_DATA)
 	$(RUN) -m qaexp.learn $(ARGS)
 
-REPRODUCE = $(RUN) -m qaexp.reproduce $(if $(PAPER),--paper $(PAPER)) $(if $(QUICK),--quick) $(if $(LATEX),--latex)
+REPRODUCE = $(RUN) -m qaexp.reproduce $(if $(PAPER),--paper $(PAPER)) $(if $(QUICK),--quick) $(if $(LATEX),--latex) $(if $(JOBS),--jobs $(JOBS))
 
-reproduce-table%: setup  ## a table of every paper, or of PAPER=ggsa; QUICK=1 in minutes; needs QAEXP_DATA
+reproduce-table%: setup  ## a table of every paper, or of PAPER=ggsa; QUICK=1 in minutes; JOBS=4 runs at a time; needs QAEXP_DATA
 	@$(REPRODUCE) --table $* $(ARGS)
 
 reproduce-figure%: setup  ## a figure, likewise

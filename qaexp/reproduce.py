@@ -38,6 +38,7 @@ def _parser() -> argparse.ArgumentParser:
         "--no-run", action="store_true", help="only write tables and figures from the ledger; nothing is trained, no data are read"
     )
     parser.add_argument("--latex", action="store_true", help="also write table<N>.tex (booktabs)")
+    parser.add_argument("--jobs", type=_count, default=1, metavar="N", help="so many runs at a time, a process each (default: %(default)s)")
     parser.add_argument("--logger", default="none", help="none or wandb (default: %(default)s)")
     parser.add_argument("--results", type=Path, default=Path("results"), help="where tables and ledger lie (default: %(default)s)")
     parser.add_argument("--runs", type=Path, default=Path("results/runs/tables"), help="where runs are kept (default: %(default)s)")
@@ -49,6 +50,12 @@ def _numbers(text: str) -> list[int]:
         return [int(number) for number in text.split(",")]
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"{text!r} is no list of numbers such as 1,2") from error
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1")
+    return int(text)
 
 
 def _reproduce(options: argparse.Namespace) -> int:

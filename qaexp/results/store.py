@@ -89,11 +89,17 @@ def run_kept(
         return Outcome("ran", folder, record)
 
 
-def run_overrides(overrides: Sequence[str], runs: Path, program: Program = RANK, labels: Mapping[str, str] | None = None) -> Outcome:
+def run_overrides(
+    overrides: Sequence[str],
+    runs: Path,
+    program: Program = RANK,
+    labels: Mapping[str, str] | None = None,
+    watchers: Sequence[Any] | None = None,
+) -> Outcome:
     """`run_kept` of what a program's command line composes from `overrides`; `labels` say what the run is for, and change nothing of it."""
     cfg = compose(overrides, program)
     cfg.labels.update(labels or {})
-    return run_kept(cfg, runs, " ".join(overrides), program, usual=usual_config(overrides, program))
+    return run_kept(cfg, runs, " ".join(overrides), program, watchers, usual_config(overrides, program))
 
 
 @contextmanager

@@ -2,7 +2,10 @@
 
 import argparse
 import logging
+import os
 import time
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -13,14 +16,16 @@ from qaexp.results.ledger import Entry, Ledger
 from qaexp.results.record import RunRecord
 from qaexp.results.store import Outcome, error_of, run_overrides
 from qaexp.tables.plan import Plan, Run, Times
+from qaexp.tables.side_by_side import side_by_side
 
 log = logging.getLogger(__name__)
 
 SIGN_OF_LIFE = 300.0
 """Seconds; runs of hours are not silent where no terminal shows their progress."""
+KILLED = "its process was killed, perhaps as memory ran out; fewer --jobs need less. The same command takes it up again"
 
 
-def show_plan(planned: Plan, times: Times, runs: Path) -> None:
+def show_plan(planned: Plan, times: Times, runs: Path, jobs: int) -> None:
     """The plan: what is done, what will run and how long that may take, what cannot run and why."""
     console = Console(highlight=False, soft_wrap=True)
     to_do = planned.to_do
@@ -30,7 +35,8 @@ def show_plan(planned: Plan, times: Times, runs: Path) -> None:
     console.print(f"{len(planned.done)} runs done, {len(to_do)} to run, {len(planned.impossible)} impossible here")
     if known:
         unknown = f", and {len(to_do) - len(known)} of unknown length" if len(known) < len(to_do) else ""
-        console.print(f"expected: {_spoken(sum(known))}{unknown}")
+        several = f" of runs, {jobs} at a time" if jobs > 1 else ""
+        console.print(f"expected: {_spoken(sum(known))}{several}{unknown}")
     for reason in dict.fromkeys(run.lacking for run in planned.impossible):
         cells = {(run.cell.table.title, run.cell.row.label) for run in planned.impossible if run.lacking == reason}
         named = ", ".join(dict.fromkeys(title for title, _ in cells))
@@ -48,51 +54,74 @@ def show_plan(planned: Plan, times: Times, runs: Path) -> None:
 def run_all(planned: Plan, ledger: Ledger, options: argparse.Namespace) -> list[Run]:
     """The runs that failed. What another process is at is left to it."""
     failed, busy, times = list[Run](), 0, Times.of(ledger)
-    waiting, untrained = planned.to_do, set[str]()
+    waiting, untrained, over = planned.to_do, set[str](), set[str]()
     started = time.monotonic()
-    for place, run in enumerate(waiting, 1):
-        cell = " ".join(run.cell.overrides)
-        if cell in untrained:
-            continue
-        with now_and_then(SIGN_OF_LIFE, run.title, "qaexp.training.callbacks"):  # a line a run, not a line an epoch
-            outcome = _run(run, options)
+
+    def needed() -> Iterator[Run]:
+        return (run for run in waiting if run.key not in over and _cell(run) not in untrained)
+
+    for run, outcome in _outcomes(needed(), options):
+        over.add(run.key)
         if outcome.record is None:
             if outcome.status == "failed":
                 failed.append(run)
-                log.error("[%d/%d] %s failed: %s", place, len(waiting), run.title, outcome.error)
+                log.error("[%d/%d] %s failed: %s", len(over), len(waiting), run.title, outcome.error)
             busy += outcome.status == "busy"
+            continue
+        if _cell(run) in untrained:  # two seeds of it were begun side by side
             continue
         entry = ledger.enter(outcome.folder)
         if not entry.trained:
-            untrained.add(cell)
-        left = [times.expected(other) for other in waiting[place:]]
+            untrained.add(_cell(run))
+        left = sum(times.expected(other) or 0.0 for other in needed()) / options.jobs
         log.info(
             "[%d/%d] %s: %s  (%s%s)",
-            place,
+            len(over),
             len(waiting),
             run.title,
             _values(run, entry),
             _spoken(entry.seconds["total"]),
-            f", {_spoken(sum(seconds for seconds in left if seconds))} left" if any(left) else "",
+            f", {_spoken(left)} left" if left else "",
         )
     if busy:
-        log.info("%d runs are left to other processes", busy)
+        log.info("%d runs are left to the processes that are at them; the same command, later, runs what they leave", busy)
     if waiting:
         log.info("%d runs in %s, %d failed", len(waiting) - busy, _spoken(time.monotonic() - started), len(failed))
     return failed
 
 
+def _cell(run: Run) -> str:
+    return " ".join(run.cell.overrides)
+
+
+def _outcomes(runs: Iterator[Run], options: argparse.Namespace) -> Iterator[tuple[Run, Outcome]]:
+    """Each run as it ends: one after the other here, or some at a time, which share the processor's cores."""
+    if options.jobs == 1:
+        yield from ((run, _run(run, options)) for run in runs)
+        return
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, len(os.sched_getaffinity(0)) // options.jobs)))
+    for run, outcome in side_by_side(options.jobs, runs, partial(_run, options=options)):
+        yield run, outcome or Outcome("failed", _folder(run, options.runs), error=KILLED)
+
+
 def _run(run: Run, options: argparse.Namespace) -> Outcome:
+    with now_and_then(SIGN_OF_LIFE, run.title, "qaexp.training.callbacks"):  # a line a run, not a line an epoch
+        return _ran(run, options)
+
+
+def _ran(run: Run, options: argparse.Namespace) -> Outcome:
     """A run, after the one whose encoder it begins with, if there is such."""
     folder, logger = _folder(run, options.runs), [f"logger={options.logger}"]
     labels = {"paper": run.cell.table.paper, "table": run.cell.table.name, "row": run.cell.row.label}
+    watchers = None if options.jobs == 1 else []  # several progress bars would write over each other
     begun: list[str] = []
     if pretraining := run.cell.pretraining(run.seed):
-        before = run_overrides([*pretraining, *logger], folder, PRETRAIN, {**labels, "row": f"{run.cell.row.label}, pre-training"})
+        for_it = {**labels, "row": f"{run.cell.row.label}, pre-training"}
+        before = run_overrides([*pretraining, *logger], folder, PRETRAIN, for_it, watchers)
         if before.record is None:
             return before
         begun = [f"init_from={before.folder}"]
-    return run_overrides([*run.cell.seeded(run.seed), *begun, *logger], folder, labels=labels)
+    return run_overrides([*run.cell.seeded(run.seed), *begun, *logger], folder, labels=labels, watchers=watchers)
 
 
 def _values(run: Run, entry: Entry) -> str:

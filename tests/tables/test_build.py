@@ -173,8 +173,9 @@ def test_a_run_whose_loss_did_not_move_is_named_below_its_table(keys: Keys, tmp_
         assert ("next to nothing was learned" in as_markdown(measured_now)) == bool(doubts)
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
 def test_a_table_is_run_once_goes_on_and_outlives_a_failing_row(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     bad = Row("Bad", [1.0, 1.0, None], overrides=[*TINY, "model.encoder.num_filters=0"])
     table = Table(**{**TABLE.__dict__, "rows": [*TABLE.rows[:3], bad], "seeds": [1, 2]})
@@ -184,7 +185,8 @@ def test_a_table_is_run_once_goes_on_and_outlives_a_failing_row(
     monkeypatch.setattr(reproduction, "configuration_tables", list)
     monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("QAEXP_DATA", str(tmp_path / "no data"))
-    places = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs")]
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    places = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs"), "--jobs", str(jobs)]
     caplog.set_level("INFO")
     assert reproduce.main(["--paper", "ctrn", *places]) == reproduction.FAILED
     frame = pd.read_csv(tmp_path / "results" / "ctrn" / "table9.csv", dtype=str).fillna("").set_index("Model")
