@@ -47,3 +47,7 @@ class RecordError(QaexpError):
 
 class OutputError(QaexpError):
     """The output folder cannot be written to."""
+
+
+class KilledError(QaexpError):
+    """The process of a run is gone, and nothing but that is known of it."""

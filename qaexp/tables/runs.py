@@ -2,27 +2,27 @@
 
 import argparse
 import logging
-import os
 import time
 from collections.abc import Iterator
-from functools import partial
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
+from typing import cast
 
+from joblib import Parallel, delayed
 from rich.console import Console
 
 from qaexp.config import PRETRAIN
 from qaexp.console import now_and_then
+from qaexp.errors import KilledError
 from qaexp.results.ledger import Entry, Ledger
 from qaexp.results.record import RunRecord
 from qaexp.results.store import Outcome, error_of, run_overrides
 from qaexp.tables.plan import Plan, Run, Times
-from qaexp.tables.side_by_side import side_by_side
 
 log = logging.getLogger(__name__)
 
 SIGN_OF_LIFE = 300.0
 """Seconds; runs of hours are not silent where no terminal shows their progress."""
-KILLED = "its process was killed, perhaps as memory ran out; fewer --jobs need less. The same command takes it up again"
 
 
 def show_plan(planned: Plan, times: Times, runs: Path, jobs: int) -> None:
@@ -95,22 +95,32 @@ def _cell(run: Run) -> str:
 
 
 def _outcomes(runs: Iterator[Run], options: argparse.Namespace) -> Iterator[tuple[Run, Outcome]]:
-    """Each run as it ends: one after the other here, or some at a time, which share the processor's cores."""
+    """Each run as it ends: one after the other here, or some at a time in processes that share the processor's cores.
+
+    Raises:
+        KilledError: one of the processes is gone.
+    """
     if options.jobs == 1:
-        yield from ((run, _run(run, options)) for run in runs)
+        yield from (_run(run, options) for run in runs)
         return
-    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, len(os.sched_getaffinity(0)) // options.jobs)))
-    for run, outcome in side_by_side(options.jobs, runs, partial(_run, options=options)):
-        yield run, outcome or Outcome("failed", _folder(run, options.runs), error=KILLED)
+    several = Parallel(options.jobs, return_as="generator_unordered", pre_dispatch=options.jobs)
+    try:
+        yield from cast(Iterator[tuple[Run, Outcome]], several(delayed(_run)(run, options) for run in runs))
+    except BrokenProcessPool as error:
+        raise KilledError(
+            f"the process of a run was killed, perhaps as memory ran out (fewer than --jobs {options.jobs} need less); what is finished is "
+            "kept, and the same command goes on where it stopped"
+        ) from error
 
 
-def _run(run: Run, options: argparse.Namespace) -> Outcome:
+def _run(run: Run, options: argparse.Namespace) -> tuple[Run, Outcome]:
+    logging.basicConfig(level=logging.INFO, format="%(message)s")  # in a process of its own
     with now_and_then(SIGN_OF_LIFE, run.title, "qaexp.training.callbacks"):  # a line a run, not a line an epoch
-        return _ran(run, options)
+        return run, _outcome(run, options)
 
 
-def _ran(run: Run, options: argparse.Namespace) -> Outcome:
-    """A run, after the one whose encoder it begins with, if there is such."""
+def _outcome(run: Run, options: argparse.Namespace) -> Outcome:
+    """Of a run, after the one whose encoder it begins with, if there is such."""
     folder, logger = _folder(run, options.runs), [f"logger={options.logger}"]
     labels = {"paper": run.cell.table.paper, "table": run.cell.table.name, "row": run.cell.row.label}
     watchers = None if options.jobs == 1 else []  # several progress bars would write over each other

@@ -206,6 +206,21 @@ def test_a_table_is_run_once_goes_on_and_outlives_a_failing_row(
     assert (tmp_path / "results" / "ctrn" / "table9.csv").read_text() == kept
 
 
+def test_where_the_process_of_a_run_is_killed_one_sentence_says_so_and_the_rest_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    killing = Row("Killing", [1.0, 1.0, None], overrides=["model._target_=killing.kill"])
+    table = Table(**{**TABLE.__dict__, "rows": [TABLE.rows[2], killing], "seeds": [1]})
+    monkeypatch.setattr(reproduction, "result_tables", lambda: [table])
+    monkeypatch.setattr(reproduction, "result_figures", list)
+    monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
+    places = ["--paper", "ctrn", "--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs")]
+    assert reproduce.main([*places, "--jobs", "1", "--rows", "CNN"]) == 0
+    assert reproduce.main([*places, "--jobs", "2"]) == USER_ERROR
+    assert "the process of a run was killed, perhaps as memory ran out (fewer than --jobs 2 need less)" in caplog.text
+    assert len(list((tmp_path / "results" / "ledger").iterdir())) == 1
+
+
 def test_the_plan_tells_of_a_run_that_was_begun_and_expects_the_rest_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
