@@ -48,7 +48,7 @@ class Entry:
     metrics: Mapping[str, Mapping[str, float]]
     config: Mapping[str, Any]
     questions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Test split to `of` and each metric's values."""
+    """Split to `of` and each metric's values; older entries have none of dev."""
 
     @property
     def fingerprint(self) -> str:
@@ -183,7 +183,7 @@ def _entry(record: RunRecord, run: Path) -> Entry:
         steps=record.steps,
         metrics=record.metrics,
         config=config,
-        questions={split: found for split in record.metrics if split != "dev" and (found := _questions(run, split))},
+        questions={split: found for split in record.metrics if (found := _questions(run, split))},
     )
 
 

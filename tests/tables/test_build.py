@@ -281,6 +281,7 @@ def test_the_ledger_names_no_place_and_gives_back_what_was_measured(tmp_path: Pa
     assert entry.value("test/map") == outcome.record.metrics["test"]["map"]
     per_question = entry.per_question("test/map")
     assert per_question is not None
+    assert entry.per_question("dev/map") is not None
     assert sum(per_question.values) / 8 == pytest.approx(outcome.record.metrics["test"]["map"], abs=1e-6)
     assert entry.value("seconds per batch") == pytest.approx(entry.seconds["steps"] / entry.steps)
 
