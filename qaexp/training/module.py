@@ -75,13 +75,16 @@ class ScoringModule(pl.LightningModule):
         self._taken_up = dict(scores)
 
     def scored_so_far(self) -> dict[str, Float[Tensor, "pair *class"]]:
-        """What `take_up` takes: the splits that are done, and this process' share of the one at hand; NaN where a pair has no score."""
+        """What `take_up` takes: the splits that are done, this process' share of the one at hand, what it took up of those to come.
+
+        NaN where a pair has no score.
+        """
         if self._scoring is None:
-            return dict(self.scores)
+            return {**self._taken_up, **self.scores}
         places, scores = self._places(self._ranking), self._scoring.scores
         partial = scores.new_full((self._data.splits[self._ranking].num_pairs, *scores.shape[1:]), torch.nan)
         partial[places] = scores
-        return {**self.scores, self._ranking: partial}
+        return {**self._taken_up, **self.scores, self._ranking: partial}
 
     def _places(self, split: str) -> Int[np.ndarray, " pair"]:
         """Of the pairs that this process scores, in the split."""

@@ -36,12 +36,12 @@ def whole(overrides: list[str], tmp_path_factory: pytest.TempPathFactory) -> Pat
     return folder
 
 
-def stop_before(block: int) -> Callable[..., None]:
-    """A step of testing that never comes to this block of the test split."""
+def stop_before(block: int, split: str = "test") -> Callable[..., None]:
+    """A step of testing that never comes to this block of the split."""
     original = RankingModule.test_step
 
     def step(self: RankingModule, given: ScoringBlock, index: int, dataloader_idx: int = 0) -> None:
-        if given.split == "test" and index == block:
+        if given.split == split and index == block:
             raise PowerCutError
         original(self, given, index, dataloader_idx)
 
@@ -97,6 +97,21 @@ def test_where_no_bar_shows_it_a_long_test_says_how_far_it_is(
     assert told[0] == "ranking dev: 0 of 200 pairs are scored"
     assert "ranking dev: 200 of 200 pairs are scored" in told
     assert told[-1] == "ranking test: 300 of 300 pairs are scored"
+
+
+def test_a_second_stop_keeps_what_the_first_had_scored_of_splits_to_come(
+    overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = []
+    for resume, stop in enumerate([stop_before(block=12), stop_before(block=2, split="dev")]):
+        with monkeypatch.context() as patch:
+            patch.setattr(RankingModule, "test_step", stop)
+            with pytest.raises(PowerCutError):
+                train(compose(overrides), tmp_path, resume=bool(resume))
+        kept.append(torch.load(tmp_path / "test-0.part", weights_only=True)["scores"])
+    assert kept[0].keys() == kept[1].keys() == {"dev", "test"}
+    for split, scores in kept[0].items():
+        torch.testing.assert_close(kept[1][split], scores, rtol=0, atol=0, equal_nan=True)
 
 
 @pytest.mark.parametrize("changed", ["weights", "data"])
