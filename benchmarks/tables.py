@@ -81,6 +81,6 @@ def _entry(key: str, command: str, number: int, rng: Random) -> dict:
             steps=1,
             metrics={split: {name: sum(values) / QUESTIONS for name, values in kept.items()} for split in splits},
             config={},
-            questions={"test": {"of": "0", **kept}},
+            questions={split: {"of": "0", **kept} for split in ("dev", "test")},
         )
     )

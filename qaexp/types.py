@@ -20,14 +20,14 @@ from jaxtyping import Int
 from torch import Tensor
 from torch.nn import functional as F
 
+from qaexp.data.vocabulary import PADDING
+
 Text = dict[str, Tensor]
 """One side's texts part-way through a model. The first axis of every tensor is `text`; padding is False in `mask`.
 
 Keys: `tokens` (text, length) ids; `mask` (text, length); `states` (text, length, dim); `vector` (text, dim) after pooling.
 Where there is a `mask`, axis 1 of every tensor beside it counts tokens, but for `vector`.
 """
-
-PADDING = 0
 
 
 def gather_texts(texts: Text, rows: Int[Tensor, " pair"], length: int | None = None) -> Text:

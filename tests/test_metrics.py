@@ -12,19 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torchmetrics.retrieval import RetrievalMRR
 
+from qaexp.conventions import CONVENTIONS, METRICS, file_tie_order, find_convention, string_tie_order
 from qaexp.errors import ConfigError, QaexpError
-from qaexp.metrics import (
-    CONVENTIONS,
-    METRICS,
-    RankingMetrics,
-    UnrankableScoresError,
-    file_tie_order,
-    find_convention,
-    measure_questions,
-    rank_pairs,
-    share_tied_at_first_answer,
-    string_tie_order,
-)
+from qaexp.metrics import RankingMetrics, UnrankableScoresError, measure_questions, rank_pairs, share_tied_at_first_answer
 
 TREC_NAMES = {"p@1": "P_1", "mrr": "recip_rank", "map": "map", "p@5": "P_5"}
 

@@ -7,10 +7,11 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 
+from qaexp.conventions import METRICS, file_tie_order, find_convention
 from qaexp.data.chance import Chance, chance
 from qaexp.data.corpus import RankingSplit
 from qaexp.data.module import RankingDataModule
-from qaexp.metrics import METRICS, RankingMetrics, file_tie_order, find_convention
+from qaexp.metrics import RankingMetrics
 
 ERRORS = 4.0
 """Standard errors that a scorer which knows nothing may be off: by chance once in 16,000 comparisons."""

@@ -11,11 +11,11 @@ from rich.console import Console
 from rich.table import Table
 
 from qaexp.config import choices, compose
+from qaexp.conventions import METRICS
 from qaexp.data.canaries import BROKEN, ERRORS, LEAK, NOTE, OK, Finding, check
 from qaexp.data.class_canaries import check_classes
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError, MissingDataError
-from qaexp.metrics import METRICS
 
 log = logging.getLogger(__name__)
 

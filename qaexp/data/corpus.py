@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float32, Int, Int8
 
-from qaexp.data.vocabulary import SPECIAL_WORDS, UNKNOWN, Vocabulary
-from qaexp.types import PADDING
+from qaexp.data.vocabulary import PADDING, SPECIAL_WORDS, UNKNOWN, Vocabulary
 
 
 def ranges(starts: Int[np.ndarray, " range"], sizes: Int[np.ndarray, " range"]) -> Int[np.ndarray, " position"]:

@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from qaexp.conventions import find_convention
 from qaexp.data import card
 from qaexp.data.batching import ScoringBlocks, TrainingBatches
 from qaexp.data.corpus import RankingCorpus, RankingSplit, ranges
@@ -18,7 +19,7 @@ from qaexp.data.embeddings import VectorSource, WordVectors, coverage
 from qaexp.data.negatives import NegativeSampling
 from qaexp.data.prepare import Reader, prepared
 from qaexp.errors import BadDataError, ConfigError
-from qaexp.metrics import RankingMetrics, find_convention
+from qaexp.metrics import RankingMetrics
 from qaexp.processes import no_others, place_among
 
 

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hydra.utils import instantiate
 from rich import box
@@ -17,10 +17,12 @@ from qaexp.config import compose
 from qaexp.data.fetch import data_root
 from qaexp.data.figures import FILE_MEASURES, MEASURES, Figure
 from qaexp.data.files import locate
-from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError, MissingDataError, OutputError
 from qaexp.paper_table import EXPERIMENTS, PaperTable, content_of
 from qaexp.results.record import write_whole
+
+if TYPE_CHECKING:  # it needs torch, and tables are written without
+    from qaexp.data.module import RankingDataModule
 
 log = logging.getLogger(__name__)
 

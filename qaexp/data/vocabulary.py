@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-UNKNOWN = 1
+PADDING, UNKNOWN = 0, 1
 SPECIAL_WORDS = ("<pad>", "<unk>")
 
 

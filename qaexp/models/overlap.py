@@ -6,9 +6,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from qaexp.data.corpus import RankingCorpus
+from qaexp.data.vocabulary import PADDING
 from qaexp.masking import token_mask
 from qaexp.models.surface.stop_words import content_words
-from qaexp.types import PADDING
 
 SAMPLE, CHUNK, LONGEST = 20_000, 500, 200
 """Training pairs that mean and deviation are measured on, how many of them at once, and after how many tokens their texts are cut."""

@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
+from qaexp.conventions import METRICS
 from qaexp.errors import QaexpError
-from qaexp.metrics import METRICS
 from qaexp.results.record import RunRecord, config_key, placeless_config, write_whole
 from qaexp.results.table import row_name
 

@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from qaexp.conventions import METRICS
 from qaexp.data.module import RankingDataModule
-from qaexp.metrics import METRICS
 from qaexp.results.record import write_whole
 from qaexp.results.trec_files import write_qrels, write_run
 

@@ -12,9 +12,9 @@ from statistics import mean, stdev
 
 import pandas as pd
 
+from qaexp.conventions import METRICS
 from qaexp.errors import QaexpError
 from qaexp.exit_status import exit_status
-from qaexp.metrics import METRICS
 from qaexp.results.record import RunRecord, config_key, write_whole
 
 MEASURES = (*METRICS, "accuracy")

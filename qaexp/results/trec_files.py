@@ -11,8 +11,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from qaexp.conventions import string_tie_order
 from qaexp.errors import BadDataError, OutputError
-from qaexp.metrics import rank_pairs, string_tie_order
+from qaexp.metrics import rank_pairs
 
 
 def write_run(

@@ -6,10 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
-import torch
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
-from torch import nn
 
 from qaexp.config import compose
 from qaexp.errors import ConfigError
@@ -161,7 +159,9 @@ def _overrides(table: Table | None, label: str, whose: str) -> Sequence[str]:
 
 
 def _count(cfg: DictConfig, counts: Mapping[str, str], whose: str) -> int:
-    scorer: nn.Module = instantiate(cfg.model, vectors=torch.zeros(3, vector_width(cfg)))
+    import torch  # some seconds, which those who only read or write tables need not wait for
+
+    scorer: torch.nn.Module = instantiate(cfg.model, vectors=torch.zeros(3, vector_width(cfg)))
     try:
         modules = {scorer.get_submodule(name): what for name, what in counts.items()}
     except AttributeError as error:

@@ -3,17 +3,19 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from hydra.utils import instantiate
 
 from qaexp.config import compose
-from qaexp.data.module import RankingDataModule
 from qaexp.results.ledger import Ledger, PerQuestion, digest
 from qaexp.results.record import write_whole
 from qaexp.tables.build import CellState
 from qaexp.tables.cells import Cell, fingerprint, lacking
+
+if TYPE_CHECKING:  # it needs torch, and tables are written without
+    from qaexp.data.module import RankingDataModule
 
 UNCUT = 2**31 - 1
 

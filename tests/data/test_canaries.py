@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from qaexp.config import choices
+from qaexp.conventions import CONVENTIONS, Convention, file_tie_order
 from qaexp.data import canaries
 from qaexp.data import check as check_command
 from qaexp.data.__main__ import main
@@ -24,7 +25,7 @@ from qaexp.data.module import RankingDataModule
 from qaexp.data.negatives import PoolNegatives
 from qaexp.data.tokenise import words_v1
 from qaexp.errors import MissingDataError
-from qaexp.metrics import CONVENTIONS, Convention, file_tie_order, measure_questions
+from qaexp.metrics import measure_questions
 
 
 @pytest.mark.parametrize("depth", [None, 2, 10])

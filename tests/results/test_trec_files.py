@@ -8,8 +8,9 @@ import pytest
 import pytrec_eval
 import torch
 
+from qaexp.conventions import file_tie_order, string_tie_order
 from qaexp.errors import BadDataError, OutputError
-from qaexp.metrics import RankingMetrics, UnrankableScoresError, file_tie_order, string_tie_order
+from qaexp.metrics import RankingMetrics, UnrankableScoresError
 from qaexp.results.trec_files import write_qrels, write_run
 
 

@@ -8,8 +8,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from qaexp.data.vocabulary import PADDING
 from qaexp.models.stage import Stage
-from qaexp.types import PADDING, Text
+from qaexp.types import Text
 
 
 class WordEmbedding(Stage):

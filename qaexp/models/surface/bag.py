@@ -10,9 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from qaexp.data.corpus import RankingCorpus
-from qaexp.data.vocabulary import UNKNOWN
+from qaexp.data.vocabulary import PADDING, UNKNOWN
 from qaexp.errors import ConfigError
-from qaexp.types import PADDING
 
 CHUNK_TOKENS = 1 << 18
 """Tokens, padding included, whose n-grams are counted at once."""

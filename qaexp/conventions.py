@@ -1,0 +1,74 @@
+"""What is measured of a ranking, and under which named convention: how ties are broken and what is divided by. Needs no torch."""
+
+import difflib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Int
+
+from qaexp.errors import ConfigError
+
+METRICS = ("p@1", "mrr", "map", "p@5")
+"""In trec_eval's words: P_1, recip_rank, map, P_5."""
+
+
+def string_tie_order(candidate_ids: Sequence[str] | np.ndarray) -> Int[np.ndarray, " pair"]:
+    """Place of each id among the distinct ids, ascending as strings of bytes; the larger goes first, as in trec_eval.
+
+    >>> string_tie_order(["a9", "a10", "b", "a9"]).tolist()
+    [1, 0, 2, 1]
+    """
+    return pd.factorize(np.asarray(candidate_ids, dtype=object), sort=True)[0]  # code points sort as their UTF-8 bytes do
+
+
+def file_tie_order(candidate_ids: Sequence[str] | np.ndarray) -> Int[np.ndarray, " pair"]:
+    """Minus the position: among equal scores the pair that came first goes first, in whatever order pairs are scored.
+
+    >>> file_tie_order(["a9", "a10", "b"]).tolist()
+    [0, -1, -2]
+    """
+    return -np.arange(len(candidate_ids))
+
+
+@dataclass(frozen=True)
+class Convention:
+    """How a published evaluation breaks ties and what it divides by. PAPERS.md, "Scoring conventions have names"."""
+
+    tie_order: Callable[[Sequence[str] | np.ndarray], Int[np.ndarray, " pair"]]
+    """From the candidate ids of a split's pairs, in file order, to an integer a pair; among equal scores the larger goes first."""
+    counts_unanswered: bool
+    """Questions without a right candidate count as 0; otherwise they are left out."""
+    depth: int | None
+    """Reciprocal rank and average precision see no rank below this one; None: they see all."""
+    divides_by_found: bool
+    """Average precision divides by the right candidates that it sees; otherwise by all right candidates."""
+    precision_divides_by_pool: bool
+    """P@k divides by min(k, candidates of the question); otherwise by k."""
+
+
+CONVENTIONS: dict[str, Convention] = {
+    "trec": Convention(string_tie_order, counts_unanswered=True, depth=None, divides_by_found=False, precision_divides_by_pool=False),
+    "semeval10": Convention(file_tie_order, counts_unanswered=True, depth=10, divides_by_found=True, precision_divides_by_pool=False),
+    "lei16": Convention(file_tie_order, counts_unanswered=False, depth=None, divides_by_found=False, precision_divides_by_pool=True),
+}
+"""`trec`: trec_eval 9, to 1e-9. `semeval10`: the scorer of SemEval-2016 task 3. `lei16`: Lei et al. 2016, AskUbuntu.
+
+Reading: PAPERS.md gives `semeval10` a depth for average precision; the scorer's `metrics.mrr(out, th)` is cut at the same 10, so ours is.
+It matters only to pools of more than 10.
+"""
+
+
+def find_convention(name: str) -> Convention:
+    """The convention of that name.
+
+    Raises: ConfigError, naming the nearest and all known conventions.
+
+    >>> find_convention("semeval10").depth
+    10
+    """
+    if name in CONVENTIONS:
+        return CONVENTIONS[name]
+    nearest = difflib.get_close_matches(name, CONVENTIONS, n=1, cutoff=0.0)[0]
+    raise ConfigError(f"no scoring convention is called {name!r}: did you mean {nearest!r}? Known: {', '.join(CONVENTIONS)}")
