@@ -24,6 +24,9 @@ log = logging.getLogger(__name__)
 SIGN_OF_LIFE = 300.0
 """Seconds; runs of hours are not silent where no terminal shows their progress."""
 
+ATTEMPTS = 2
+"""At runs that are busy: with several jobs, one may have been at the pre-training that another begins with."""
+
 
 def show_plan(planned: Plan, times: Times, runs: Path, jobs: int) -> None:
     """The plan: what is done, what will run and how long that may take, what cannot run and why."""
@@ -53,23 +56,21 @@ def show_plan(planned: Plan, times: Times, runs: Path, jobs: int) -> None:
 
 def run_all(planned: Plan, ledger: Ledger, options: argparse.Namespace) -> list[Run]:
     """The runs that failed. What another process is at is left to it."""
-    failed, busy, times = list[Run](), 0, Times.of(ledger)
+    failed, times = list[Run](), Times.of(ledger)
     waiting, untrained, over = planned.to_do, set[str](), set[str]()
     started = time.monotonic()
 
     def needed() -> Iterator[Run]:
         return (run for run in waiting if run.key not in over and _cell(run) not in untrained)
 
-    for run, outcome in _outcomes(needed(), options):
+    def end(run: Run, outcome: Outcome) -> None:
         over.add(run.key)
         if outcome.record is None:
-            if outcome.status == "failed":
-                failed.append(run)
-                log.error("[%d/%d] %s failed: %s", len(over), len(waiting), run.title, outcome.error)
-            busy += outcome.status == "busy"
-            continue
+            failed.append(run)
+            log.error("[%d/%d] %s failed: %s", len(over), len(waiting), run.title, outcome.error)
+            return
         if _cell(run) in untrained:  # two seeds of it were begun side by side
-            continue
+            return
         entry = ledger.enter(outcome.folder)
         if not entry.trained:
             untrained.add(_cell(run))
@@ -83,7 +84,12 @@ def run_all(planned: Plan, ledger: Ledger, options: argparse.Namespace) -> list[
             _spoken(entry.seconds["total"]),
             f", {_spoken(left)} left" if left else "",
         )
-    if busy:
+
+    for _ in range(ATTEMPTS):
+        for run, outcome in _outcomes(needed(), options):
+            if outcome.status != "busy":
+                end(run, outcome)
+    if busy := len(list(needed())):
         log.info("%d runs are left to the processes that are at them; the same command, later, runs what they leave", busy)
     if waiting:
         log.info("%d runs in %s, %d failed", len(waiting) - busy, _spoken(time.monotonic() - started), len(failed))

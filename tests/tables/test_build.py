@@ -1,5 +1,6 @@
 """Tables from a ledger: rows in order, numbers in the paper's unit, states, verdicts, comparisons; and from real runs on toy."""
 
+import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -13,7 +14,8 @@ from qaexp import reproduce
 from qaexp.exit_status import USER_ERROR
 from qaexp.results.ledger import Entry, Ledger
 from qaexp.results.record import RunRecord
-from qaexp.tables import cells, reproduction
+from qaexp.results.store import Outcome
+from qaexp.tables import cells, reproduction, runs
 from qaexp.tables.build import Measured, measured
 from qaexp.tables.cells import Cell, Keys, alternatives
 from qaexp.tables.claims import Claim
@@ -219,6 +221,27 @@ def test_where_the_process_of_a_run_is_killed_one_sentence_says_so_and_the_rest_
     assert reproduce.main([*places, "--jobs", "2"]) == USER_ERROR
     assert "the process of a run was killed, perhaps as memory ran out (fewer than --jobs 2 need less)" in caplog.text
     assert len(list((tmp_path / "results" / "ledger").iterdir())) == 1
+
+
+def test_what_is_busy_is_tried_again_after_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    tried, at_once = list[str](), runs._outcome
+
+    def busy_at_first(run: Run, options: argparse.Namespace) -> Outcome:
+        tried.append(run.cell.row.label)
+        return at_once(run, options) if len(tried) > 1 else Outcome("busy", tmp_path)
+
+    table = Table(**{**TABLE.__dict__, "rows": TABLE.rows[1:3], "seeds": [1]})
+    monkeypatch.setattr(runs, "_outcome", busy_at_first)
+    monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
+    ledger = Ledger(tmp_path / "ledger")
+    planned = plan([table], ledger, Keys(tmp_path / "plans"), Choice(seeds=[1], rows=[], settings=["toy"]))
+    caplog.set_level("INFO")
+    assert runs.run_all(planned, ledger, argparse.Namespace(jobs=1, runs=tmp_path / "runs", logger="none")) == []
+    assert tried == ["Random Guess", "CNN", "Random Guess"]
+    assert len(ledger.entries) == 2
+    assert "are left to the processes" not in caplog.text
 
 
 def test_the_plan_tells_of_a_run_that_was_begun_and_expects_the_rest_of_it(
