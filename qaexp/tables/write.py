@@ -84,14 +84,19 @@ def as_markdown(measured: Measured, commands: bool = True) -> str:
 
 
 def _lettered(verdicts: Sequence[str], reasons: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Verdicts with a letter for each reason that they name, and lines that explain the letters."""
-    lines, shown = list[str](), list(verdicts)
-    for letter, reason in zip(ascii_lowercase, filter(None, reasons), strict=False):
-        whole, short = f"{INCOMPARABLE}: {reason}", f"{INCOMPARABLE} ({letter})"
-        if any(whole in verdict for verdict in shown):
-            shown = [verdict.replace(whole, short) for verdict in shown]
-            lines += [f"({letter}) {reason}", ""]
-    return shown, lines
+    """Verdicts with a letter for each reason that they name, and lines that explain the letters. Several reasons are joined by semicolons.
+
+    >>> _lettered(["not comparable: data; vectors", "not comparable: data", "above"], ["data", "data; vectors", "quick"])
+    (['not comparable (a, b)', 'not comparable (a)', 'above'], ['(a) data', '', '(b) vectors', ''])
+    """
+    named = [reason for reason in dict.fromkeys(reasons) if reason and any(f"{INCOMPARABLE}: {reason}" in verdict for verdict in verdicts)]
+    single = dict.fromkeys(part for reason in named for part in reason.split("; "))
+    letter = dict(zip(single, ascii_lowercase, strict=False))
+    shown = list(verdicts)
+    for reason in sorted(named, key=len, reverse=True):  # a shorter one may be the beginning of a longer
+        letters = ", ".join(letter[part] for part in reason.split("; "))
+        shown = [verdict.replace(f"{INCOMPARABLE}: {reason}", f"{INCOMPARABLE} ({letters})") for verdict in shown]
+    return shown, [line for part in single for line in (f"({letter[part]}) {part}", "")]
 
 
 def _commands(measured: Measured) -> list[str]:
