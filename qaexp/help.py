@@ -8,6 +8,7 @@ Train and rank: python -m qaexp [GROUP=CHOICE ...] [OPTION=VALUE ...]
   python -m qaexp                                          GGSA on the embedded toy data
   python -m qaexp model=ggsa dataset=insuranceqa           the main job
   python -m qaexp model=qa_lstm dataset=wikiqa seed=2 optimizer.lr=5e-4
+  python -m qaexp dataset=own dataset.reader.folder=DIR    your own questions: train.tsv, dev.tsv, test.tsv
   python -m qaexp -m model=ggsa,iggsa seed=1,2,3           a run for each combination
   python -m qaexp -m experiment=ctrn/grid hydra/sweeper=tpe hydra/launcher=cores     a paper's grid, searched on all cores
   python -m qaexp resume=results/runs/DAY/RUN              go on with an interrupted run

@@ -111,7 +111,7 @@ class RankingDataModule(pl.LightningDataModule):
 
     @cached_property
     def tie_orders(self) -> Mapping[str, np.ndarray]:
-        """For each ranked split, what decides between equal scores (larger first); see `qaexp.metrics`."""
+        """For each ranked split, what decides between equal scores (larger first); see `qaexp.conventions`."""
         tie_order = find_convention(self.convention).tie_order
         return {name: tie_order(self.splits[name].candidate_ids) for name in self.ranked_splits}
 

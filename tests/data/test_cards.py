@@ -13,7 +13,7 @@ from qaexp.data.module import RankingDataModule
 from qaexp.errors import BadDataError, ConfigError, MissingDataError
 
 Make = Callable[..., Any]
-REAL = [name for name in choices("dataset") if name != "toy"]
+REAL = [name for name in choices("dataset") if name not in ("toy", "own")]
 
 
 @pytest.fixture

@@ -1,0 +1,65 @@
+"""Anybody's own questions: one TSV a split, a line for each (question, candidate) pair."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from qaexp.data.corpus import CorpusBuilder, RankingCorpus
+from qaexp.data.files import Faults, locate, records
+from qaexp.data.tokenise import bare
+
+SPLITS = ("train", "dev", "test")
+LAYOUT = "A line is a question, a candidate, and 1 if it is a right one, else 0, separated by tabs."
+
+
+@dataclass(frozen=True)
+class OwnReader:
+    """Reads `train.tsv`, `dev.tsv` and `test.tsv`, with or without a line of headings.
+
+    Lines with the same question, wherever they stand in a file, are its pool. Questions and candidates are named by line: `Q12`, `12`.
+    """
+
+    folder: str
+    tokenise: Callable[[str], list[str]]
+
+    version = 1
+
+    def files(self) -> list[Path]:
+        """The files to read, in the order of the splits.
+
+        Raises:
+            MissingDataError: naming those that are absent.
+        """
+        where = "Put them there, or name their folder with dataset.reader.folder=FOLDER."
+        return locate([Path(self.folder).expanduser() / f"{split}.tsv" for split in SPLITS], f"{LAYOUT} {where}")
+
+    def read(self) -> RankingCorpus:
+        """Read every split.
+
+        Raises:
+            BadDataError: a line has not three fields or another label, or a file has no question.
+        """
+        builder = CorpusBuilder()
+        for split, path in zip(SPLITS, self.files(), strict=True):
+            self._read_split(split, path, builder)
+        return builder.build()
+
+    def _read_split(self, split: str, path: Path, builder: CorpusBuilder) -> None:
+        tokenise = bare(self.tokenise)
+        pools: dict[str, tuple[str, list[tuple[str, int, int]]]] = {}
+        with Faults(path, LAYOUT) as faults:
+            for line, (question, candidate, label) in records(faults, 3):
+                if line == 1 and label.strip().lower() == "label":
+                    continue
+                if label not in ("0", "1"):
+                    faults.add(line, f"the label is {label!r}, 0 or 1 expected")
+                    continue
+                text = builder.text(tokenise(candidate))
+                pools.setdefault(question, (f"Q{line}", []))[1].append((str(line), text, int(label)))
+                if split == "train":
+                    builder.answer(text)
+            if not pools and not faults:
+                faults.add_whole("there is no question")
+        builder.split(split)
+        for question, (question_id, pool) in pools.items():
+            builder.question(split, question_id, builder.text(tokenise(question)), pool)

@@ -1,0 +1,84 @@
+"""Own files: what a line says is what the corpus holds, faults are named by line, and models learn from them."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from qaexp.data.datasets.own import OwnReader
+from qaexp.data.tokenise import words_v1
+from qaexp.errors import BadDataError, MissingDataError
+from qaexp.results.store import run_overrides
+
+Make = Callable[..., OwnReader]
+
+FILES = {
+    "train": [
+        "question\tcandidate\tlabel",
+        "Who wrote it?\tShe wrote it.\t1",
+        "Where?\tHere.\t1",
+        "Who wrote it?\tA book.\t0",
+        "Where?\tA book.\t0",
+    ],
+    "dev": ["When?\tIn 1,066.\t1", "When?\tHere.\t0"],
+    "test": ["Who sold it?\tHere.\t0", "Who sold it?\tShe sold it.\t1"],
+}
+
+
+@pytest.fixture
+def own(tmp_path: Path, write: Callable[..., Path]) -> Make:
+    """A reader of small files, any of which can be given other lines; None leaves it out."""
+
+    def reader(**files: Any) -> OwnReader:
+        for split, lines in (FILES | files).items():
+            if lines is not None:
+                write(tmp_path / "own" / f"{split}.tsv", lines, packed=split == "dev")
+        return OwnReader(folder=str(tmp_path / "own"), tokenise=words_v1)
+
+    return reader
+
+
+def test_lines_of_one_question_are_its_pool(own: Make, pools: Any, spelled: Any) -> None:
+    corpus = own().read()
+    assert pools(corpus, corpus.splits["train"]) == {
+        "Q2": ("who wrote it", [("2", "she wrote it", 1), ("4", "a book", 0)]),
+        "Q3": ("where", [("3", "here", 1), ("5", "a book", 0)]),
+    }
+    assert pools(corpus, corpus.splits["dev"]) == {"Q1": ("when", [("1", "in 1,066", 1), ("2", "here", 0)])}
+    assert pools(corpus, corpus.splits["test"]) == {"Q1": ("who sold it", [("1", "here", 0), ("2", "she sold it", 1)])}
+    assert spelled(corpus, corpus.answer_set) == ["she wrote it", "here", "a book"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "fault"),
+    [
+        (["Who?\tShe.\tyes"], "line 1: the label is 'yes', 0 or 1 expected"),
+        (["Who?\tShe.\t1", "Who? He. 0"], "line 2: 1 field, 3 expected"),
+        (["question\tcandidate\tlabel"], "there is no question"),
+        ([], "the file is empty"),
+    ],
+)
+def test_faults_are_named_with_the_layout(own: Make, lines: list[str], fault: str) -> None:
+    with pytest.raises(BadDataError) as error:
+        own(test=lines).read()
+    assert str(error.value).splitlines()[1:] == [
+        f"  {fault}",
+        "A line is a question, a candidate, and 1 if it is a right one, else 0, separated by tabs.",
+    ]
+
+
+def test_missing_files_are_named_with_the_remedy(own: Make, tmp_path: Path) -> None:
+    with pytest.raises(MissingDataError, match=r"dataset\.reader\.folder=FOLDER") as error:
+        own(train=None, test=None).files()
+    assert f"  {tmp_path}/own/train.tsv\n  {tmp_path}/own/test.tsv\n" in str(error.value)
+
+
+def test_a_model_learns_from_them(own: Make, tmp_path: Path) -> None:
+    own()
+    places = [f"dataset.reader.folder={tmp_path}/own", f"cache_dir={tmp_path}/cache", "logger=none"]
+    small = ["model=qa_cnn", "model.encoder.num_filters=4", "dataset/vectors=random", "dataset.vectors.dim=6", "trainer.max_epochs=1"]
+    outcome = run_overrides(["dataset=own", *small, *places], tmp_path / "runs")
+    assert outcome.record, outcome.error
+    assert outcome.record.data["splits"]["train"]["pairs"] == 4
+    assert outcome.record.metrics["test"]["mrr"] in (0.5, 1.0)
