@@ -90,9 +90,9 @@ def run_all(planned: Plan, ledger: Ledger, options: argparse.Namespace) -> list[
             if outcome.status != "busy":
                 end(run, outcome)
     if busy := len(list(needed())):
-        log.info("%d runs are left to the processes that are at them; the same command, later, runs what they leave", busy)
+        log.info("left to the processes that are at them: %d; the same command, later, runs what they leave", busy)
     if waiting:
-        log.info("%d runs in %s, %d failed", len(waiting) - busy, _spoken(time.monotonic() - started), len(failed))
+        log.info("over: %d, in %s; failed: %d", len(waiting) - busy, _spoken(time.monotonic() - started), len(failed))
     return failed
 
 
