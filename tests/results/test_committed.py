@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pandas as pd
 
+from qaexp.tables.build import MISSING, NOT_RUN
+
 RESULTS = Path(__file__).resolve().parent.parent.parent / "results"
 
-EMPTY = ("not run", "data missing")
+EMPTY = (NOT_RUN, MISSING)
 """A row without a run is the one or the other, as the data lie here."""
 
 AGAIN = """
