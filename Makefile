@@ -1,6 +1,6 @@
 # Two commands need nothing else: `make run` and `make test`. Both make the environment first if it is not there.
 .DEFAULT_GOAL := help
-.PHONY: help setup run check test test-slow bench learn tables reproduce-all sync dashboard lock clean
+.PHONY: help setup run check test test-slow bench learn tables reproduce-tuning reproduce-all sync dashboard lock clean
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
@@ -44,6 +44,9 @@ reproduce-table%: setup  ## a table of every paper, or of PAPER=ggsa; QUICK=1 in
 
 reproduce-figure%: setup  ## a figure, likewise
 	@$(REPRODUCE) --figure $* $(ARGS)
+
+reproduce-tuning: setup  ## what the papers tuned, on dev
+	@$(REPRODUCE) --table tuning $(ARGS)
 
 reproduce-all: setup  ## every table and figure of the papers
 	@$(REPRODUCE) $(ARGS)

@@ -26,7 +26,9 @@ def _parser() -> argparse.ArgumentParser:
         description="Run what the papers' tables and figures still need, and write them: ours beside theirs. Finished runs are kept, an "
         "interrupted one is taken up again, and several processes may work on the same tables.",
     )
-    parser.add_argument("--table", help="its number; of every paper, unless --paper is given (default: all, unless --figure is given)")
+    parser.add_argument(
+        "--table", help="its number, or tuning; of every paper, unless --paper is given (default: all, unless --figure is given)"
+    )
     parser.add_argument("--figure", help="its number, likewise (default: all, unless --table is given)")
     parser.add_argument("--paper", help="ap, clstm, ctrn, ggsa or rcnn (default: all)")
     parser.add_argument("--rows", nargs="+", default=[], metavar="LABEL", help="only these rows, named as in the paper")

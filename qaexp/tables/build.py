@@ -10,7 +10,7 @@ import pandas as pd
 
 from qaexp.results.ledger import Entry, Ledger, PerQuestion, model_and_dataset
 from qaexp.tables.cells import Cell, Keys, alternatives, lacking
-from qaexp.tables.spec import Column, Printed, Row, Table
+from qaexp.tables.spec import Column, Printed, Row, Table, Tuning
 from qaexp.tables.statistics import INCOMPARABLE, LEVEL, Interval, holm, paired_randomisation, verdict
 
 MEASURED, PARTIAL, QUICK = "measured", "partial data", "quick"
@@ -99,7 +99,7 @@ class Measured:
             **line,
             "seeds": by_setting_text({name: str(len(state.entries)) for name, state in states.items()}),
             "status": by_setting_text({name: state.status for name, state in states.items()}),
-            "verdict": by_setting_text(verdicts),
+            "verdict": _best(line, table) if isinstance(table, Tuning) else by_setting_text(verdicts),
             "command": by_setting_text({name: " && ".join(state.cell.commands) for name, state in states.items()}),
         }
 
@@ -170,6 +170,14 @@ def _state(cells: Sequence[Cell], ledger: Ledger, keys: Keys) -> CellState:
 def p_of(differences: np.ndarray) -> float:
     """Of one system's metrics less another's, question by question."""
     return float(paired_randomisation(differences[:, None])[0])
+
+
+def _best(line: Mapping[str, str], tuning: Tuning) -> str:
+    """Which value of the grid a row does best with, once all of them were measured."""
+    if not all(line[name] for name in tuning.columns):
+        return ""
+    best = max(tuning.columns, key=lambda name: float(line[name]))
+    return f"best: {best}" if best == tuning.taken else f"best: {best}; taken: {tuning.taken}"
 
 
 def _number(value: float | None, decimals: int) -> str:

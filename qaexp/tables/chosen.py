@@ -41,7 +41,10 @@ def chosen_of(tables: Sequence[Table], figures: Sequence[Figure], others: Sequen
 
 def _by_paper(tables: Sequence[Table | Other]) -> str:
     """Such as `ap 3, 4; ctrn 3`."""
-    numbers = {paper: sorted((each.number for each in tables if each.paper == paper), key=int) for paper in papers_of(tables)}
+    numbers = {
+        paper: sorted((each.number for each in tables if each.paper == paper), key=lambda number: (len(number), number))
+        for paper in papers_of(tables)
+    }
     return "; ".join(f"{paper} {', '.join(of_paper)}" for paper, of_paper in numbers.items())
 
 

@@ -18,7 +18,7 @@ from qaexp.tables.draw import write_figure
 from qaexp.tables.held import held_against
 from qaexp.tables.plan import Choice, Run, Times, plan
 from qaexp.tables.runs import run_all, show_plan
-from qaexp.tables.spec import Figure, result_figures, result_tables
+from qaexp.tables.spec import Figure, result_figures, result_tables, tunings
 from qaexp.tables.write import write_claims, write_configuration, write_overview, write_statistics, write_table
 
 log = logging.getLogger(__name__)
@@ -28,9 +28,9 @@ FAILED = 1
 
 def reproduce(options: argparse.Namespace) -> int:
     """The exit status: 0, or 1 where a run failed."""
-    tables, figures = result_tables(), result_figures()
+    tables, figures, tuned = result_tables(), result_figures(), tunings()
     others: list[Other] = [*configuration_tables(), *statistics_tables()]
-    chosen = chosen_of(tables, figures, others, options)
+    chosen = chosen_of([*tables, *tuned], figures, others, options)
     require_known(chosen, options)
     results = options.results / "quick" if options.quick else options.results
     ledger = Ledger(results / "ledger")
@@ -52,13 +52,15 @@ def reproduce(options: argparse.Namespace) -> int:
             if not options.no_run and (options.table or not options.figure) and is_meant(other, options.table, options.paper):
                 _write_other(other, results / other.paper)
         fresh = {each.table.title: each for each in done}
-        whole, drawn = ([fresh.get(each.title) or measured(each, ledger, keys) for each in all_of] for all_of in (tables, figures))
+        whole, drawn, grids = (
+            [fresh.get(each.title) or measured(each, ledger, keys) for each in all_of] for all_of in (tables, figures, tuned)
+        )
         keys.save()
         held = {paper: held_against(claims(paper), _of(paper, whole)) for paper in papers_of(tables)}
         for paper, frame in held.items():
             write_claims(paper, frame, results / paper)
-        write_overview(whole, drawn, others, results, held)
-        _tell_strays([*whole, *drawn], ledger)
+        write_overview(whole, drawn, grids, others, results, held)
+        _tell_strays([*whole, *drawn, *grids], ledger)
     return FAILED if failed else 0
 
 

@@ -12,6 +12,8 @@ from qaexp.errors import ConfigError
 from qaexp.paper_table import EXPERIMENTS, PaperTable, content_of
 
 KIND = "results"
+TUNING = "tuning"
+"""Name of a tuning's file, and what stands in place of a number: `--table tuning`."""
 UNPRINTED = ""
 """In place of a printed number, where a row is run and the paper prints none."""
 
@@ -131,6 +133,18 @@ class Figure(Table):
         return f"{self.paper}, Figure {self.number}"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Tuning(Table):
+    """What a paper tuned, on dev: rows of its tables, with a column and a setting for each value. No number of it is printed."""
+
+    taken: str
+    """The column whose value the paper's tables are run with here."""
+
+    @property
+    def title(self) -> str:
+        return f"{self.paper}, tuning"
+
+
 Kind = TypeVar("Kind", bound=Table)
 
 
@@ -153,14 +167,34 @@ def result_tables(folder: Path = EXPERIMENTS) -> list[Table]:
     return _by_number([_table(path, content, Table, "a table of results") for path, content in found if content.pop("kind", "") == KIND])
 
 
+def tunings(folder: Path = EXPERIMENTS) -> list[Tuning]:
+    """Every paper's `tuning.yaml`, by paper.
+
+    Raises:
+        ConfigError: naming the file and what is wrong in it.
+    """
+    return [_tuning(path, content_of(path)) for path in sorted(folder.glob(f"*/{TUNING}.yaml"))]
+
+
 def _by_number(found: Sequence[Kind]) -> list[Kind]:
     return sorted(found, key=lambda table: (table.paper, int(table.number)))
 
 
 def _figure(path: Path, content: dict[str, Any]) -> Figure:
+    return _table(path, _unprinted(content), Figure, "a figure of runs")
+
+
+def _tuning(path: Path, content: dict[str, Any]) -> Tuning:
+    tuning = _table(path, _unprinted(content), Tuning, "what a paper tuned")
+    if tuning.taken not in tuning.columns:
+        raise ConfigError(f"{path}: `taken` is {tuning.taken!r}, and no column; columns: {', '.join(tuning.columns)}")
+    return tuning
+
+
+def _unprinted(content: dict[str, Any]) -> dict[str, Any]:
     for row in content.get("rows", []):
         row.setdefault("published", [UNPRINTED] * len(content.get("columns", [])))
-    return _table(path, content, Figure, "a figure of runs")
+    return content
 
 
 def _table(path: Path, content: dict[str, Any], kind: type[Kind], named: str) -> Kind:

@@ -14,6 +14,7 @@ from qaexp.tables.build import Measured, by_setting_text
 from qaexp.tables.cells import Cell
 from qaexp.tables.configuration import ConfigurationTable
 from qaexp.tables.held import VERDICTS
+from qaexp.tables.spec import Table, Tuning
 from qaexp.tables.statistics import INCOMPARABLE
 
 EXPLAINED = """\
@@ -36,6 +37,8 @@ FIGURES_EXPLAINED = """\
 Each figure lies beside its paper's tables as PNG and SVG, with what is drawn as CSV. Figures of a single run are drawn by commands: \
 what a model shows of a pair (ap 5 and 6, clstm 3) by `python -m qaexp.figures.heat_map` and `python -m qaexp.figures.neurons`, \
 pre-training and gates (rcnn 3 to 5) by `python -m qaexp.figures.pretraining` and `python -m qaexp.figures.gates`."""
+
+TUNINGS_EXPLAINED = "What a paper tuned, by its grid, on dev; its tables are run with the value that `taken` names."
 
 CLAIMS_EXPLAINED = """\
 What a paper says of one model against another is held against our runs by a paired randomisation test over questions (means over seeds; \
@@ -72,7 +75,7 @@ def as_markdown(measured: Measured, commands: bool = True) -> str:
     lines = [
         f"# {table.title}",
         "",
-        f"{table.caption} ({table.source}.) Ours ± 95% interval over seeds (paper's).",
+        f"{table.caption} ({table.source}.) {_legend(table)}",
         "",
         markdown(shown),
         "",
@@ -81,6 +84,12 @@ def as_markdown(measured: Measured, commands: bool = True) -> str:
     if notes:
         lines += ["Notes:", "", *(f"- {note}" for note in notes), ""]
     return "\n".join([*lines, *(_commands(measured) if commands else [])])
+
+
+def _legend(table: Table) -> str:
+    if isinstance(table, Tuning):
+        return f"Ours ± 95% interval over seeds; the paper prints none. Its tables are run with {table.taken} here."
+    return "Ours ± 95% interval over seeds (paper's)."
 
 
 def _lettered(verdicts: Sequence[str], reasons: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -129,7 +138,7 @@ def as_latex(measured: Measured) -> str:
     return escaped.style.hide(axis="index").to_latex(
         hrules=True,
         column_format="l" + "r" * (len(shown.columns) - 1),
-        caption=_escape(f"{table.caption} Ours, with 95% intervals, and in brackets the numbers of {table.source}."),
+        caption=_escape(f"{table.caption} ({table.source}.) {_legend(table)}"),
         label=f"tab:{table.paper}-{table.number}",
         position="t",
         position_float="centering",
@@ -188,11 +197,12 @@ def write_configuration(table: ConfigurationTable, folder: Path) -> None:
 def write_overview(
     tables: Sequence[Measured],
     figures: Sequence[Measured],
+    tunings: Sequence[Measured],
     others: Sequence[ConfigurationTable | StatisticsTable],
     folder: Path,
     claims: Mapping[str, pd.DataFrame],
 ) -> None:
-    """`README.md`: the state of every table and figure, of the claims, and all of them; of the `others`, where they are.
+    """`README.md`: the state of every table, figure and tuning, of the claims, and all of them; of the `others`, where they are.
 
     Raises:
         OutputError: the folder cannot be written.
@@ -204,7 +214,7 @@ def write_overview(
             for paper, frame in claims.items()
         ]
     )
-    pages = [as_markdown(each, commands=False).replace("# ", "## ", 1) for each in tables]
+    pages = [as_markdown(each, commands=False).replace("# ", "## ", 1) for each in (*tables, *tunings)]
     head = [
         "# Results",
         "",
@@ -216,6 +226,10 @@ def write_overview(
         markdown(_states("figure", [(each, f"{each.table.name}.csv" if _drawn(each, folder) else "") for each in figures])),
         "",
         FIGURES_EXPLAINED,
+        "",
+        TUNINGS_EXPLAINED,
+        "",
+        markdown(_states("tuning", [(each, f"{each.table.name}.md") for each in tunings])),
         "",
         f"Settings and data sets, ours beside the papers': {', '.join(_links(others, folder))}.",
         "",

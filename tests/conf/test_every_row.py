@@ -16,7 +16,7 @@ from qaexp.errors import ConfigError
 from qaexp.models.scorer import num_parameters
 from qaexp.tables.cells import Cell, alternatives
 from qaexp.tables.configuration import vector_width
-from qaexp.tables.spec import Row, Table, result_figures, result_tables
+from qaexp.tables.spec import Row, Table, result_figures, result_tables, tunings
 from qaexp.training.ranking import RankingModule
 
 WIDTH = 60
@@ -28,7 +28,7 @@ SPLITS = {"num_train": 40, "num_dev": 6, "num_test": 6}
 
 def cells() -> Iterator[Cell]:
     """A cell for each row, setting and data set, with the word vectors that come last; what they are makes no other difference."""
-    for table in [*result_figures(), *result_tables()]:
+    for table in [*result_figures(), *result_tables(), *tunings()]:
         for row in table.rows:
             for setting in table.settings_of(row):
                 yield from {cell.dataset: cell for cell in alternatives(table, row, setting)}.values()

@@ -21,7 +21,7 @@ from qaexp.tables.cells import Cell, Keys, alternatives
 from qaexp.tables.claims import Claim
 from qaexp.tables.held import held_against
 from qaexp.tables.plan import Choice, Past, Run, Times, plan
-from qaexp.tables.spec import Column, Row, Setting, Table, result_figures
+from qaexp.tables.spec import UNPRINTED, Column, Row, Setting, Table, Tuning, result_figures
 from qaexp.tables.write import as_latex, as_markdown, write_table
 
 TINY = ["model=qa_cnn", "model.encoder.num_filters=8", "trainer.max_epochs=1", "dataset/vectors=random"]
@@ -114,6 +114,31 @@ def test_rows_over_the_same_questions_are_compared(filled: Measured) -> None:
     assert comparisons.loc["MAP", "difference"] == "-29.5"
     assert float(comparisons.loc["MAP", "p"]) == pytest.approx(2 / 2**8, abs=0.005)
     assert comparisons.loc["MAP", "significant"] == "yes"
+
+
+@pytest.mark.parametrize(("shift", "verdict"), [(0.1, "best: 1e-2; taken: 1e-3"), (-0.1, "best: 1e-3"), (None, "")])
+def test_a_tuning_says_what_is_best_once_all_of_its_values_were_measured(
+    shift: float | None, verdict: str, tmp_path: Path, keys: Keys
+) -> None:
+    values = ("1e-3", "1e-2")
+    settings = {value: Setting(["toy"], overrides=[*SMALL, f"optimizer.lr={value}"]) for value in values}
+    columns = {value: Column("dev/p@1", value) for value in values}
+    rows = [Row("CNN", [UNPRINTED, UNPRINTED], overrides=TINY)]
+    tuning = Tuning(**{**TABLE.__dict__, "name": "tuning", "settings": settings, "columns": columns, "rows": rows}, taken="1e-3")
+    ledger = Ledger(tmp_path / "ledger")
+    ledger.folder.mkdir()
+    bare = measured(tuning, ledger, keys)
+    for value, of_dev in (("1e-3", 0.5), ("1e-2", shift and 0.5 + shift)):
+        if of_dev:
+            [key, *_] = keys.of(bare.states["CNN", value].cell, tuning.seeds)
+            entry = {**asdict(_entry(key, 1, [0.5])), "metrics": {"dev": {"p@1": of_dev}}}
+            (ledger.folder / f"{value}.json").write_text(json.dumps(entry))
+    found = measured(tuning, Ledger(ledger.folder), keys)
+    assert found.frame().loc[0, "verdict"] == verdict
+    page = as_markdown(found)
+    assert page.startswith("# ctrn, tuning\n")
+    assert "the paper prints none. Its tables are run with 1e-3 here." in page
+    assert "(paper" not in page
 
 
 def test_claims_are_held_against_the_rows(filled: Measured) -> None:
