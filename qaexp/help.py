@@ -40,7 +40,7 @@ Pre-train an encoder to tell titles from contexts (Lei et al. 2016, §4.2): pyth
   python -m qaexp.pretrain resume=results/runs/DAY/RUN     go on with an interrupted run
   python -m qaexp model=rcnn model/pooling=last dataset=askubuntu init_from=results/runs/DAY/RUN
                                                            fine-tune what a run left
-  python -m qaexp.figures.pretraining RUN... --to FOLDER   figure 3: perplexity against dev MRR
+  python -m qaexp.figures pretraining RUN... --to FOLDER   figure 3: perplexity against dev MRR
 
 The encoder needs a cell that can start from a given state: rcnn, lstm or gru. The data set needs
 titles, bodies and held-out questions: askubuntu, askubuntu_made_up or askubuntu_duplicates.

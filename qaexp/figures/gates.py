@@ -1,6 +1,6 @@
 """Figures 4 and 5 of Lei et al. 2016: how much of each word RCNN's gate lets in, 1 − λ.
 
-python -m qaexp.figures.gates RUN [--words "question text" ...] [--data DIR] --to FOLDER
+python -m qaexp.figures gates RUN [--words "question text" ...] [--data DIR] --to FOLDER
 
 Figure 4: a row of cells for each question of `--words`, a cell a word. A vector gate is shown by its mean; the paper shows a scalar one
 (model.encoder.gate=scalar). Figure 5: mean and maximum of the gate at each word position, averaged over the distinct texts of the dev and
@@ -8,7 +8,6 @@ test sets of the run's own data set, field by field. Each is written as PNG, SVG
 """
 
 import argparse
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -22,7 +21,6 @@ from torch import Tensor
 from qaexp.checkpoint import Ranker, load
 from qaexp.data.corpus import RankingCorpus
 from qaexp.errors import ConfigError
-from qaexp.exit_status import exit_status
 from qaexp.figures.run_data import data_of
 from qaexp.figures.style import COLOURS, INK, SEQUENTIAL, new_figure, save
 from qaexp.masking import token_mask
@@ -123,22 +121,8 @@ def draw_positions(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def main(arguments: Sequence[str]) -> int:
-    """The exit status: 0, or 2 for a mistake of the user."""
-    parser = argparse.ArgumentParser(
-        prog="python -m qaexp.figures.gates",
-        description="Draw figures 4 and 5 of Lei et al. 2016: how much of each word the gate of an RCNN lets in, in chosen questions and "
-        "by position over the dev and test sets.",
-    )
-    parser.add_argument("run", type=Path, metavar="RUN", help="the folder of a finished run of model=rcnn")
-    parser.add_argument("--words", nargs="+", default=[], metavar="QUESTION", help="questions of figure 4; without any there is none")
-    parser.add_argument("--data", metavar="DIR", help="the data folder (default: the one that the run was given)")
-    parser.add_argument("--to", type=Path, required=True, metavar="FOLDER", help="where figure4 and figure5, .png, .svg and .csv, go")
-    options = parser.parse_args(arguments)
-    return exit_status(lambda: _figures(options))
-
-
-def _figures(options: argparse.Namespace) -> list[Path]:
+def drawn(options: argparse.Namespace) -> list[Path]:
+    """What `python -m qaexp.figures gates` writes: figure 5, and figure 4 where there are questions."""
     ranker = load(options.run)
     paths = list[Path]()
     if options.words:
@@ -147,7 +131,3 @@ def _figures(options: argparse.Namespace) -> list[Path]:
     data = data_of(options.run, options.data)
     table = by_position(ranker.scorer, data.corpus, data.ranked_splits, data.max_question_length)
     return paths + save(draw_positions(table), table, options.to, "figure5")
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

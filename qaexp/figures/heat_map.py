@@ -1,14 +1,12 @@
 """Attention weights, gates and grids of one pair, drawn over its words.
 
-python -m qaexp.figures.heat_map RUN --to FOLDER
-python -m qaexp.figures.heat_map RUN --question "..." --answer "..." --to FOLDER
+python -m qaexp.figures heat_map RUN --to FOLDER
+python -m qaexp.figures heat_map RUN --question "..." --answer "..." --to FOLDER
 """
 
 import argparse
-import sys
 from collections.abc import Iterator, Sequence
 from io import BytesIO
-from pathlib import Path
 from textwrap import fill
 from typing import Any
 
@@ -23,7 +21,6 @@ from matplotlib.patches import Rectangle
 import qaexp
 from qaexp.checkpoint import Ranker
 from qaexp.errors import ConfigError
-from qaexp.exit_status import exit_status
 from qaexp.figures.heats import Heat, frame, heats
 from qaexp.figures.run_data import Pair, data_of, pairs_of
 from qaexp.figures.style import INK, SEQUENTIAL, save
@@ -146,26 +143,7 @@ def _printable(text: str) -> str:
     return "".join(character if ord(character) in known else "□" for character in text)
 
 
-def main(arguments: Sequence[str]) -> int:
-    """The exit status: 0, or 2 where there is nothing to draw."""
-    parser = argparse.ArgumentParser(
-        prog="python -m qaexp.figures.heat_map",
-        description="Draw what a trained model shows of a pair, such as Figures 5 and 6 of dos Santos et al. 2016: PNG, SVG, and the "
-        "numbers as CSV. Without a question: the first ones of the run's test set, each with the right answer that it ranked best.",
-    )
-    parser.add_argument("run", type=Path, help="a run's folder, or a checkpoint")
-    parser.add_argument("--question", help="a text, or, without --answer, the id of a question of the run's test set")
-    parser.add_argument("--answer", metavar="TEXT")
-    parser.add_argument("--pairs", type=int, default=2, help="without --question: how many (default: %(default)s)")
-    parser.add_argument("--data", metavar="DIR", help="the data folder (default: the one that the run was given)")
-    parser.add_argument("--to", type=Path, required=True, metavar="FOLDER", help="where heat_map.png, .svg and .csv go, or heat_map1...")
-    parser.add_argument("--show", nargs="+", metavar="NAME", help="only these, such as pair.attention (default: everything over words)")
-    parser.add_argument("--unit", type=int, help="of a grid, this slice or neuron, from 0 (default: their mean)")
-    options = parser.parse_args(arguments)
-    return exit_status(lambda: _drawn(options))
-
-
-def _drawn(options: argparse.Namespace) -> Iterator[str]:
+def drawn(options: argparse.Namespace) -> Iterator[str]:
     """A line for each pair: what is shown of it, and the files."""
     ranker = qaexp.load(options.run)
     pairs = _pairs(ranker, options)
@@ -204,7 +182,3 @@ def _chosen(placed: Sequence[Heat], options: argparse.Namespace) -> list[Heat]:
         there = ", ".join(dict.fromkeys(heat.name for heat in placed))
         raise ConfigError(f"{options.run} shows {there}; choose of these with --show, or another model")
     return chosen
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

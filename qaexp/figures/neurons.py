@@ -1,6 +1,6 @@
 """Figure 3 and Table 3 of Liu et al. 2016: neurons of a grid over two texts, and the pairs of words that excite them.
 
-python -m qaexp.figures.neurons RUN --to FOLDER
+python -m qaexp.figures neurons RUN --to FOLDER
 
 Writes neurons.csv, for each neuron the pairs of words with its highest activations over the first pairs of the test set, and figure3.png,
 .svg and .csv: chosen neurons, each over the pair of texts in which it is highest.
@@ -10,7 +10,6 @@ others: the largest (max − mean) / deviation over all cells of all grids.
 """
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -22,7 +21,6 @@ from jaxtyping import Float
 import qaexp
 from qaexp.checkpoint import Ranker
 from qaexp.errors import ConfigError
-from qaexp.exit_status import exit_status
 from qaexp.figures.heat_map import draw
 from qaexp.figures.heats import Heat, frame, neurons
 from qaexp.figures.run_data import Pair, data_of, pairs_of
@@ -112,23 +110,8 @@ def grids(ranker: Ranker, excited: Sequence[Sequence[Excited]], units: Sequence[
     return placed
 
 
-def main(arguments: Sequence[str]) -> int:
-    """The exit status: 0, or 2 for a mistake of the user."""
-    parser = argparse.ArgumentParser(
-        prog="python -m qaexp.figures.neurons",
-        description="List the pairs of words that excite each neuron of a grid over two texts, and draw some neurons, as Liu et al. 2016 "
-        "do in Table 3 and Figure 3.",
-    )
-    parser.add_argument("run", type=Path, metavar="RUN", help="the folder of a finished run, such as of model=tc_lstm")
-    parser.add_argument("--units", type=int, nargs="+", help="neurons to draw, from 0 (default: the two that stand out most)")
-    parser.add_argument("--pairs", type=int, default=200, help="of the test set, how many are looked through (default: %(default)s)")
-    parser.add_argument("--data", metavar="DIR", help="the data folder (default: the one that the run was given)")
-    parser.add_argument("--to", type=Path, required=True, metavar="FOLDER", help="where neurons.csv and figure3.png, .svg and .csv go")
-    options = parser.parse_args(arguments)
-    return exit_status(lambda: _listed(options))
-
-
-def _listed(options: argparse.Namespace) -> list[Path]:
+def drawn(options: argparse.Namespace) -> list[Path]:
+    """What `python -m qaexp.figures neurons` writes: a table of all neurons, and a picture of some."""
     ranker = qaexp.load(options.run)
     excited, outstanding = excitations(ranker, pairs_of(options.run, data_of(options.run, options.data), [], options.pairs))
     units = options.units or sorted(np.argsort(outstanding)[::-1][:2].tolist())
@@ -136,7 +119,3 @@ def _listed(options: argparse.Namespace) -> list[Path]:
     paths = save(draw(placed, options.run.name), frame(placed), options.to, "figure3")
     write_whole(options.to / "neurons.csv", table(excited, outstanding).to_csv(index=False))
     return [*paths, options.to / "neurons.csv"]
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -1,6 +1,6 @@
 """Figure 3 of Lei et al. 2016: perplexity on held-out titles (dotted) against dev MRR of the last states (solid) during pre-training.
 
-python -m qaexp.figures.pretraining RUN... --to FOLDER
+python -m qaexp.figures pretraining RUN... --to FOLDER
 
 Runs are folders that `python -m qaexp.pretrain` left, or folders above them. Those of one encoder are averaged, with the standard
 deviation over runs as bars. Writes figure3.png, figure3.svg and figure3.csv.
@@ -8,7 +8,6 @@ deviation over runs as bars. Writes figure3.png, figure3.svg and figure3.csv.
 
 import argparse
 import math
-import sys
 from collections.abc import Iterable, Sequence
 from itertools import cycle
 from pathlib import Path
@@ -19,7 +18,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
 from qaexp.errors import QaexpError
-from qaexp.exit_status import exit_status
 from qaexp.figures.style import COLOURS, INK, MARKERS, look, new_figure, save
 from qaexp.results.record import RunRecord
 from qaexp.results.table import row_name
@@ -103,23 +101,7 @@ def draw(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def main(arguments: Sequence[str]) -> int:
-    """The exit status: 0, or 2 for a mistake of the user."""
-    parser = argparse.ArgumentParser(
-        prog="python -m qaexp.figures.pretraining",
-        description="Draw figure 3 of Lei et al. 2016: held-out perplexity (dotted) against dev MRR (solid), by steps of pre-training. "
-        "Runs of one encoder are averaged, with the standard deviation as bars.",
-    )
-    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="a folder that qaexp.pretrain left, or one with several of them")
-    parser.add_argument("--to", type=Path, required=True, metavar="FOLDER", help="where figure3.png, .svg and .csv go")
-    options = parser.parse_args(arguments)
-    return exit_status(lambda: _figure(options))
-
-
-def _figure(options: argparse.Namespace) -> list[Path]:
+def drawn(options: argparse.Namespace) -> list[Path]:
+    """What `python -m qaexp.figures pretraining` writes."""
     table = curves(read_runs(options.runs))
     return save(draw(table), table, options.to, "figure3")
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

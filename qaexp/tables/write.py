@@ -35,8 +35,8 @@ The verdict is a one-sample t-test at 5% over seeds against the printed number w
 
 FIGURES_EXPLAINED = """\
 Each figure lies beside its paper's tables as PNG and SVG, with what is drawn as CSV. Figures of a single run are drawn by commands: \
-what a model shows of a pair (ap 5 and 6, clstm 3) by `python -m qaexp.figures.heat_map` and `python -m qaexp.figures.neurons`, \
-pre-training and gates (rcnn 3 to 5) by `python -m qaexp.figures.pretraining` and `python -m qaexp.figures.gates`."""
+what a model shows of a pair (ap 5 and 6, clstm 3) by `python -m qaexp.figures heat_map` and `python -m qaexp.figures neurons`, \
+pre-training and gates (rcnn 3 to 5) by `python -m qaexp.figures pretraining` and `python -m qaexp.figures gates`."""
 
 TUNINGS_EXPLAINED = "What a paper tuned, by its grid, on dev; its tables are run with the value that `taken` names."
 

@@ -11,7 +11,8 @@ from omegaconf import OmegaConf
 import qaexp
 from qaexp.config import compose
 from qaexp.errors import ConfigError
-from qaexp.figures.gates import by_position, draw_words, gates, main, of_words
+from qaexp.figures.__main__ import main
+from qaexp.figures.gates import by_position, draw_words, gates, of_words
 from qaexp.train import train
 
 TINY = ["logger=none", "dataset.reader.num_train=40", "dataset.reader.num_dev=10", "dataset.reader.num_test=10", "dataset.vectors.dim=12"]
@@ -69,7 +70,7 @@ def test_positions_average_the_texts_that_reach_them(run: Path) -> None:
 
 
 def test_the_command_writes_both_figures(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([str(run), "--words", "Why does my chain squeak?", "My saddle wobbles", "--to", str(tmp_path)]) == 0
+    assert main(["gates", str(run), "--words", "Why does my chain squeak?", "My saddle wobbles", "--to", str(tmp_path)]) == 0
     written = [f"figure{n}.{kind}" for n in (4, 5) for kind in ("png", "svg", "csv")]
     assert capsys.readouterr().out.split() == [str(tmp_path / name) for name in written]
     assert all((tmp_path / name).stat().st_size > 100 for name in written)
@@ -81,5 +82,5 @@ def test_a_model_without_gates_is_refused(tmp_path: Path, caplog: pytest.LogCapt
     run = run_of(tmp_path / "run", "model=word_overlap")
     with pytest.raises(ConfigError, match="no gate for each word"):
         of_words(qaexp.load(run), ["chain"])
-    assert main([str(run), "--to", str(tmp_path)]) == 2
+    assert main(["gates", str(run), "--to", str(tmp_path)]) == 2
     assert "name a run of model=rcnn" in caplog.text

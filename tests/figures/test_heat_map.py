@@ -13,7 +13,8 @@ from omegaconf import OmegaConf
 import qaexp
 from qaexp.config import compose
 from qaexp.errors import ConfigError
-from qaexp.figures.heat_map import COLUMNS, _chosen, draw, main
+from qaexp.figures.__main__ import main
+from qaexp.figures.heat_map import COLUMNS, _chosen, draw
 from qaexp.figures.heats import Heat
 from qaexp.figures.run_data import data_of, pairs_of
 from qaexp.train import train
@@ -52,7 +53,7 @@ def test_every_word_is_drawn_once_and_the_highest_value_is_the_brightest() -> No
 
 def test_the_command_writes_pictures_and_their_numbers(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     question, answer = "How do I cool the soup?", "Stir it for $5."
-    assert main([str(run), "--question", question, "--answer", answer, "--to", str(tmp_path / "figures")]) == 0
+    assert main(["heat_map", str(run), "--question", question, "--answer", answer, "--to", str(tmp_path / "figures")]) == 0
     assert "pair.alignment, pair.question_attention, pair.attention" in capsys.readouterr().out
     table = pd.read_csv(tmp_path / "figures" / "heat_map.csv")
     weights = table[table["shown"] == "pair.attention"]
@@ -62,7 +63,7 @@ def test_the_command_writes_pictures_and_their_numbers(run: Path, tmp_path: Path
     assert picture[0, 0, 3] == 0, "the ground is the page's"
     first = (tmp_path / "figures" / "heat_map.svg").read_bytes()
     assert b">alignment" not in first
-    main([str(run), "--question", question, "--answer", answer, "--to", str(tmp_path / "again")])
+    main(["heat_map", str(run), "--question", question, "--answer", answer, "--to", str(tmp_path / "again")])
     assert (tmp_path / "again" / "heat_map.svg").read_bytes() == first
 
 
@@ -87,11 +88,11 @@ def test_without_a_pair_the_first_questions_stand_beside_their_best_right_answer
         [text] = {int(text) for text, name in zip(split.candidates, split.candidate_ids, strict=True) if name.decode() == candidate}
         assert pair.answer == data.corpus.words(text)
     assert pairs_of(run, data, first[1:2], 5) == pairs[1:2]
-    assert main([str(run), "--to", str(tmp_path)]) == 0
+    assert main(["heat_map", str(run), "--to", str(tmp_path)]) == 0
     assert {path.name for path in tmp_path.glob("*.csv")} == {"heat_map1.csv", "heat_map2.csv"}
     drawn = pd.read_csv(tmp_path / "heat_map2.csv")
     assert drawn[drawn["shown"] == "pair.attention"]["column word"].tolist() == pairs[1].answer
-    assert main([str(run), "--question", first[1], "--to", str(tmp_path)]) == 0
+    assert main(["heat_map", str(run), "--question", first[1], "--to", str(tmp_path)]) == 0
     assert (tmp_path / "heat_map.svg").read_bytes() == (tmp_path / "heat_map2.svg").read_bytes()
 
 
@@ -101,7 +102,7 @@ def test_a_pair_that_cannot_be_had_is_answered_in_a_sentence(run: Path, tmp_path
         ([str(run), "--answer", "so"], "--answer is drawn beside a question"),
         ([str(run / "best.ckpt")], "best.ckpt has no config.yaml"),
     ):
-        assert main([*options, "--to", str(tmp_path)]) == 2
+        assert main(["heat_map", *options, "--to", str(tmp_path)]) == 2
         assert said in caplog.text
 
 
@@ -113,9 +114,9 @@ def test_a_model_that_shows_nothing_is_refused(run: Path) -> None:
 
 def test_what_a_model_does_not_show_is_refused_with_what_it_does(run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     pair = ["--question", "why", "--answer", "because", "--to", str(tmp_path)]
-    assert main([str(run), *pair, "--show", "gate"]) == 2
+    assert main(["heat_map", str(run), *pair, "--show", "gate"]) == 2
     assert "shows pair.alignment, pair.question_attention, pair.attention; choose of these" in caplog.text
-    assert main([str(run / "nowhere"), *pair]) == 2
+    assert main(["heat_map", str(run / "nowhere"), *pair]) == 2
     assert "nowhere does not exist" in caplog.text
-    assert main([str(run), *pair, "--unit", "1"]) == 2
+    assert main(["heat_map", str(run), *pair, "--unit", "1"]) == 2
     assert "pair.alignment has slices 0 to 0, and no 1" in caplog.text

@@ -13,8 +13,9 @@ import qaexp
 from qaexp.checkpoint import Ranker
 from qaexp.config import compose
 from qaexp.errors import ConfigError
+from qaexp.figures.__main__ import main
 from qaexp.figures.heats import neurons
-from qaexp.figures.neurons import KEPT, excitations, grids, main, table
+from qaexp.figures.neurons import KEPT, excitations, grids, table
 from qaexp.figures.run_data import Pair, data_of, pairs_of
 from qaexp.models.readout import read_out
 from qaexp.train import train
@@ -68,7 +69,7 @@ def test_a_neuron_is_drawn_over_the_texts_in_which_it_is_highest(read: tuple[Ran
 
 
 def test_the_command_writes_the_list_and_the_figure(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([str(run), "--pairs", "3", "--units", "2", "--to", str(tmp_path)]) == 0
+    assert main(["neurons", str(run), "--pairs", "3", "--units", "2", "--to", str(tmp_path)]) == 0
     names = ["figure3.png", "figure3.svg", "figure3.csv", "neurons.csv"]
     assert capsys.readouterr().out.split() == [str(tmp_path / name) for name in names]
     listed, drawn = (pd.read_csv(tmp_path / name) for name in ("neurons.csv", "figure3.csv"))

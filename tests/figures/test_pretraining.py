@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 from matplotlib.image import imread
 
-from qaexp.figures.pretraining import curves, draw, main, read_runs
+from qaexp.figures.__main__ import main
+from qaexp.figures.pretraining import curves, draw, read_runs
 from qaexp.results.record import RunRecord
 
 
@@ -68,7 +69,7 @@ def test_mrr_is_solid_and_in_percent_and_perplexity_dotted(runs: Path) -> None:
 
 def test_no_part_of_the_figure_is_black_or_white(runs: Path, tmp_path: Path) -> None:
     """Either would be lost on one of the pages."""
-    assert main([str(runs), "--to", str(tmp_path / "out")]) == 0
+    assert main(["pretraining", str(runs), "--to", str(tmp_path / "out")]) == 0
     pixels = imread(tmp_path / "out" / "figure3.png")
     solid = pixels[pixels[..., 3] > 0.9][:, :3]
     assert len(solid) > 1000
@@ -77,7 +78,7 @@ def test_no_part_of_the_figure_is_black_or_white(runs: Path, tmp_path: Path) -> 
 
 
 def test_the_command_writes_figure_and_numbers(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([str(runs), "--to", str(tmp_path / "out")]) == 0
+    assert main(["pretraining", str(runs), "--to", str(tmp_path / "out")]) == 0
     names = ["figure3.png", "figure3.svg", "figure3.csv"]
     assert capsys.readouterr().out.split() == [str(tmp_path / "out" / name) for name in names]
     assert imread(tmp_path / "out" / "figure3.png").shape == (680, 1040, 4)
@@ -85,5 +86,5 @@ def test_the_command_writes_figure_and_numbers(runs: Path, tmp_path: Path, capsy
 
 
 def test_a_folder_without_pre_training_is_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    assert main([str(tmp_path), "--to", str(tmp_path)]) == 2
+    assert main(["pretraining", str(tmp_path), "--to", str(tmp_path)]) == 2
     assert f"{tmp_path} holds no run of pre-training" in caplog.text
