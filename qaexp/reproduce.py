@@ -27,7 +27,9 @@ def _parser() -> argparse.ArgumentParser:
         "interrupted one is taken up again, and several processes may work on the same tables.",
     )
     parser.add_argument(
-        "--table", help="its number, or tuning; of every paper, unless --paper is given (default: all, unless --figure is given)"
+        "--table",
+        help="its number, or tuning, for what a paper tuned on dev; of every paper, unless --paper is given (default: all numbers, unless "
+        "--figure is given)",
     )
     parser.add_argument("--figure", help="its number, likewise (default: all, unless --table is given)")
     parser.add_argument("--paper", help="ap, clstm, ctrn, ggsa or rcnn (default: all)")

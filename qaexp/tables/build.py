@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from qaexp.results.ledger import Entry, Ledger, PerQuestion, model_and_dataset
-from qaexp.tables.cells import Cell, Keys, alternatives, lacking
+from qaexp.tables.cells import Cell, Keys, alternatives, lacking, taken
 from qaexp.tables.spec import Column, Printed, Row, Table, Tuning
 from qaexp.tables.statistics import INCOMPARABLE, LEVEL, Interval, holm, paired_randomisation, verdict
 
@@ -62,7 +62,11 @@ class Measured:
 
     def frame(self) -> pd.DataFrame:
         """One line a row of the paper, in its order; every number as text, in the paper's unit and rounding."""
-        return pd.DataFrame([self._line(row) for row in self.table.rows])
+        lines = [self._line(row) for row in self.table.rows]
+        if isinstance(self.table, Tuning):
+            in_tables = taken(self.table)
+            lines = [{**line, "verdict": _best(line, self.table, in_tables.get(line[self.table.label], "none"))} for line in lines]
+        return pd.DataFrame(lines)
 
     def doubts(self) -> list[str]:
         """The cells whose training loss did not move, in a line each."""
@@ -95,11 +99,13 @@ class Measured:
                 verdicts[name] = self._verdict(state.cell, ours, printed, decimals)
         if row.overrides is None:
             return {**line, "seeds": "", "status": PUBLISHED, "verdict": "", "command": ""}
+        if isinstance(table, Tuning):  # of values without a run the blank tells enough
+            states = {name: state for name, state in states.items() if state.entries} or states
         return {
             **line,
             "seeds": by_setting_text({name: str(len(state.entries)) for name, state in states.items()}),
             "status": by_setting_text({name: state.status for name, state in states.items()}),
-            "verdict": _best(line, table) if isinstance(table, Tuning) else by_setting_text(verdicts),
+            "verdict": by_setting_text(verdicts),
             "command": by_setting_text({name: " && ".join(state.cell.commands) for name, state in states.items()}),
         }
 
@@ -172,12 +178,13 @@ def p_of(differences: np.ndarray) -> float:
     return float(paired_randomisation(differences[:, None])[0])
 
 
-def _best(line: Mapping[str, str], tuning: Tuning) -> str:
-    """Which value of the grid a row does best with, once all of them were measured."""
-    if not all(line[name] for name in tuning.columns):
+def _best(line: Mapping[str, str], tuning: Tuning, in_tables: str) -> str:
+    """Which value of those that were measured a row does best with, and which the paper's tables have."""
+    there = [name for name in tuning.columns if line[name]]
+    if len(there) < 2:
         return ""
-    best = max(tuning.columns, key=lambda name: float(line[name]))
-    return f"best: {best}" if best == tuning.taken else f"best: {best}; taken: {tuning.taken}"
+    best = max(there, key=lambda name: float(line[name]))
+    return f"best{f' of {len(there)}' if len(there) < len(tuning.columns) else ''}: {best}; taken: {in_tables}"
 
 
 def _number(value: float | None, decimals: int) -> str:

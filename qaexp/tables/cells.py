@@ -16,7 +16,7 @@ from qaexp.data.files import locate
 from qaexp.errors import ConfigError, MissingDataError
 from qaexp.mistakes import explain
 from qaexp.results.record import config_key, write_whole
-from qaexp.tables.spec import Row, Setting, Table
+from qaexp.tables.spec import Row, Setting, Table, Tuning, result_tables
 
 READING = ("dataset=", "dataset.reader.", "dataset.tokenise", "dataset.expected=")
 """Beginnings of overrides that say what texts a cell reads."""
@@ -79,6 +79,20 @@ def alternatives(table: Table, row: Row, setting: str, quick: bool = False) -> I
     for dataset in row.datasets or chosen.datasets:
         for vectors in row.vectors or chosen.vectors or [""]:
             yield Cell(table, row, setting, dataset, vectors, quick)
+
+
+def cells_of(table: Table) -> Iterator[Cell]:
+    """Every alternative of every row under each of its settings."""
+    for row in table.rows:
+        for setting in table.settings_of(row):
+            yield from alternatives(table, row, setting)
+
+
+def taken(tuning: Tuning) -> dict[str, str]:
+    """Row to the column that the paper's tables have it with, which is the one whose commands are theirs."""
+    of_tables = {frozenset(cell.overrides) for table in result_tables() if table.paper == tuning.paper for cell in cells_of(table)}
+    column_of = {column.setting: name for name, column in tuning.columns.items()}
+    return {cell.row.label: column_of[cell.setting] for cell in cells_of(tuning) if frozenset(cell.overrides) in of_tables}
 
 
 def lacking(cell: Cell) -> str:

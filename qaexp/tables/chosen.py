@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from qaexp.data.statistics import StatisticsTable
 from qaexp.errors import ConfigError
 from qaexp.tables.configuration import ConfigurationTable
-from qaexp.tables.spec import Figure, Table
+from qaexp.tables.spec import Figure, Table, Tuning
 
 Other = ConfigurationTable | StatisticsTable
 """Tables of settings and of data statistics: nothing is trained for them."""
@@ -30,7 +30,8 @@ def chosen_of(tables: Sequence[Table], figures: Sequence[Figure], others: Sequen
     ):
         if number is None and other is not None:
             continue
-        found = [each for each in everything if is_meant(each, number, options.paper)]
+        asked = [each for each in everything if number or options.no_run or not isinstance(each, Tuning)]  # no table waits for it
+        found = [each for each in asked if is_meant(each, number, options.paper)]
         if number is not None and not found and not any(is_meant(each, number, options.paper) for each in beside):
             whose = f" in {options.paper}" if options.paper else ""
             there = [each for each in (*everything, *beside) if options.paper in (None, each.paper)]
@@ -42,7 +43,7 @@ def chosen_of(tables: Sequence[Table], figures: Sequence[Figure], others: Sequen
 def _by_paper(tables: Sequence[Table | Other]) -> str:
     """Such as `ap 3, 4; ctrn 3`."""
     numbers = {
-        paper: sorted((each.number for each in tables if each.paper == paper), key=lambda number: (len(number), number))
+        paper: sorted({each.number for each in tables if each.paper == paper}, key=lambda number: (len(number), number))
         for paper in papers_of(tables)
     }
     return "; ".join(f"{paper} {', '.join(of_paper)}" for paper, of_paper in numbers.items())

@@ -13,7 +13,7 @@ from qaexp.paper_table import EXPERIMENTS, PaperTable, content_of
 
 KIND = "results"
 TUNING = "tuning"
-"""Name of a tuning's file, and what stands in place of a number: `--table tuning`."""
+"""What a tuning's file begins with, as in `tuning_trecqa.yaml`, and what stands in place of a number: `--table tuning`."""
 UNPRINTED = ""
 """In place of a printed number, where a row is run and the paper prints none."""
 
@@ -137,12 +137,13 @@ class Figure(Table):
 class Tuning(Table):
     """What a paper tuned, on dev: rows of its tables, with a column and a setting for each value. No number of it is printed."""
 
-    taken: str
-    """The column whose value the paper's tables are run with here."""
+    @property
+    def number(self) -> str:
+        return TUNING
 
     @property
     def title(self) -> str:
-        return f"{self.paper}, tuning"
+        return f"{self.paper}, {self.name.replace('_', ' on ')}"
 
 
 Kind = TypeVar("Kind", bound=Table)
@@ -168,12 +169,12 @@ def result_tables(folder: Path = EXPERIMENTS) -> list[Table]:
 
 
 def tunings(folder: Path = EXPERIMENTS) -> list[Tuning]:
-    """Every paper's `tuning.yaml`, by paper.
+    """Every paper's `tuning_<data>.yaml`, by paper.
 
     Raises:
         ConfigError: naming the file and what is wrong in it.
     """
-    return [_tuning(path, content_of(path)) for path in sorted(folder.glob(f"*/{TUNING}.yaml"))]
+    return [_tuning(path, content_of(path)) for path in sorted(folder.glob(f"*/{TUNING}_*.yaml"))]
 
 
 def _by_number(found: Sequence[Kind]) -> list[Kind]:
@@ -185,10 +186,7 @@ def _figure(path: Path, content: dict[str, Any]) -> Figure:
 
 
 def _tuning(path: Path, content: dict[str, Any]) -> Tuning:
-    tuning = _table(path, _unprinted(content), Tuning, "what a paper tuned")
-    if tuning.taken not in tuning.columns:
-        raise ConfigError(f"{path}: `taken` is {tuning.taken!r}, and no column; columns: {', '.join(tuning.columns)}")
-    return tuning
+    return _table(path, _unprinted(content), Tuning, "what a paper tuned")
 
 
 def _unprinted(content: dict[str, Any]) -> dict[str, Any]:

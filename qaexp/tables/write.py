@@ -38,7 +38,7 @@ Each figure lies beside its paper's tables as PNG and SVG, with what is drawn as
 what a model shows of a pair (ap 5 and 6, clstm 3) by `python -m qaexp.figures heat_map` and `python -m qaexp.figures neurons`, \
 pre-training and gates (rcnn 3 to 5) by `python -m qaexp.figures pretraining` and `python -m qaexp.figures gates`."""
 
-TUNINGS_EXPLAINED = "What a paper tuned, by its grid, on dev; its tables are run with the value that `taken` names."
+TUNINGS_EXPLAINED = "What a paper tuned, by its grid, on dev; its tables are run with what is `taken`."
 
 CLAIMS_EXPLAINED = """\
 What a paper says of one model against another is held against our runs by a paired randomisation test over questions (means over seeds; \
@@ -88,7 +88,7 @@ def as_markdown(measured: Measured, commands: bool = True) -> str:
 
 def _legend(table: Table) -> str:
     if isinstance(table, Tuning):
-        return f"Ours ± 95% interval over seeds; the paper prints none. Its tables are run with {table.taken} here."
+        return "Ours ± 95% interval over seeds; the paper prints none. Its tables are run with what is taken."
     return "Ours ± 95% interval over seeds (paper's)."
 
 
@@ -139,7 +139,7 @@ def as_latex(measured: Measured) -> str:
         hrules=True,
         column_format="l" + "r" * (len(shown.columns) - 1),
         caption=_escape(f"{table.caption} ({table.source}.) {_legend(table)}"),
-        label=f"tab:{table.paper}-{table.number}",
+        label=f"tab:{table.paper}-{table.name.removeprefix('table')}",
         position="t",
         position_float="centering",
     )

@@ -12,7 +12,7 @@ from qaexp.tables.build import MISSING, NOT_RUN
 RESULTS = Path(__file__).resolve().parent.parent.parent / "results"
 
 EMPTY = (NOT_RUN, MISSING)
-"""Where a row has no run it is the one or the other, as the data lie here."""
+"""A row without a run is the one or the other, as the data lie here."""
 
 AGAIN = """
 import sys
@@ -35,4 +35,4 @@ def test_committed_tables_are_what_the_committed_records_say(tmp_path: Path) -> 
 
 def _rows(path: Path) -> list[dict[str, str]]:
     lines = pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
-    return [line for line in lines if not any(empty in line.get("status", "") for empty in EMPTY)]
+    return [line for line in lines if line.get("status") not in EMPTY]

@@ -116,15 +116,17 @@ def test_rows_over_the_same_questions_are_compared(filled: Measured) -> None:
     assert comparisons.loc["MAP", "significant"] == "yes"
 
 
-@pytest.mark.parametrize(("shift", "verdict"), [(0.1, "best: 1e-2; taken: 1e-3"), (-0.1, "best: 1e-3"), (None, "")])
-def test_a_tuning_says_what_is_best_once_all_of_its_values_were_measured(
-    shift: float | None, verdict: str, tmp_path: Path, keys: Keys
+@pytest.mark.parametrize(("shift", "verdict"), [(0.1, "best of 2: 1e-2; taken: 1e-3"), (-0.1, "best of 2: 1e-3; taken: 1e-3"), (None, "")])
+def test_a_tuning_says_what_is_best_of_what_was_measured_and_what_the_tables_have(
+    shift: float | None, verdict: str, tmp_path: Path, keys: Keys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    values = ("1e-3", "1e-2")
+    in_table = Table(**{**TABLE.__dict__, "rows": [Row("CNN", [0.5, 0.5, None], overrides=[*TINY, "optimizer.lr=1e-3"])]})
+    monkeypatch.setattr(cells, "result_tables", lambda: [in_table])
+    values = ("1e-3", "1e-2", "1e-1")
     settings = {value: Setting(["toy"], overrides=[*SMALL, f"optimizer.lr={value}"]) for value in values}
     columns = {value: Column("dev/p@1", value) for value in values}
-    rows = [Row("CNN", [UNPRINTED, UNPRINTED], overrides=TINY)]
-    tuning = Tuning(**{**TABLE.__dict__, "name": "tuning", "settings": settings, "columns": columns, "rows": rows}, taken="1e-3")
+    rows = [Row("CNN", [UNPRINTED] * 3, overrides=TINY)]
+    tuning = Tuning(**{**TABLE.__dict__, "name": "tuning_toy", "settings": settings, "columns": columns, "rows": rows})
     ledger = Ledger(tmp_path / "ledger")
     ledger.folder.mkdir()
     bare = measured(tuning, ledger, keys)
@@ -135,9 +137,10 @@ def test_a_tuning_says_what_is_best_once_all_of_its_values_were_measured(
             (ledger.folder / f"{value}.json").write_text(json.dumps(entry))
     found = measured(tuning, Ledger(ledger.folder), keys)
     assert found.frame().loc[0, "verdict"] == verdict
+    assert found.frame().loc[0, "status"] == "measured"
     page = as_markdown(found)
-    assert page.startswith("# ctrn, tuning\n")
-    assert "the paper prints none. Its tables are run with 1e-3 here." in page
+    assert page.startswith("# ctrn, tuning on toy\n")
+    assert "the paper prints none. Its tables are run with what is taken." in page
     assert "(paper" not in page
 
 
