@@ -71,7 +71,8 @@ def as_markdown(measured: Measured, commands: bool = True) -> str:
     shown = _compact(measured, frame, "±")
     verdicts, reasons = _lettered(frame["verdict"].tolist(), {s.cell.differs: None for s in measured.states.values() if s.entries})
     shown = shown.assign(seeds=frame["seeds"], status=frame["status"], verdict=verdicts)
-    notes = [*measured.doubts(), *table.notes, *(f"{row.label}: {row.note}" for row in table.rows if row.note)]
+    said = ["the tables are run with what is taken"] if isinstance(table, Tuning) else []
+    notes = [*measured.doubts(), *said, *table.notes, *(f"{row.label}: {row.note}" for row in table.rows if row.note)]
     lines = [
         f"# {table.title}",
         "",
@@ -88,7 +89,7 @@ def as_markdown(measured: Measured, commands: bool = True) -> str:
 
 def _legend(table: Table) -> str:
     if isinstance(table, Tuning):
-        return "Ours ± 95% interval over seeds; the paper prints none. Its tables are run with what is taken."
+        return "Ours ± 95% interval over seeds; the paper prints none."
     return "Ours ± 95% interval over seeds (paper's)."
 
 

@@ -140,7 +140,7 @@ def test_a_tuning_says_what_is_best_of_what_was_measured_and_what_the_tables_hav
     assert found.frame().loc[0, "status"] == "measured"
     page = as_markdown(found)
     assert page.startswith("# ctrn, tuning on toy\n")
-    assert "the paper prints none. Its tables are run with what is taken." in page
+    assert "- the tables are run with what is taken" in page
     assert "(paper" not in page
 
 
