@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytorch_lightning as pl
+import torch
 from hydra.utils import instantiate
 from omegaconf import DictConfig
 
@@ -12,9 +13,13 @@ from qaexp.errors import ConfigError
 def open_trainer(cfg: DictConfig, **arguments: Any) -> pl.Trainer:
     """The trainer of `conf/trainer/`, with what the run brings.
 
+    Under `deterministic` torch fills each new tensor with NaN, lest something read what it never wrote. Nothing here does
+    (a law of every model), and filling takes up to a tenth of an LSTM's step: it is turned off, for the whole process.
+
     Raises:
         ConfigError: Lightning does not take an option, or what stands there.
     """
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     try:
         return instantiate(cfg)(**arguments)
     except (TypeError, ValueError, RuntimeError) as error:

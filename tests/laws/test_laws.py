@@ -190,6 +190,26 @@ def test_one_seed_gives_one_result_to_the_last_bit(build: Build, batch: RankingB
     assert all(torch.equal(gradients[name], gradients_again[name]) for name in gradients)
 
 
+def test_nothing_reads_memory_that_nothing_wrote(build: Build, batch: RankingBatch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a run need not have new tensors filled (`open_trainer`). Filled here, with NaN, they change neither score nor gradient."""
+
+    def trained(filled: bool) -> list[Tensor]:
+        monkeypatch.setattr(torch.utils.deterministic, "fill_uninitialized_memory", filled)
+        scorer = build().train()
+        torch.manual_seed(9)
+        scores = scorer(batch)
+        if scores.requires_grad:
+            scores.square().sum().backward()
+        return [scores.detach(), *(p.grad for p in scorer.parameters() if p.grad is not None)]
+
+    torch.use_deterministic_algorithms(True)
+    try:
+        left, filled = trained(filled=False), trained(filled=True)
+        assert all(torch.equal(one, other) for one, other in zip(left, filled, strict=True))
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
 def test_saving_and_loading_change_nothing(build: Build, batch: RankingBatch, vectors: Tensor) -> None:
     saved, file = build(), io.BytesIO()
     torch.save(saved.state_dict(), file)
