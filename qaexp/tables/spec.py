@@ -14,6 +14,7 @@ from qaexp.paper_table import EXPERIMENTS, PaperTable, content_of
 KIND = "results"
 TUNING = "tuning"
 """What a tuning's file begins with, as in `tuning_trecqa.yaml`, and what stands in place of a number: `--table tuning`."""
+TUNED = "what a paper tuned"
 UNPRINTED = ""
 """In place of a printed number, where a row is run and the paper prints none."""
 
@@ -135,7 +136,9 @@ class Figure(Table):
 
 @dataclass(frozen=True, kw_only=True)
 class Tuning(Table):
-    """What a paper tuned, on dev: rows of its tables, with a column and a setting for each value. No number of it is printed."""
+    """What a paper tuned, on dev: rows of its tables, with a column and a setting for each value. No number of it is printed.
+
+    In its file `values` are names to overrides, and `metric`, `datasets` and `vectors` are those of all values."""
 
     @property
     def number(self) -> str:
@@ -186,7 +189,15 @@ def _figure(path: Path, content: dict[str, Any]) -> Figure:
 
 
 def _tuning(path: Path, content: dict[str, Any]) -> Tuning:
-    return _table(path, _unprinted(content), Tuning, "what a paper tuned")
+    """`values` are columns and settings in one, of the same `metric`, `datasets` and `vectors`."""
+    try:
+        values, metric = content.pop("values"), content.pop("metric")
+        data = {"datasets": content.pop("datasets"), "vectors": content.pop("vectors", ())}
+        content["settings"] = {name: {**data, "overrides": overrides} for name, overrides in values.items()}
+        content["columns"] = {name: {"metric": metric, "setting": str(name)} for name in values}
+    except (KeyError, AttributeError) as error:
+        raise ConfigError(f"{path}: it is not {TUNED}: {error}") from error
+    return _table(path, _unprinted(content), Tuning, TUNED)
 
 
 def _unprinted(content: dict[str, Any]) -> dict[str, Any]:

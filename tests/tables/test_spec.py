@@ -148,3 +148,11 @@ def test_each_row_of_a_tuning_is_in_the_tables_with_one_of_its_values(tuning: Tu
     for row in tuning.rows:
         commands = {frozenset(next(alternatives(tuning, row, name)).overrides) for name in tuning.settings}
         assert len(commands) == len(tuning.columns)
+
+
+def test_a_tuning_without_values_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "ctrn" / "tuning_trecqa.yaml"
+    path.parent.mkdir()
+    path.write_text("metric: dev/map\nrows: []\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"tuning_trecqa\.yaml: it is not what a paper tuned: 'values'"):
+        tunings(tmp_path)
