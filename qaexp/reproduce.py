@@ -37,7 +37,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--settings", nargs="+", default=[], metavar="NAME", help="only these of the table's settings, such as TRAIN")
     parser.add_argument("--seeds", type=_numbers, default=[], help="of the table's seeds only these, such as 1,2")
     parser.add_argument("--quick", action="store_true", help="small runs of one seed, in minutes; written to results/quick/, and called so")
-    parser.add_argument("--plan", action="store_true", help="only say what is done, to be run and impossible")
+    parser.add_argument("--plan", action="store_true", help="only say what is done, what is to run (row by row) and what is impossible")
     parser.add_argument(
         "--no-run", action="store_true", help="only write tables and figures from the ledger; nothing is trained, no data are read"
     )

@@ -35,6 +35,11 @@ class Cell:
     quick: bool = False
 
     @property
+    def title(self) -> str:
+        """Its place, such as `ctrn, Table 6: QRNN (TRAIN)`."""
+        return f"{self.table.title}: {self.table.named(self.row.label, self.setting)}"
+
+    @property
     def overrides(self) -> list[str]:
         """To be pasted after `python -m qaexp`."""
         assert self.row.overrides is not None

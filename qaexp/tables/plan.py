@@ -28,7 +28,7 @@ class Run:
 
     @property
     def title(self) -> str:
-        return f"{self.cell.table.title}: {self.cell.table.named(self.cell.row.label, self.cell.setting)}, seed {self.seed}"
+        return f"{self.cell.title}, seed {self.seed}"
 
 
 @dataclass(frozen=True)

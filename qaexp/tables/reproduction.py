@@ -39,7 +39,7 @@ def reproduce(options: argparse.Namespace) -> int:
     if not options.no_run and (chosen or options.plan):
         planned = plan(chosen, ledger, keys, Choice(options.seeds, options.rows, options.settings, options.quick))
         keys.save()
-        show_plan(planned, Times.of(ledger), options.runs, options.jobs)
+        show_plan(planned, Times.of(ledger), options.runs, options.jobs, each=options.plan)
         if options.plan:
             return 0
         failed = run_all(planned, ledger, options)

@@ -3,7 +3,7 @@
 import argparse
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import cast
@@ -28,18 +28,25 @@ ATTEMPTS = 2
 """At runs that are busy: with several jobs, one may have been at the pre-training that another begins with."""
 
 
-def show_plan(planned: Plan, times: Times, runs: Path, jobs: int) -> None:
-    """The plan: what is done, what will run and how long that may take, what cannot run and why."""
+def show_plan(planned: Plan, times: Times, runs: Path, jobs: int, each: bool) -> None:
+    """The plan: what is done, what will run and how long that may take (of `each` row, too), what cannot run and why."""
     console = Console(highlight=False, soft_wrap=True)
     to_do = planned.to_do
     begun = {run.key: _begun(run, runs) for run in to_do}
-    expected = [times.left(run, begun[run.key]) for run in to_do]
-    known = [seconds for seconds in expected if seconds is not None]
+    expected = {run.key: times.left(run, begun[run.key]) for run in to_do}
+    known = [seconds for seconds in expected.values() if seconds is not None]
     console.print(f"{len(planned.done)} runs done, {len(to_do)} to run, {len(planned.impossible)} impossible here")
     if known:
         unknown = f", and {len(to_do) - len(known)} of unknown length" if len(known) < len(to_do) else ""
         several = f" of runs, {jobs} at a time" if jobs > 1 else ""
         console.print(f"expected: {_spoken(sum(known))}{several}{unknown}")
+    if each:
+        of_cell: dict[str, list[Run]] = {}
+        for run in to_do:
+            of_cell.setdefault(run.cell.title, []).append(run)
+        for title, same in of_cell.items():
+            seconds = sum(expected[run.key] or 0.0 for run in same)
+            console.print(f"  to run: {title}, {_seeds(same)}{f': {_spoken(seconds)}' if seconds else ''}", markup=False)
     for reason in dict.fromkeys(run.lacking for run in planned.impossible):
         cells = {(run.cell.table.title, run.cell.row.label) for run in planned.impossible if run.lacking == reason}
         named = ", ".join(dict.fromkeys(title for title, _ in cells))
@@ -166,6 +173,10 @@ def _begun(run: Run, runs: Path) -> RunRecord | None:
     """The record of a run that has whole epochs to go on from, or that another process is at."""
     records = [RunRecord.with_status(folder, "running", "interrupted") for folder in _folders(run, runs)]
     return next((record for record in records if record and record.history), None)
+
+
+def _seeds(runs: Sequence[Run]) -> str:
+    return f"seed{'s' if len(runs) > 1 else ''} {', '.join(str(run.seed) for run in runs)}"
 
 
 def _spoken(seconds: float) -> str:

@@ -294,6 +294,7 @@ def test_the_plan_tells_of_a_run_that_was_begun_and_expects_the_rest_of_it(
     said = capsys.readouterr().out
     assert "1 runs done, 1 to run" in said
     assert "expected: 3 min" in said
+    assert "  to run: ctrn, Table 9: CNN, seed 2: 3 min\n" in said
     assert "begun: ctrn, Table 9: CNN, seed 2, as far as epoch 1" in said
 
 
