@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import torch
 
 from benchmarks.row import Row
+from qaexp.memory import keep_freed_memory
 from qaexp.products import prefer_onednn
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -76,8 +77,9 @@ def timed(run: Callable[[], object], device: torch.device) -> float:
 
 @contextmanager
 def one_thread(device: torch.device) -> Iterator[None]:
-    """One thread while the CPU is what is timed: processor time of several would count waiting for one another. Products are as in runs."""
+    """One thread while the CPU is what is timed: processor time of several would count waiting for one another. As in runs otherwise."""
     prefer_onednn()
+    keep_freed_memory()
     before = torch.get_num_threads()
     torch.set_num_threads(1 if device.type == "cpu" else before)
     try:
