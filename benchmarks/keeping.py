@@ -1,12 +1,12 @@
 """Training steps on a CPU: freed memory kept, as runs have it, and given back, glibc's way."""
 
 import ctypes
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from benchmarks.attention import training_step
 from benchmarks.made_up import MAX_LENGTH
 from benchmarks.row import Row
-from benchmarks.timing import DEVICE, paired
+from benchmarks.timing import DEVICE, after, paired
 from qaexp.memory import M_MMAP_MAX, M_TRIM_THRESHOLD, keep_freed_memory
 
 NUM_PAIRS = 7
@@ -23,19 +23,10 @@ def rows() -> Iterator[Row]:
         return
     for model, name in {"ggsa": "GGSA", "iggsa": "iGGSA", "qa_lstm": "QA-LSTM", "ap_cnn": "AP-CNN"}.items():
         step = training_step(model, MAX_LENGTH)
-        pairs = paired(after(keep_freed_memory, step), after(give_back, step), NUM_PAIRS, DEVICE)
+        pairs = paired(after(keep_freed_memory, step, STEPS), after(give_back, step, STEPS), NUM_PAIRS, DEVICE)
         yield pairs.told(f"{STEPS} training steps of {name}, texts of {MAX_LENGTH}: freed memory kept, given back")
 
 
 def give_back() -> None:
     for parameter, value in USUAL.items():
         ctypes.CDLL(None).mallopt(parameter, value)
-
-
-def after(setting: Callable[[], object], step: Callable[[], None]) -> Callable[[], None]:
-    def run() -> None:
-        setting()
-        for _ in range(STEPS):
-            step()
-
-    return run

@@ -1,6 +1,7 @@
 """Training steps on a CPU: oneDNN's float32 products against MKL's, and products in bfloat16 against those."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import torch
 
@@ -8,7 +9,7 @@ from benchmarks import grid
 from benchmarks.attention import training_step
 from benchmarks.made_up import MAX_LENGTH
 from benchmarks.row import Row
-from benchmarks.timing import DEVICE, paired
+from benchmarks.timing import DEVICE, after, paired
 from qaexp.models.coupled_cells import TightCell
 from qaexp.products import prefer_onednn, use_onednn
 
@@ -27,7 +28,8 @@ def rows() -> Iterator[Row]:
         f"TC-LSTMs, {grid.SIDE} × {grid.SIDE}": grid.step(cell, grid.along_diagonals, grid.SIDE),
     }
     for name, step in steps.items():
-        yield paired(with_onednn(True, step), with_onednn(False, step), NUM_PAIRS, DEVICE).told(f"training step of {name}: oneDNN, MKL")
+        pairs = paired(after(partial(use_onednn, True), step), after(partial(use_onednn, False), step), NUM_PAIRS, DEVICE)
+        yield pairs.told(f"training step of {name}: oneDNN, MKL")
     use_onednn(True)
     for model, name in {"ggsa": "GGSA", "iggsa": "iGGSA", "qa_cnn": "QA-CNN of 4,000 filters"}.items():
         step = training_step(model, MAX_LENGTH)
@@ -42,13 +44,5 @@ def mixed(step: Callable[[], None]) -> Callable[[], None]:
     def run() -> None:
         with torch.autocast(DEVICE.type, torch.bfloat16):
             step()
-
-    return run
-
-
-def with_onednn(yes: bool, step: Callable[[], None]) -> Callable[[], None]:
-    def run() -> None:
-        use_onednn(yes)
-        step()
 
     return run

@@ -61,6 +61,17 @@ def paired(ours: Callable[[], object], other: Callable[[], object], num_pairs: i
     return pairs
 
 
+def after(setting: Callable[[], object], step: Callable[[], object], times: int = 1) -> Callable[[], None]:
+    """A contestant who takes the same step as the other, `times` times, under a setting of his own."""
+
+    def run() -> None:
+        setting()
+        for _ in range(times):
+            step()
+
+    return run
+
+
 def timed(run: Callable[[], object], device: torch.device) -> float:
     """Seconds that `run` takes: of the processor on a CPU, of the wall on a GPU."""
     gc.collect()
