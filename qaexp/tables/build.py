@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -65,7 +65,8 @@ class Measured:
         lines = [self._line(row) for row in self.table.rows]
         if isinstance(self.table, Tuning):
             in_tables = taken(self.table)
-            lines = [{**line, "verdict": _best(line, self.table, in_tables.get(line[self.table.label], "none"))} for line in lines]
+            said = [self._best(row, in_tables.get(row.label)) for row in self.table.rows]
+            lines = [{**line, "verdict": best} for line, best in zip(lines, said, strict=True)]
         return pd.DataFrame(lines)
 
     def doubts(self) -> list[str]:
@@ -108,6 +109,19 @@ class Measured:
             "verdict": by_setting_text(verdicts),
             "command": by_setting_text({name: " && ".join(state.cell.commands) for name, state in states.items()}),
         }
+
+    def _best(self, row: Row, in_tables: str | None) -> str:
+        """Which value a row does best with over the most seeds that two of them have, and which one the paper's tables have."""
+        columns = self.table.columns
+        states = {name: self.states[row.label, self.table.setting_of(row, column)] for name, column in columns.items()}
+        _, most, *_ = sorted([0, *(len(state.entries) for state in states.values())], reverse=True)
+        if not most:
+            return ""
+        compared = {name: replace(state, entries=state.entries[:most]) for name, state in states.items() if len(state.entries) >= most}
+        means = {name: ours.mean for name, state in compared.items() if (ours := state.interval(columns[name]))}
+        among = f" of {len(means)}" if len(means) < len(states) else ""
+        over = f" over {most} seeds" if most > 1 else ""
+        return f"best{among}{over}: {max(means, key=means.__getitem__)}; taken: {in_tables or 'none'}"
 
     def _verdict(self, cell: Cell, ours: Interval, printed: int | float, decimals: int) -> str:
         if cell.quick:
@@ -176,15 +190,6 @@ def _state(cells: Sequence[Cell], ledger: Ledger, keys: Keys) -> CellState:
 def p_of(differences: np.ndarray) -> float:
     """Of one system's metrics less another's, question by question."""
     return float(paired_randomisation(differences[:, None])[0])
-
-
-def _best(line: Mapping[str, str], tuning: Tuning, in_tables: str) -> str:
-    """Which value of those that were measured a row does best with, and which the paper's tables have."""
-    there = [name for name in tuning.columns if line[name]]
-    if len(there) < 2:
-        return ""
-    best = max(there, key=lambda name: float(line[name]))
-    return f"best{f' of {len(there)}' if len(there) < len(tuning.columns) else ''}: {best}; taken: {in_tables}"
 
 
 def _number(value: float | None, decimals: int) -> str:

@@ -116,9 +116,19 @@ def test_rows_over_the_same_questions_are_compared(filled: Measured) -> None:
     assert comparisons.loc["MAP", "significant"] == "yes"
 
 
-@pytest.mark.parametrize(("shift", "verdict"), [(0.1, "best of 2: 1e-2; taken: 1e-3"), (-0.1, "best of 2: 1e-3; taken: 1e-3"), (None, "")])
+@pytest.mark.parametrize(
+    ("of_dev", "verdict"),
+    [
+        ({"1e-3": [0.5], "1e-2": [0.6]}, "best of 2: 1e-2; taken: 1e-3"),
+        ({"1e-3": [0.5], "1e-2": [0.4]}, "best of 2: 1e-3; taken: 1e-3"),
+        ({"1e-3": [0.5], "1e-2": [0.4], "1e-1": [0.3]}, "best: 1e-3; taken: 1e-3"),
+        ({"1e-3": [0.4, 0.5], "1e-2": [0.5, 0.6], "1e-1": [0.9]}, "best of 2 over 2 seeds: 1e-2; taken: 1e-3"),
+        ({"1e-3": [0.5, 0.9], "1e-2": [0.6], "1e-1": [0.4]}, "best: 1e-2; taken: 1e-3"),
+        ({"1e-3": [0.5]}, ""),
+    ],
+)
 def test_a_tuning_says_what_is_best_of_what_was_measured_and_what_the_tables_have(
-    shift: float | None, verdict: str, tmp_path: Path, keys: Keys, monkeypatch: pytest.MonkeyPatch
+    of_dev: dict[str, list[float]], verdict: str, tmp_path: Path, keys: Keys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     in_table = Table(**{**TABLE.__dict__, "rows": [Row("CNN", [0.5, 0.5, None], overrides=[*TINY, "optimizer.lr=1e-3"])]})
     monkeypatch.setattr(cells, "result_tables", lambda: [in_table])
@@ -130,11 +140,11 @@ def test_a_tuning_says_what_is_best_of_what_was_measured_and_what_the_tables_hav
     ledger = Ledger(tmp_path / "ledger")
     ledger.folder.mkdir()
     bare = measured(tuning, ledger, keys)
-    for value, of_dev in (("1e-3", 0.5), ("1e-2", shift and 0.5 + shift)):
-        if of_dev:
-            [key, *_] = keys.of(bare.states["CNN", value].cell, tuning.seeds)
-            entry = {**asdict(_entry(key, 1, [0.5])), "metrics": {"dev": {"p@1": of_dev}}}
-            (ledger.folder / f"{value}.json").write_text(json.dumps(entry))
+    for value, over_seeds in of_dev.items():
+        of_seeds = keys.of(bare.states["CNN", value].cell, tuning.seeds)
+        for seed, (key, dev) in enumerate(zip(of_seeds, over_seeds, strict=False), 1):
+            entry = {**asdict(_entry(key, seed, [0.5])), "metrics": {"dev": {"p@1": dev}}}
+            (ledger.folder / f"{value}_{seed}.json").write_text(json.dumps(entry))
     found = measured(tuning, Ledger(ledger.folder), keys)
     assert found.frame().loc[0, "verdict"] == verdict
     assert found.frame().loc[0, "status"] == "measured"
