@@ -89,8 +89,8 @@ def timed(run: Callable[[], object], device: torch.device) -> float:
 @contextmanager
 def one_thread(device: torch.device) -> Iterator[None]:
     """One thread while the CPU is what is timed: processor time of several would count waiting for one another. As in runs otherwise."""
-    prefer_onednn()
     keep_freed_memory()
+    prefer_onednn()
     before = torch.get_num_threads()
     torch.set_num_threads(1 if device.type == "cpu" else before)
     try:

@@ -29,6 +29,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
     from qaexp.checkpoint import best_checkpoint, clear, last_checkpoint, rebuild_plan
     from qaexp.data.reconstruction import ReconstructionDataModule
     from qaexp.data.shared import open_data
+    from qaexp.memory import keep_freed_memory
     from qaexp.models.scorer import num_parameters
     from qaexp.models.title_decoder import TitleDecoder
     from qaexp.products import prefer_onednn
@@ -43,6 +44,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
     record = RunRecord.load(folder) if resume else RunRecord.begin(config, command)
     with record.kept_in(folder), record.timing("total"):
         pl.seed_everything(cfg.seed, workers=True, verbose=False)
+        keep_freed_memory()
         prefer_onednn()
         with record.timing("data"):
             data = open_data(cfg.dataset)

@@ -12,6 +12,7 @@ from pytorch_lightning.callbacks import Callback
 from qaexp.checkpoint import BEST, best_checkpoint, clear, last_checkpoint, rebuild_plan
 from qaexp.data.shared import open_data
 from qaexp.initial_weights import begin_from, pinned
+from qaexp.memory import keep_freed_memory
 from qaexp.models.scorer import num_parameters
 from qaexp.processes import for_the_writer, writes
 from qaexp.products import prefer_onednn
@@ -35,6 +36,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
     last = last_checkpoint(folder) if resume else None
     with record.kept_in(folder), record.timing("total"):
         pl.seed_everything(cfg.seed, workers=True, verbose=False)
+        keep_freed_memory()
         prefer_onednn()
         with record.timing("data"):
             data = open_data(cfg.dataset)

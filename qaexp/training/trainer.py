@@ -8,21 +8,18 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig
 
 from qaexp.errors import ConfigError
-from qaexp.memory import keep_freed_memory
 
 
 def open_trainer(cfg: DictConfig, **arguments: Any) -> pl.Trainer:
     """The trainer of `conf/trainer/`, with what the run brings.
 
     Under `deterministic` torch fills each new tensor with NaN, lest something read what it never wrote. Nothing here does
-    (a law of every model), and filling takes up to a tenth of an LSTM's step: it is turned off, for the whole process, and
-    what is freed is kept.
+    (a law of every model), and filling takes up to a tenth of an LSTM's step: it is turned off, for the whole process.
 
     Raises:
         ConfigError: Lightning does not take an option, or what stands there.
     """
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
-    keep_freed_memory()
     try:
         return instantiate(cfg)(**arguments)
     except (TypeError, ValueError, RuntimeError) as error:
