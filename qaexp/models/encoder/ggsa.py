@@ -69,9 +69,8 @@ class GatedGroupSelfAttention(SelfAttention):
         aligned = (self.num_heads + 1) // 2
         if self.offset == 0 or aligned == self.num_heads:
             return self._in_groups(QKV, mask, offset=0)
-        straight = self._in_groups(QKV[:, :, :, :aligned], mask, offset=0)
-        shifted = self._in_groups(QKV[:, :, :, aligned:], mask, offset=self.offset)
-        return torch.cat([straight, shifted], dim=2)
+        straight, shifted = QKV.split([aligned, self.num_heads - aligned], dim=3)
+        return torch.cat([self._in_groups(straight, mask, offset=0), self._in_groups(shifted, mask, offset=self.offset)], dim=2)
 
     def reach(self, length: int, like: Bool[Tensor, "text length"]) -> Bool[Tensor, "#head length length"]:
         """Words of one group reach one another."""

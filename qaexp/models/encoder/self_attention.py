@@ -103,7 +103,7 @@ def attention(
     QKV: Float[Tensor, "row length 3 head head_dim"], mask: Bool[Tensor, "row length"], scale: float
 ) -> Float[Tensor, "row length head head_dim"]:
     """Softmax(scale · Q·Kᵀ)·V over the real tokens of each row. A row that is all padding gives finite numbers, read by nobody."""
-    Q, K, V = QKV.permute(2, 0, 3, 1, 4)  # each (row, head, length, head_dim)
+    Q, K, V = (each.transpose(1, 2) for each in QKV.unbind(2))  # each (row, head, length, head_dim)
     far = torch.finfo(Q.dtype).min / 2  # half, so that a kernel may add a score or change the base without leaving the type's range
     bias = torch.zeros_like(mask, dtype=Q.dtype).masked_fill(~mask, far)
     return F.scaled_dot_product_attention(Q, K, V, attn_mask=bias[:, None, None, :], scale=scale).transpose(1, 2)
