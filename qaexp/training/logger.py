@@ -1,7 +1,8 @@
-"""W&B: online with a key, offline without, never a prompt; a run is finished however it ends."""
+"""W&B: online with a key, offline without one or out of reach, never a prompt; a run is finished however it ends."""
 
 import logging
 import os
+import textwrap
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,11 @@ from qaexp.training.key import has_key
 
 log = logging.getLogger(__name__)
 
-MODES = ("auto", "online", "offline", "none")
+Mode = Literal["online", "offline", "none"]
+
+MODES: dict[str, Mode] = {"online": "online", "offline": "offline", "none": "none"}
+MODES_OF_ENVIRONMENT: dict[str, Mode] = {"online": "online", "run": "online", "offline": "offline", "dryrun": "offline", "disabled": "none"}
+"""What W&B's own WANDB_MODE can say."""
 
 
 class RunLogger(WandbLogger):
@@ -33,24 +38,30 @@ class RunLogger(WandbLogger):
 def open_logger(record: RunRecord, folder: Path) -> Iterator[RunLogger | Literal[False]]:
     """The logger that `logger.mode` asks for, False for none. A W&B run is closed at the end, as failed after an exception.
 
-    A run that is resumed goes on under the id that it had.
+    A run that is resumed goes on under the id that it had. `auto` is what WANDB_MODE says, else online with a key and offline without;
+    a run that W&B then does not take, since it cannot be reached or the key is wrong, is kept offline.
 
     Raises:
-        ConfigError: an unknown mode.
+        ConfigError: an unknown mode, or W&B does not start.
     """
-    mode = record.config["logger"]["mode"]
-    if mode not in MODES:
-        raise ConfigError(f"logger.mode={mode}: choose one of {', '.join(MODES)}")
+    asked = record.config["logger"]["mode"]
+    mode = _mode(asked)
     if mode == "none":
         yield False
         return
     os.environ.setdefault("WANDB_SILENT", "true")  # read on import
     import wandb
 
-    if mode == "auto":
-        mode = "online" if has_key() else "offline"
     project = record.config["logger"]["project"]
-    run = wandb.init(project=project, dir=str(folder), mode=mode, id=_earlier_id(folder), resume="allow", **identity(record))
+    described = {"project": project, "dir": str(folder), "id": _earlier_id(folder), "resume": "allow", **identity(record)}
+    try:
+        run = wandb.init(mode=mode, **described)
+    except (wandb.Error, ValueError) as error:
+        reason = textwrap.shorten(str(error), 200, placeholder=" ...")
+        if asked != "auto" or mode != "online":
+            raise ConfigError(f"W&B does not start: {reason}; `logger=none` runs without it") from error
+        log.warning("W&B: %s; this run is kept offline", reason)
+        run = wandb.init(mode="offline", **described)
     run.define_metric("*", step_metric="epoch", step_sync=False)
     where = Path(run.dir).parent
     exit_code = 1
@@ -59,7 +70,19 @@ def open_logger(record: RunRecord, folder: Path) -> Iterator[RunLogger | Literal
         exit_code = 0
     finally:
         wandb.finish(exit_code=exit_code)
-        log.info("W&B: %s", run.url if mode == "online" else f"offline; upload with `wandb sync {where}`, or all runs with `make sync`")
+        log.info("W&B: %s", run.url if not run.offline else f"offline; upload with `wandb sync {where}`, or all runs with `make sync`")
+
+
+def _mode(asked: str) -> Mode:
+    """`auto` is what WANDB_MODE says; without it, online where there is a key."""
+    if asked != "auto":
+        if asked not in MODES:
+            raise ConfigError(f"logger.mode={asked}: choose one of auto, {', '.join(MODES)}")
+        return MODES[asked]
+    said = os.environ.get("WANDB_MODE") or ("online" if has_key() else "offline")
+    if said not in MODES_OF_ENVIRONMENT:
+        raise ConfigError(f"WANDB_MODE={said}: choose online, offline or disabled, or unset it")
+    return MODES_OF_ENVIRONMENT[said]
 
 
 def identity(record: RunRecord) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from qaexp.config import compose
 from qaexp.errors import BadDataError, ConfigError
 from qaexp.results.offline import OfflineRun, read_offline
 from qaexp.results.record import RunRecord
+from qaexp.sync import pending
 from qaexp.train import train
 from qaexp.training.key import has_key
 from qaexp.training.logger import open_logger
@@ -30,6 +31,7 @@ TRAINED = {"train/learning_rate", "train/gradient_norm", "train/gradient_norm_ma
 @pytest.fixture(autouse=True)
 def no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WANDB_API_KEY", raising=False)
+    monkeypatch.delenv("WANDB_MODE", raising=False)
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
 
 
@@ -96,6 +98,54 @@ def test_none_opens_nothing(record: RunRecord, tmp_path: Path) -> None:
     with open_logger(record, tmp_path) as logger:
         assert logger is False
     assert list(tmp_path.glob("wandb*")) == []
+
+
+def test_the_environment_says_the_mode_unless_the_configuration_does(
+    record: RunRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WANDB_MODE", "disabled")
+    with open_logger(record, tmp_path) as logger:
+        assert logger is False
+    monkeypatch.setenv("WANDB_MODE", "of")
+    with pytest.raises(ConfigError, match="WANDB_MODE=of: choose online, offline or disabled"), open_logger(record, tmp_path):
+        pass
+    monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    with open_logger(record, tmp_path) as logger:
+        assert logger
+        assert logger.experiment.offline
+    record.config["logger"]["mode"] = "none"
+    with open_logger(record, tmp_path) as logger:
+        assert logger is False
+
+
+@pytest.fixture
+def out_of_reach(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """There is a key, and nothing answers where W&B should be."""
+    monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
+    monkeypatch.setenv("WANDB_BASE_URL", "http://localhost:9")
+    monkeypatch.setenv("WANDB_INIT_TIMEOUT", "2")
+    wandb.teardown()  # it reads the environment once
+    yield
+    wandb.teardown()
+
+
+@pytest.mark.usefixtures("out_of_reach")
+def test_a_run_is_kept_offline_where_w_and_b_is_out_of_reach(record: RunRecord, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with open_logger(record, tmp_path) as logger:
+        assert logger
+        logger.log_line({"dev/map": 0.5}, step=1)
+    assert "connection refused; this run is kept offline" in caplog.text
+    [run] = closed_runs(tmp_path)
+    assert run.logged("dev/map") == [0.5]
+    assert [path.name for path in pending(tmp_path)] == [path.name for path in tmp_path.glob("wandb/offline-run-*")]
+
+
+@pytest.mark.usefixtures("out_of_reach")
+def test_a_run_that_must_be_online_is_refused_where_w_and_b_is_out_of_reach(record: RunRecord, tmp_path: Path) -> None:
+    record.config["logger"]["mode"] = "online"
+    with pytest.raises(ConfigError, match=r"W&B does not start: .*connection refused.*; `logger=none` runs"), open_logger(record, tmp_path):
+        pass
 
 
 def test_a_run_is_closed_after_a_crash_and_goes_on_under_its_id(
