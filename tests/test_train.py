@@ -89,6 +89,10 @@ def test_the_key_of_a_run_depends_on_what_it_measures_alone(overrides: list[str]
     assert key() == key("output_dir=elsewhere") == key("logger=wandb") == key("cache_dir=elsewhere")
     assert key() == key('labels={paper: ctrn, table: table6, row: "CTRN (This paper)"}')
     assert key("dataset=wikiqa", "data_dir=/here") == key("dataset=wikiqa", "data_dir=/there") != key()
+    here = key("dataset=wikiqa", "data_dir=/here", "cache_dir=/cache")
+    assert (
+        here == key("dataset=wikiqa", "data_dir=/here", "cache_dir=/here/cache") == key("dataset=wikiqa", "data_dir=/c", "cache_dir=/cache")
+    )
     assert key() != key("seed=2")
     assert key() != key("loss.margin=0.2")
 

@@ -48,12 +48,18 @@ def answer_to_question_length(texts: TokenTable, splits: Splits) -> float:
     return float((_lengths(texts, answers) / _lengths(texts, questions)).mean())
 
 
+def num_words(texts: TokenTable, splits: Splits) -> int:
+    """Distinct tokens of all texts, in pools or not."""
+    return len(np.unique(texts.ids))
+
+
 MEASURES: Mapping[str, Callable[[TokenTable, Splits], Figure]] = {
     "questions": num_questions,
     "pairs": num_pairs,
     "candidates per question": candidates_per_question,
     "question length": question_length,
     "candidate length": candidate_length,
+    "words": num_words,
     "answer length / question length": answer_to_question_length,
 }
 

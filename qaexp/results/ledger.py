@@ -132,9 +132,13 @@ class Ledger:
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / f"{entry.name}_{entry.key}_{entry.fingerprint[:8]}.json"
         write_whole(path, json.dumps(asdict(entry), separators=(",", ":"), sort_keys=True) + "\n")
+        self.read_anew()
+        return entry
+
+    def read_anew(self) -> None:
+        """Forget what was read: other processes may have entered runs since."""
         for kept in ("entries", "by_key", "choices"):
             self.__dict__.pop(kept, None)
-        return entry
 
 
 def model_and_dataset(overrides: Sequence[str]) -> tuple[str, str]:
@@ -164,7 +168,7 @@ def _key(record: RunRecord) -> str:
 def _entry(record: RunRecord, run: Path) -> Entry:
     config = placeless_config(record.config)
     vectors = record.data["vectors"]
-    for place in ("data_dir", "cache_dir"):
+    for place in sorted(("data_dir", "cache_dir"), key=lambda place: -len(record.config[place])):  # one may lie in the other
         vectors = {**vectors, "source": vectors["source"].replace(record.config[place], place)}
     return Entry(
         key=_key(record),

@@ -169,14 +169,16 @@ def _without_places(node: Any, places: dict[str, str]) -> Any:
     """
     >>> _without_places({"folder": "/home/me/data/wikiqa"}, {"/home/me/data": "data_dir"})
     {'folder': 'data_dir/wikiqa'}
+    >>> _without_places(["/data/cache/own", "/data_of_mine"], {"/data": "data_dir", "/data/cache": "cache_dir"})
+    ['cache_dir/own', '/data_of_mine']
     """
     if isinstance(node, dict):
         return {name: _without_places(value, places) for name, value in node.items()}
     if isinstance(node, list):
         return [_without_places(value, places) for value in node]
-    for place, name in places.items():
-        if isinstance(node, str) and node.startswith(place):
-            return name + node[len(place) :]
+    for place in sorted(places, key=len, reverse=True):  # one may lie in the other
+        if isinstance(node, str) and (node == place or node.startswith(f"{place}/")):
+            return places[place] + node[len(place) :]
     return node
 
 

@@ -1,6 +1,6 @@
 """What a table still needs: its runs in order, those that are impossible and why, and how long the rest will take."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import mean
 from typing import NamedTuple
@@ -37,18 +37,28 @@ class Plan:
 
     runs: Sequence[Run]
 
+    published_only: Sequence[str] = ()
+    """The table of each row that a paper quotes, and no model of the papers defines."""
+
     @property
     def done(self) -> list[Run]:
-        return [run for run in self.runs if run.entry]
+        return _each_once(run for run in self.runs if run.entry)
 
     @property
     def impossible(self) -> list[Run]:
-        return [run for run in self.runs if not run.entry and run.lacking]
+        return _each_once(run for run in self.runs if not run.entry and run.lacking)
 
     @property
     def to_do(self) -> list[Run]:
-        """Each key once, whatever number of tables show it."""
-        return list({run.key: run for run in reversed(self.runs) if not run.entry and not run.lacking}.values())[::-1]
+        return _each_once(run for run in self.runs if not run.entry and not run.lacking)
+
+
+def _each_once(runs: Iterable[Run]) -> list[Run]:
+    """Each key once, whatever number of tables show it."""
+    first: dict[str, Run] = {}
+    for run in runs:
+        first.setdefault(run.key, run)
+    return list(first.values())
 
 
 @dataclass(frozen=True)
@@ -67,7 +77,10 @@ class Choice:
 def plan(tables: Sequence[Table], ledger: Ledger, keys: Keys, choice: Choice) -> Plan:
     """The chosen runs of these tables, done or not."""
     runs = [run for table in tables for run in _runs(table, ledger, keys, choice)]
-    return Plan(sorted(runs, key=lambda run: run.seed))
+    published = [
+        table.title for table in tables for row in table.rows if row.overrides is None and (not choice.rows or row.label in choice.rows)
+    ]
+    return Plan(sorted(runs, key=lambda run: run.seed), published)
 
 
 def _runs(table: Table, ledger: Ledger, keys: Keys, choice: Choice) -> Iterator[Run]:

@@ -36,13 +36,14 @@ def reproduce(options: argparse.Namespace) -> int:
     ledger = Ledger(results / "ledger")
     keys = Keys(Path(compose([]).cache_dir).expanduser() / "plans")
     failed: list[Run] = []
-    if not options.no_run and (chosen or options.plan):
+    if options.plan or (chosen and not options.no_run):
         planned = plan(chosen, ledger, keys, Choice(options.seeds, options.rows, options.settings, options.quick))
         keys.save()
         show_plan(planned, Times.of(ledger), options.runs, options.jobs, each=options.plan)
         if options.plan:
             return 0
         failed = run_all(planned, ledger, options)
+        ledger.read_anew()
     done = [measured(table, ledger, keys, options.quick) for table in chosen]
     keys.save()
     for each in done:

@@ -160,14 +160,29 @@ def _compact(measured: Measured, frame: pd.DataFrame, sign: str) -> pd.DataFrame
     )
 
 
+LATEX = {
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{sign: f"${sign}$" for sign in "|<>"},
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "²": r"$^2$",
+    "θ": r"$\theta$",
+    "λ": r"$\lambda$",
+    "§": r"\S",
+    "–": "--",
+}
+"""What a character of ours is in LaTeX's own words."""
+
+
 def _escape(text: str) -> str:
     r"""
-    >>> _escape("S&M, 50% ± 1")
-    'S\\&M, 50\\% $\\pm$ 1'
+    >>> _escape("S&M, 50% ± 1, |θ|M")
+    'S\\&M, 50\\% $\\pm$ 1, $|$$\\theta$$|$M'
     """
-    for sign in "&%$#_{}":
-        text = text.replace(sign, f"\\{sign}")
-    return text.replace("±", r"$\pm$")
+    return "".join(LATEX.get(sign, sign) for sign in text)
 
 
 def write_claims(paper: str, claims: pd.DataFrame, folder: Path) -> None:

@@ -64,6 +64,7 @@ def test_figures_by_hand() -> None:
         "candidates per question": 2,
         "question length": pytest.approx((1 + 4 + 1) / 3),
         "candidate length": pytest.approx((3 + 4 + 1) / 3),
+        "words": 9,
         "answer length / question length": pytest.approx((3 / 1 + 3 / 4 + 4 / 1) / 3),
     }
 

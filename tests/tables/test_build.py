@@ -334,7 +334,11 @@ def test_the_ledger_names_no_place_and_gives_back_what_was_measured(tmp_path: Pa
     from qaexp.results.store import run_overrides
 
     outcome = run_overrides([*TINY, *SMALL, "logger=none", f"cache_dir={tmp_path / 'cache'}"], tmp_path / "runs")
+    of_another_process = Ledger(tmp_path / "ledger")
+    assert of_another_process.entries == []
     entry = Ledger(tmp_path / "ledger").enter(outcome.folder)
+    of_another_process.read_anew()
+    assert of_another_process.by_key == {entry.key: [entry]}
     [path] = (tmp_path / "ledger").iterdir()
     assert str(tmp_path) not in path.read_text()
     [again] = Ledger(tmp_path / "ledger").entries
@@ -377,6 +381,16 @@ def test_a_seed_chosen_alone_is_not_run_where_another_has_the_same_numbers(
     (folder / f"{key}.json").write_text(json.dumps(entry))
     planned = plan([TABLE], Ledger(folder), keys, Choice(seeds=[2], rows=["Random Guess"], settings=["toy"]))
     assert [run.seed for run in planned.to_do] == to_run
+
+
+def test_a_plan_counts_a_run_of_two_tables_once_and_names_rows_that_are_only_quoted(tmp_path: Path, keys: Keys) -> None:
+    ledger = Ledger(tmp_path / "ledger")
+    one, two = (plan([TABLE] * times, ledger, keys, Choice()) for times in (1, 2))
+    assert len(two.runs) == 2 * len(one.runs)
+    assert (two.to_do, two.done) == (one.to_do, one.done)
+    assert [run.key for run in two.impossible] == [run.key for run in one.impossible]
+    assert one.published_only == [TABLE.title]
+    assert plan([TABLE], ledger, keys, Choice(rows=["CNN"])).published_only == []
 
 
 @pytest.mark.parametrize(
