@@ -81,7 +81,7 @@ class PointwiseCrossEntropy:
 
 
 class ClassCrossEntropy:
-    """J = −log softmax(s)_y, with y the class of the pair; the mean over pairs (Liu et al. 2016, §4.2).
+    """J = −log softmax(s)_y, with y the class of the pair; the mean over pairs (Liu et al. 2016, §4.5).
 
     Raises:
         ConfigError: the model gives a pair one score.

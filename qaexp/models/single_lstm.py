@@ -19,6 +19,9 @@ class SingleLSTM(AnswerScorer):
 
     The part over the question is run once for each text; where it ends, delimiter and candidate go on for each pair. The delimiter's
     vector is learned.
+
+    Departs: Rocktäschel et al. map the state to the classes without a hidden layer; Liu et al. 2016, §4.4, have one in their own model.
+    Weights but the delimiter's begin as torch's do, where Liu et al., §6.1, draw those of all models from ±0.1.
     """
 
     def __init__(

@@ -51,7 +51,7 @@ def reproduce(options: argparse.Namespace) -> int:
     if not options.quick:
         for other in others:
             if not options.no_run and (options.table or not options.figure) and is_meant(other, options.table, options.paper):
-                _write_other(other, results / other.paper)
+                _write_other(other, results / other.paper, options.latex)
         fresh = {each.table.title: each for each in done}
         whole, drawn, grids = (
             [fresh.get(each.title) or measured(each, ledger, keys) for each in all_of] for all_of in (tables, figures, tuned)
@@ -80,16 +80,16 @@ def _write(table: Measured, ledger: Ledger, results: Path, latex: bool) -> None:
         log.info("%s", folder / f"{about.name}.md")
 
 
-def _write_other(table: Other, folder: Path) -> None:
+def _write_other(table: Other, folder: Path, latex: bool) -> None:
     """What stands in the configuration, or what the data sets hold; where none of these is here, the table stays as it is."""
     if isinstance(table, ConfigurationTable):
-        write_configuration(table, folder)
+        write_configuration(table, folder, latex)
     else:
         rows = measure(table, None)
         if all(row.status == MISSING for row in rows):
             log.info("%s: none of its data sets is here", table.title)
             return
-        write_statistics(table, rows, folder)
+        write_statistics(table, rows, folder, latex)
     log.info("%s", folder / f"{table.name}.md")
 
 

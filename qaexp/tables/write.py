@@ -132,14 +132,18 @@ def _commands(measured: Measured) -> list[str]:
 
 
 def as_latex(measured: Measured) -> str:
-    r"""A `table` environment with booktabs' rules; `\usepackage{booktabs}` is all it needs."""
+    """The table of `_latex` with ours, interval and the paper's number in one column."""
     table = measured.table
-    shown = _compact(measured, measured.frame(), "±")
+    return _latex(table, _compact(measured, measured.frame(), "±"), f"{table.caption} ({table.source}.) {_legend(table)}")
+
+
+def _latex(table: Table | ConfigurationTable | StatisticsTable, shown: pd.DataFrame, caption: str) -> str:
+    r"""A `table` environment with booktabs' rules; `\usepackage{booktabs}` is all it needs."""
     escaped = shown.rename(columns=_escape).map(_escape)
     return escaped.style.hide(axis="index").to_latex(
         hrules=True,
         column_format="l" + "r" * (len(shown.columns) - 1),
-        caption=_escape(f"{table.caption} ({table.source}.) {_legend(table)}"),
+        caption=_escape(caption),
         label=f"tab:{table.paper}-{table.name.removeprefix('table')}",
         position="t",
         position_float="centering",
@@ -196,8 +200,8 @@ def write_claims(paper: str, claims: pd.DataFrame, folder: Path) -> None:
     write_whole(folder / "claims.md", f"# Claims of {paper}\n\n{CLAIMS_EXPLAINED}\n\n{markdown(claims)}\n")
 
 
-def write_configuration(table: ConfigurationTable, folder: Path) -> None:
-    """A table of settings as CSV and Markdown.
+def write_configuration(table: ConfigurationTable, folder: Path, latex: bool) -> None:
+    """A table of settings as CSV, Markdown and, if asked for, LaTeX.
 
     Raises:
         OutputError: the folder cannot be written.
@@ -206,8 +210,11 @@ def write_configuration(table: ConfigurationTable, folder: Path) -> None:
     frame = table.frame()
     write_whole(folder / f"{table.name}.csv", frame.to_csv(index=False))
     notes = [*table.notes, *(f"{row.label}: {row.note}" for row in table.rows if row.note)]
-    lines = [f"# {table.title}", "", f"{table.caption} ({table.source}.) Ours beside the paper's.", "", markdown(frame), ""]
+    caption = f"{table.caption} ({table.source}.) Ours beside the paper's."
+    lines = [f"# {table.title}", "", caption, "", markdown(frame), ""]
     write_whole(folder / f"{table.name}.md", "\n".join([*lines, *(f"- {note}" for note in notes), ""]))
+    if latex:
+        write_whole(folder / f"{table.name}.tex", _latex(table, frame, caption))
 
 
 def write_overview(
@@ -287,8 +294,8 @@ def _figure_page(figure: Measured) -> str:
     return "\n".join([f"## {table.title}", "", f"{table.caption} ({table.source}.)", "", picture, "", *(f"- {note}" for note in notes), ""])
 
 
-def write_statistics(table: StatisticsTable, rows: Sequence[MeasuredRow], folder: Path) -> None:
-    """A table of data statistics as CSV and Markdown, statistics downwards.
+def write_statistics(table: StatisticsTable, rows: Sequence[MeasuredRow], folder: Path, latex: bool) -> None:
+    """A table of data statistics as CSV, Markdown and, if asked for, LaTeX, statistics downwards.
 
     Raises:
         OutputError: the folder cannot be written.
@@ -298,8 +305,10 @@ def write_statistics(table: StatisticsTable, rows: Sequence[MeasuredRow], folder
     shown = {"": [*table.columns, "status", "counted on"]}
     for row in rows:
         shown[row.row.label] = [*(cell_of(row, place) for place in range(len(table.columns))), row.status, row.measured_on]
-    head = f"# {table.title}\n\nQuestions {table.questions}: ours (paper's). ({table.source}.)\n\n"
-    write_whole(folder / f"{table.name}.md", f"{head}{markdown(pd.DataFrame(shown))}\n")
+    caption = f"Questions {table.questions}: ours (paper's). ({table.source}.)"
+    write_whole(folder / f"{table.name}.md", f"# {table.title}\n\n{caption}\n\n{markdown(pd.DataFrame(shown))}\n")
+    if latex:
+        write_whole(folder / f"{table.name}.tex", _latex(table, pd.DataFrame(shown), caption))
 
 
 def make_folder(folder: Path) -> None:

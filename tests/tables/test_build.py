@@ -467,8 +467,9 @@ def test_tables_of_settings_and_of_data_come_out_of_the_same_command(
     monkeypatch.setattr(reproduction, "claims", lambda paper: [])
     caplog.set_level("INFO")
     places = ["--paper", "ctrn", "--results", str(tmp_path / "results")]
-    assert reproduce.main(["--table", "2", *places]) == 0
+    assert reproduce.main(["--table", "2", "--latex", *places]) == 0
     assert "| CTRN" in (tmp_path / "results" / "ctrn" / "table2.md").read_text()
+    assert r"\toprule" in (tmp_path / "results" / "ctrn" / "table2.tex").read_text()
     assert reproduce.main(["--table", "3", *places]) == 0
     assert "ctrn, Table 3: none of its data sets is here" in caplog.text
     assert not (tmp_path / "results" / "ctrn" / "table3.csv").exists()

@@ -16,7 +16,7 @@ class SquashedCNN(CNN):
     window of 5, the maximum over time, and either non-linearity (ReLU in the paper's account, tanh in their release).
 
     Departs: there is a column for each word, the words beyond a text's ends being zeros. Yu et al. have one less, without the last word
-    beside a zero; Severyn & Moschitti's wide convolution has `window` − 1 more.
+    beside a zero; Severyn & Moschitti's wide convolution has `window` − 1 more; Lei et al. 2016, §5, look at the words before m alone.
 
     Raises:
         ConfigError: another non-linearity.

@@ -12,6 +12,8 @@ from qaexp.types import Text
 class LastPooling(Stage):
     """v = h_L, the state of the last real token; zeros for a text that has none. Lei et al. 2016, §4.1: "simply taking the last one".
 
+    Reading: title and body are averaged by their states as they are; the authors' release divides each by its norm before.
+
     Reading: where an encoder has two directions, v is the last state of each (Tan et al. 2016, §3.1: "the last vectors on both
     directions"), and the backward one's is h_1: at the last word it has read that word alone.
     """
