@@ -13,12 +13,13 @@ PRIME = 2_147_483_647
 
 
 class RandomGuess(AnswerScorer):
-    """s in [0, 1), drawn for each pair by hashing its words: no order, no state, the same draw in every batch."""
+    """s in [0, 1), drawn for each pair by hashing its words and the seed: no order, no state, the same draw in every batch."""
 
     reads_fields = True
 
-    def __init__(self, vectors: Float[Tensor, "word dim"]) -> None:
+    def __init__(self, vectors: Float[Tensor, "word dim"], seed: int = 1) -> None:
         super().__init__()
+        self.seed = seed
 
     def encode_question(self, tokens: Int[Tensor, "text *field length"]) -> Text:
         return {"hash": hash_of(tokens.flatten(1), factor=48_271)}
@@ -27,7 +28,7 @@ class RandomGuess(AnswerScorer):
         return {"hash": hash_of(tokens.flatten(1), factor=69_621)}
 
     def score(self, question: Text, candidate: Text) -> Float[Tensor, " pair"]:
-        mixed = (question["hash"] + candidate["hash"]) % PRIME
+        mixed = (question["hash"] + candidate["hash"] + 69_069 * (self.seed - 1)) % PRIME
         for _ in range(3):
             mixed = (mixed ^ (mixed >> 13)) * 1_103_515_245 % PRIME
         return (mixed.double() / PRIME).float()

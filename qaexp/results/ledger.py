@@ -56,8 +56,12 @@ class Entry:
 
     @property
     def trained(self) -> bool:
-        """Whether a seed makes a difference."""
         return self.parameters["trainable"] > 0
+
+    @property
+    def random(self) -> bool:
+        """Whether a seed makes a difference."""
+        return self.trained or "seed" in self.config["model"]
 
     @property
     def learned(self) -> bool:

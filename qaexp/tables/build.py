@@ -35,7 +35,7 @@ class CellState:
         """Over seeds, in the paper's unit; None where nothing was measured."""
         metric, scale = self.cell.table.metric_of(column, self.cell.dataset), self.cell.table.scale_of(column)
         values = [value for entry in self.entries if metric and (value := entry.value(metric)) is not None]
-        return Interval.of([scale * value for value in values], random=self.entries[0].trained) if values else None
+        return Interval.of([scale * value for value in values], random=self.entries[0].random) if values else None
 
     def per_question(self, column: Column) -> PerQuestion | None:
         """The mean over seeds of each question's metric."""
@@ -111,16 +111,18 @@ class Measured:
         }
 
     def _best(self, row: Row, in_tables: str | None) -> str:
-        """Which value a row does best with over the most seeds that two of them have, and which one the paper's tables have."""
+        """Which value a row does best with over the seeds that those with the most of them share, and which the paper's tables have."""
         columns = self.table.columns
         states = {name: self.states[row.label, self.table.setting_of(row, column)] for name, column in columns.items()}
         _, most, *_ = sorted([0, *(len(state.entries) for state in states.values())], reverse=True)
-        if not most:
+        seeds_of = {name: {entry.seed for entry in state.entries} for name, state in states.items() if len(state.entries) >= most > 0}
+        shared = set[int]().union(*seeds_of.values()).intersection(*seeds_of.values())
+        if not shared:
             return ""
-        compared = {name: replace(state, entries=state.entries[:most]) for name, state in states.items() if len(state.entries) >= most}
+        compared = {name: replace(states[name], entries=[e for e in states[name].entries if e.seed in shared]) for name in seeds_of}
         means = {name: ours.mean for name, state in compared.items() if (ours := state.interval(columns[name]))}
         among = f" of {len(means)}" if len(means) < len(states) else ""
-        over = f" over {most} seeds" if most > 1 else ""
+        over = f" over {len(shared)} seeds" if len(shared) > 1 else ""
         return f"best{among}{over}: {max(means, key=means.__getitem__)}; taken: {in_tables or 'none'}"
 
     def _verdict(self, cell: Cell, ours: Interval, printed: int | float, decimals: int) -> str:
@@ -182,7 +184,7 @@ def _state(cells: Sequence[Cell], ledger: Ledger, keys: Keys) -> CellState:
             continue
         found = [entry for key in keys.of(cell, cell.table.seeds) if (entry := ledger.find(key))]
         if entries := [entry for entry in found if entry.fingerprint == found[-1].fingerprint]:
-            return CellState(cell, entries if entries[0].trained else entries[:1], "")
+            return CellState(cell, entries if entries[0].random else entries[:1], "")
     chosen = next((cell for cell in cells if not lacking(cell)), cells[0])
     return CellState(chosen, [], lacking(chosen))
 

@@ -20,6 +20,8 @@ class Claim:
     column: str
     above: str
     below: str
+    note: str = ""
+    """What else there is to say of it, such as why no test can be made."""
 
 
 def claims(paper: str, folder: Path = EXPERIMENTS) -> list[Claim]:

@@ -102,7 +102,7 @@ def _runs(table: Table, ledger: Ledger, keys: Keys, choice: Choice) -> Iterator[
             entries = {seed: ledger.find(key, data) for seed, key in found.items()}
             first = next((entry for entry in entries.values() if entry), None)
             for seed in of_table:
-                if first is None or first.trained or entries[seed]:  # where a seed makes no difference, any one is all
+                if first is None or first.random or entries[seed]:  # where a seed makes no difference, any one is all
                     yield Run(cell, seed, found[seed], data, entries[seed], lacks)
 
 

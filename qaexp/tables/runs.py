@@ -67,11 +67,11 @@ def show_plan(planned: Plan, times: Times, runs: Path, jobs: int, each: bool) ->
 def run_all(planned: Plan, ledger: Ledger, options: argparse.Namespace) -> list[Run]:
     """The runs that failed. What another process is at is left to it."""
     failed, times = list[Run](), Times.of(ledger)
-    waiting, untrained, over = planned.to_do, set[str](), set[str]()
+    waiting, alike, over = planned.to_do, set[str](), set[str]()
     started = time.monotonic()
 
     def needed() -> Iterator[Run]:
-        return (run for run in waiting if run.key not in over and _cell(run) not in untrained)
+        return (run for run in waiting if run.key not in over and _cell(run) not in alike)
 
     def end(run: Run, outcome: Outcome) -> None:
         over.add(run.key)
@@ -79,11 +79,11 @@ def run_all(planned: Plan, ledger: Ledger, options: argparse.Namespace) -> list[
             failed.append(run)
             log.error("[%d/%d] %s failed: %s", len(over), len(waiting), run.title, outcome.error)
             return
-        if _cell(run) in untrained:  # two seeds of it were begun side by side
+        if _cell(run) in alike:  # two seeds of it were begun side by side
             return
         entry = ledger.enter(outcome.folder)
-        if not entry.trained:
-            untrained.add(_cell(run))
+        if not entry.random:
+            alike.add(_cell(run))
         left = sum(times.expected(other) or 0.0 for other in needed()) / options.jobs
         log.info(
             "[%d/%d] %s: %s  (%s%s)",

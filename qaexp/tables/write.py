@@ -197,7 +197,9 @@ def write_claims(paper: str, claims: pd.DataFrame, folder: Path) -> None:
     """
     make_folder(folder)
     write_whole(folder / "claims.csv", claims.to_csv(index=False))
-    write_whole(folder / "claims.md", f"# Claims of {paper}\n\n{CLAIMS_EXPLAINED}\n\n{markdown(claims)}\n")
+    noted = [f"- {claim}: {note}" for claim, note in zip(claims["claim"], claims["note"], strict=True) if note]
+    lines = [f"# Claims of {paper}", "", CLAIMS_EXPLAINED, "", markdown(claims.drop(columns="note")), "", *noted]
+    write_whole(folder / "claims.md", "\n".join(lines).rstrip() + "\n")
 
 
 def write_configuration(table: ConfigurationTable, folder: Path, latex: bool) -> None:
