@@ -61,7 +61,7 @@ class Entry:
     @property
     def random(self) -> bool:
         """Whether a seed makes a difference."""
-        return self.trained or "seed" in self.config["model"]
+        return self.trained or "seed" in self.config.get("model", {})
 
     @property
     def learned(self) -> bool:

@@ -114,10 +114,11 @@ class Past(NamedTuple):
     epoch: float
     """Of its training, dev included."""
     test: float
+    trained: bool = True
 
     @classmethod
     def of(cls, entry: Entry) -> "Past":
-        return cls(frozenset(entry.command.split()), entry.seconds["total"], _an_epoch(entry), entry.seconds["test"])
+        return cls(frozenset(entry.command.split()), entry.seconds["total"], _an_epoch(entry), entry.seconds["test"], entry.trained)
 
 
 def _an_epoch(run: Entry | RunRecord) -> float:
@@ -126,13 +127,13 @@ def _an_epoch(run: Entry | RunRecord) -> float:
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds that runs took before, of those that learned something."""
+    """Seconds that runs took before; those where nothing was trained stand for their own model alone."""
 
     known: Sequence[Past]
 
     @classmethod
     def of(cls, ledger: Ledger) -> "Times":
-        return cls([Past.of(entry) for entry in ledger.entries if entry.trained])
+        return cls([Past.of(entry) for entry in ledger.entries])
 
     def expected(self, run: Run) -> float | None:
         """The mean of those on its data set that are most like it, by the share of overrides in common; None where none was run."""
@@ -150,5 +151,7 @@ class Times:
     def _most_like(self, run: Run) -> list[Past]:
         wanted = frozenset(run.cell.overrides)
         same_data = [past for past in self.known if f"dataset={run.cell.dataset}" in past.overrides]
-        shares = [len(wanted & past.overrides) / len(wanted | past.overrides) for past in same_data]
-        return [past for past, share in zip(same_data, shares, strict=True) if share == max(shares)]
+        model = {override for override in wanted if override.startswith("model=")}
+        known = [past for past in same_data if past.trained or model <= past.overrides]
+        shares = [len(wanted & past.overrides) / len(wanted | past.overrides) for past in known]
+        return [past for past, share in zip(known, shares, strict=True) if share == max(shares)]

@@ -66,7 +66,7 @@ def show_plan(planned: Plan, times: Times, runs: Path, jobs: int, each: bool) ->
 
 def run_all(planned: Plan, ledger: Ledger, options: argparse.Namespace) -> list[Run]:
     """The runs that failed. What another process is at is left to it."""
-    failed, times = list[Run](), Times.of(ledger)
+    failed = list[Run]()
     waiting, alike, over = planned.to_do, set[str](), set[str]()
     started = time.monotonic()
 
@@ -84,6 +84,7 @@ def run_all(planned: Plan, ledger: Ledger, options: argparse.Namespace) -> list[
         entry = ledger.enter(outcome.folder)
         if not entry.random:
             alike.add(_cell(run))
+        times = Times.of(ledger)
         left = sum(times.expected(other) or 0.0 for other in needed()) / options.jobs
         log.info(
             "[%d/%d] %s: %s  (%s%s)",

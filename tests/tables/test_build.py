@@ -3,8 +3,9 @@
 import argparse
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -42,7 +43,7 @@ TABLE = Table(
     columns={"MAP": Column("test/map", "toy"), "P@1": Column("test/p@1", "toy"), "Other": Column("test/map", "absent")},
     rows=[
         Row("Kelp", [75.1, 79.2, None]),
-        Row("Random Guess", [20.0, 30.0, 1.0], overrides=["model=random_guess"]),
+        Row("Word Overlap", [20.0, 30.0, 1.0], overrides=["model=word_overlap"]),
         Row("CNN", [50.0, 50.0, None], overrides=TINY),
         Row("CNN, wide", [50.0, "~50", None], overrides=[*TINY, "model.encoder.num_filters=16"]),
     ],
@@ -92,7 +93,7 @@ def filled(tmp_path: Path, keys: Keys) -> Measured:
 
 def test_rows_are_the_papers_and_numbers_ours(filled: Measured) -> None:
     frame = filled.frame()
-    assert frame["Model"].tolist() == ["Kelp", "Random Guess", "CNN", "CNN, wide"]
+    assert frame["Model"].tolist() == ["Kelp", "Word Overlap", "CNN", "CNN, wide"]
     assert list(frame.columns[:4]) == ["Model", "MAP", "MAP (paper)", "MAP ci95"]
     assert list(frame.columns[-4:]) == ["seeds", "status", "verdict", "command"]
     assert frame["MAP (paper)"].tolist() == ["75.1", "20.0", "50.0", "50.0"]
@@ -125,10 +126,11 @@ def test_rows_over_the_same_questions_are_compared(filled: Measured) -> None:
         ({"1e-3": [0.4, 0.5], "1e-2": [0.5, 0.6], "1e-1": [0.9]}, "best of 2 over 2 seeds: 1e-2; taken: 1e-3"),
         ({"1e-3": [0.5, 0.9], "1e-2": [0.6], "1e-1": [0.4]}, "best: 1e-2; taken: 1e-3"),
         ({"1e-3": [0.5]}, ""),
+        ({"1e-3": [0.5, None, 0.9], "1e-2": [0.6, 0.7]}, "best of 2: 1e-2; taken: 1e-3"),  # one's seeds 1 and 3, the other's 1 and 2
     ],
 )
 def test_a_tuning_says_what_is_best_of_what_was_measured_and_what_the_tables_have(
-    of_dev: dict[str, list[float]], verdict: str, tmp_path: Path, keys: Keys, monkeypatch: pytest.MonkeyPatch
+    of_dev: dict[str, list[float | None]], verdict: str, tmp_path: Path, keys: Keys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     in_table = Table(**{**TABLE.__dict__, "rows": [Row("CNN", [0.5, 0.5, None], overrides=[*TINY, "optimizer.lr=1e-3"])]})
     monkeypatch.setattr(cells, "result_tables", lambda: [in_table])
@@ -143,6 +145,8 @@ def test_a_tuning_says_what_is_best_of_what_was_measured_and_what_the_tables_hav
     for value, over_seeds in of_dev.items():
         of_seeds = keys.of(bare.states["CNN", value].cell, tuning.seeds)
         for seed, (key, dev) in enumerate(zip(of_seeds, over_seeds, strict=False), 1):
+            if dev is None:
+                continue
             entry = {**asdict(_entry(key, seed, [0.5])), "metrics": {"dev": {"p@1": dev}}}
             (ledger.folder / f"{value}_{seed}.json").write_text(json.dumps(entry))
     found = measured(tuning, Ledger(ledger.folder), keys)
@@ -159,16 +163,17 @@ def test_claims_are_held_against_the_rows(filled: Measured) -> None:
     claims = [
         Claim("wide is better", "§1", 9, "MAP", above="CNN, wide", below="CNN"),
         Claim("narrow is better", "§2", 9, "P@1", above="CNN", below="CNN, wide"),
-        Claim("chance is worse", "§3", 9, "MAP", above="CNN", below="Random Guess"),
-        Claim("of a table that was not measured", "§4", 8, "MAP", above="CNN", below="Random Guess"),
+        Claim("chance is worse", "§3", 9, "MAP", above="CNN", below="Word Overlap", note="as ever"),
+        Claim("of a table that was not measured", "§4", 8, "MAP", above="CNN", below="Word Overlap"),
     ]
     found = held_against(claims, [filled])
     assert found["verdict"].tolist() == ["held", "reversed", "not measured", "not measured"]
     assert found["difference"].tolist() == ["+29.5", "-29.5", "", ""]
     assert float(found.loc[0, "p (Holm)"]) == pytest.approx(2 * 2 / 2**8, abs=0.01)  # type: ignore[arg-type]
     assert found.loc[0, "seeds"] == "2; 3"
-    alone = held_against([*claims[:1], *[claims[0]] * 9], [filled])
-    assert set(alone["verdict"]) == {"undecided"}
+    assert found.loc[2, "note"] == "as ever"
+    again = held_against([*claims, replace(claims[0], where="§5"), replace(claims[0], where="§6")], [filled])
+    assert again.loc[[0, 4, 5], "p (Holm)"].tolist() == [found.loc[0, "p (Holm)"]] * 3, "what is said again is no further test"
 
 
 def test_other_data_or_vectors_than_the_papers_are_named() -> None:
@@ -230,7 +235,7 @@ def test_a_table_is_run_once_goes_on_and_outlives_a_failing_row(
     caplog.set_level("INFO")
     assert reproduce.main(["--paper", "ctrn", *places]) == reproduction.FAILED
     frame = pd.read_csv(tmp_path / "results" / "ctrn" / "table9.csv", dtype=str).fillna("").set_index("Model")
-    assert frame["seeds"].to_dict() == {"Kelp": "", "Random Guess": "toy: 1; absent: 0", "CNN": "2", "Bad": "0"}
+    assert frame["seeds"].to_dict() == {"Kelp": "", "Word Overlap": "toy: 1; absent: 0", "CNN": "2", "Bad": "0"}
     assert frame.loc["CNN", "status"] == "measured"
     assert 0 < float(frame.loc["CNN", "MAP"]) <= 100
     assert "Bad (toy), seed 1 failed: model.encoder.num_filters=0: at least 1 is expected" in caplog.text
@@ -277,7 +282,7 @@ def test_what_is_busy_is_tried_again_after_the_others(
     planned = plan([table], ledger, Keys(tmp_path / "plans"), Choice(seeds=[1], rows=[], settings=["toy"]))
     caplog.set_level("INFO")
     assert runs.run_all(planned, ledger, argparse.Namespace(jobs=1, runs=tmp_path / "runs", logger="none")) == []
-    assert tried == ["Random Guess", "CNN", "Random Guess"]
+    assert tried == ["Word Overlap", "CNN", "Word Overlap"]
     assert len(ledger.entries) == 2
     assert "left to the processes" not in caplog.text
 
@@ -316,6 +321,10 @@ def test_a_run_is_expected_to_take_as_long_as_what_is_most_like_it() -> None:
     assert times.expected(run) == times.left(run, None) == 60.0
     assert Times(times.known[1:]).expected(run) == 10.0
     assert Times(times.known[2:]).expected(run) is None
+    overlap = next(alternatives(TABLE, TABLE.rows[1], "toy"))
+    untrained = Past(frozenset(overlap.overrides), total=1.0, epoch=0.0, test=1.0, trained=False)
+    assert Times([untrained, *times.known[1:]]).expected(run) == 10.0, "what is trained takes longer"
+    assert Times([untrained, *times.known]).expected(Run(overlap, 1, "key", "", None, "")) == 1.0
 
     begun = RunRecord.begin({"seed": 1, "dataset": {}, "data_dir": "/data", "cache_dir": "/cache"}, "")
     begun.history, begun.seconds = [{"epoch": 1}, {"epoch": 2}], {"fit": 36.0, "total": 40.0}
@@ -369,17 +378,20 @@ def test_records_that_no_table_shows_any_more_are_named(
     assert said.endswith("may be deleted: m_toy_seed1_1234567890abcdef")
 
 
-@pytest.mark.parametrize(("trainable", "to_run"), [(0, []), (7, [2])])
+@pytest.mark.parametrize(
+    ("trainable", "model", "to_run"), [(0, {"_target_": "BM25"}, []), (0, {"_target_": "RandomGuess", "seed": 1}, [2]), (7, {}, [2])]
+)
 def test_a_seed_chosen_alone_is_not_run_where_another_has_the_same_numbers(
-    trainable: int, to_run: Sequence[int], tmp_path: Path, keys: Keys
+    trainable: int, model: dict[str, Any], to_run: Sequence[int], tmp_path: Path, keys: Keys
 ) -> None:
     cell = next(alternatives(TABLE, TABLE.rows[1], "toy"))
     folder = tmp_path / "ledger"
     folder.mkdir()
     [key] = keys.of(cell, [1])
-    entry = {**asdict(_entry(key, 1, [0.5], trainable)), "data": {"fingerprint": cells.fingerprint(cell), "partial": False}}
+    data = {"fingerprint": cells.fingerprint(cell), "partial": False}
+    entry = {**asdict(_entry(key, 1, [0.5], trainable)), "data": data, "config": {"model": model}}
     (folder / f"{key}.json").write_text(json.dumps(entry))
-    planned = plan([TABLE], Ledger(folder), keys, Choice(seeds=[2], rows=["Random Guess"], settings=["toy"]))
+    planned = plan([TABLE], Ledger(folder), keys, Choice(seeds=[2], rows=["Word Overlap"], settings=["toy"]))
     assert [run.seed for run in planned.to_do] == to_run
 
 
