@@ -38,6 +38,8 @@ def show_plan(planned: Plan, times: Times, runs: Path, jobs: int, each: bool) ->
     console.print(f"{len(planned.done)} runs done, {len(to_do)} to run, {len(planned.impossible)} impossible here")
     if known:
         unknown = f", and {len(to_do) - len(known)} of unknown length" if len(known) < len(to_do) else ""
+        before = {" ".join(pretraining) for run in to_do if (pretraining := run.cell.pretraining(run.seed))}
+        unknown += f", and {len(before)} of pre-training" if before else ""
         several = f" of runs, {jobs} at a time" if jobs > 1 else ""
         console.print(f"expected: {_spoken(sum(known))}{several}{unknown}")
     if each:

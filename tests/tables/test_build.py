@@ -421,7 +421,9 @@ def test_mistakes_are_answered_in_a_sentence(options: list[str], said: str, capl
     assert said in caplog.text
 
 
-def test_a_pretrained_row_begins_with_its_pre_training_and_is_known_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pretrained_row_begins_with_its_pre_training_and_is_known_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     data = write_questions(tmp_path / "data")
     monkeypatch.setenv("QAEXP_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
@@ -466,6 +468,9 @@ def test_a_pretrained_row_begins_with_its_pre_training_and_is_known_again(tmp_pa
     assert len(records) == 5
     assert len(set(begun)) == 2
     assert {record["config"]["labels"]["row"] for record in records} >= {"RCNN, pre-trained", "RCNN, pre-trained, pre-training"}
+    capsys.readouterr()
+    assert reproduce.main(["--plan", *places]) == 0
+    assert ", and 2 of pre-training\n" in capsys.readouterr().out
 
 
 def test_tables_of_settings_and_of_data_come_out_of_the_same_command(
