@@ -4,7 +4,6 @@ python -m qaexp.learn [MODEL ...] [--csv results/learn.csv]
 """
 
 import argparse
-import difflib
 import logging
 import sys
 from collections.abc import Mapping, Sequence
@@ -17,7 +16,7 @@ from omegaconf import OmegaConf
 
 from qaexp.config import CONF, choices
 from qaexp.console import quieten
-from qaexp.errors import ConfigError, QaexpError
+from qaexp.errors import ConfigError, QaexpError, meant
 from qaexp.exit_status import ended
 from qaexp.results.record import RunRecord, write_whole
 from qaexp.results.store import run_overrides
@@ -102,8 +101,7 @@ def _compare(plan: Plan, known: Sequence[str], options: argparse.Namespace) -> i
     """Train, print the verdicts, and say by 1 that a model failed or is not above a baseline."""
     for name in options.models:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=2) or known
-            raise ConfigError(f"model={name} is not among the choices: did you mean {' or '.join(near)}?")
+            raise ConfigError(f"model={name} is not among the choices: {meant(name, known)}")
     others = [m for m in options.models or known if m not in (*plan.baselines, *plan.left_out)]
     curves, failed = _learn(plan, [*plan.baselines, *others], options)
     table = verdicts(curves, plan.baselines)

@@ -1,6 +1,7 @@
 """Scorers without word vectors against bm25s, scikit-learn, and loops over words."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from qaexp.errors import ConfigError
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.surface.bm25 import BM25
 from qaexp.models.surface.bm25_scores import BM25Scores
+from qaexp.models.surface.candidate_only import CandidateOnly
 from qaexp.models.surface.common_words import CommonWords
 from qaexp.models.surface.containment import Containment
 from qaexp.models.surface.idf_containment import IDFContainment
@@ -191,6 +193,36 @@ def test_the_svm_ranks_by_what_scikit_learn_fits(cache_dir: Path) -> None:
     np.testing.assert_allclose(scorer(batch).numpy() - margins, np.full(len(margins), (scorer(batch)[0] - margins[0]).item()), atol=1e-3)
     metrics = data.metrics("dev", score_blocks(scorer, data.scoring_blocks("dev"), data.splits["dev"].num_pairs)).compute()
     assert metrics["map"] > 0.45  # chance: 0.31
+
+
+def test_candidate_only_ranks_by_what_scikit_learn_fits_and_reads_no_question(cache_dir: Path) -> None:
+    """Its scores are the log-odds of LogisticRegression on scikit-learn's own counts of words, up to a constant."""
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.linear_model import LogisticRegression
+
+    cfg = compose(["model=candidate_only", "dataset=toy", f"cache_dir={cache_dir}", "dataset/negatives=pool_pairs"])
+    data: Any = instantiate(cfg.dataset)
+    scorer: Any = instantiate(cfg.model, vectors=data.word_vectors)
+    scorer.prepare(data.corpus, data.training_batches)
+    batches = list(data.training_batches(0))
+    texts = [" ".join(str(int(word)) for word in row) for batch in batches for row in batch.candidates[batch.pair_candidate]]
+    counter = CountVectorizer(binary=True, token_pattern=r"\S+", stop_words=["0", "1"])  # padding and the unknown word
+    labels = torch.cat([batch.labels for batch in batches])
+    machine = LogisticRegression(C=1.0, max_iter=1000).fit(counter.fit_transform(texts), labels)
+    batch = batches[0]
+    log_odds = machine.decision_function(counter.transform(texts[: len(batch.labels)])) - machine.intercept_
+    np.testing.assert_allclose(scorer(batch).numpy(), log_odds, atol=2e-3)
+    assert np.ptp(log_odds) > 1
+    other = replace(batch, questions=batch.questions.roll(1, dims=0))
+    assert torch.equal(scorer(batch), scorer(other))
+
+
+def test_candidate_only_needs_right_and_wrong_candidates(corpus: RankingCorpus) -> None:
+    tokens = torch.tensor([[2, 3]])
+    one = torch.zeros(1, dtype=torch.int64)
+    batch = RankingBatch(questions=tokens, candidates=tokens, pair_question=one, pair_candidate=one, labels=one + 1, groups=one)
+    with pytest.raises(ConfigError, match="have only one kind"):
+        CandidateOnly(C=1.0, num_pairs=10, vectors=torch.zeros(9, 2)).prepare(corpus, lambda _: [batch])
 
 
 @pytest.mark.parametrize(
