@@ -1,6 +1,7 @@
 """What can go wrong outside our code: each exception says in one sentence what, where, and how to mend it."""
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 
@@ -51,3 +52,14 @@ class OutputError(QaexpError):
 
 class KilledError(QaexpError):
     """The process of a run is gone, and nothing but that is known of it."""
+
+
+def meant(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """What a name that is not known may stand for, or else all that is known.
+
+    >>> meant("GGS", ["ggsa", "ctrn"]), meant("xyz", ["ggsa", "ctrn"])
+    ('did you mean ggsa?', 'choose among ggsa, ctrn')
+    """
+    spelled = {each.lower(): each for each in known}
+    near = difflib.get_close_matches(name.lower(), spelled, n=2, cutoff=cutoff)
+    return f"did you mean {' or '.join(spelled[each] for each in near)}?" if near else f"choose among {', '.join(spelled.values())}"

@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import difflib
 import logging
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +11,7 @@ from qaexp.data.copies import Copies
 from qaexp.data.download import Downloader
 from qaexp.data.fetch import Fetch, data_root
 from qaexp.data.remotes import PUBLISHED, UNPUBLISHED, PublishedSet, fetch_hint, find
-from qaexp.errors import ConfigError
+from qaexp.errors import ConfigError, meant
 from qaexp.exit_status import ended
 
 Parsers = argparse._SubParsersAction  # what `add_subparsers` returns has no public name
@@ -114,10 +113,7 @@ def named(name: str) -> PublishedSet:
         return published
     if fetch_hint(name) in UNPUBLISHED.values():
         raise ConfigError(fetch_hint(name))
-    known = {candidate.name.lower(): candidate.name for candidate in PUBLISHED}
-    near = [known[match] for match in difflib.get_close_matches(name.lower(), known, n=2)]
-    remedy = f"did you mean {' or '.join(near)}?" if near else f"choose among {', '.join(known.values())}."
-    raise ConfigError(f"no published data set is called {name}: {remedy}")
+    raise ConfigError(f"no published data set is called {name}: {meant(name, [candidate.name for candidate in PUBLISHED])}")
 
 
 def listing() -> str:

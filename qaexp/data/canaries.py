@@ -58,6 +58,7 @@ def _check_split(split: str, data: RankingDataModule, in_files: RankingDataModul
         yield _retrieval(split, data.metrics(split, _scores(table.retrieval_scores)))
     if "train" in data.splits:
         yield _seen_in_training(split, table, data.splits["train"])
+        yield _remembered(split, table, data.splits["train"], data, rng.random(table.num_pairs))
 
 
 def _labels(split: str, metrics: RankingMetrics) -> Finding:
@@ -107,7 +108,7 @@ def _of_order(split: str, canary: str, metrics: RankingMetrics, must_be_chance: 
     means, expected = _means(metrics), _chance(metrics)
     if _side(means, expected) == 0:
         return Finding(split, canary, OK, means, expected, "")
-    told = (means["p@1"] - expected["p@1"].mean) / max(_share_answered(metrics) - expected["p@1"].mean, 1e-9)
+    told = _told(metrics, means, expected)
     if must_be_chance or told > TOLD:
         return Finding(split, canary, LEAK, means, expected, "the order of the candidates tells the labels: set dataset.shuffle_seed")
     remark = f"the order that the convention keeps is {told:.0%} of the way from chance to a perfect P@1: a baseline to beat"
@@ -153,6 +154,32 @@ def _seen_in_training(split: str, table: RankingSplit, train: RankingSplit) -> F
     seen = int(np.isin(table.questions, train.questions).sum())
     remark = f"{seen:,} of {table.num_questions:,} questions are asked in train too, word for word" if seen else ""
     return Finding(split, "asked in train", NOTE if seen else OK, {"count": float(seen)}, {}, remark)
+
+
+def _remembered(
+    split: str, table: RankingSplit, train: RankingSplit, data: RankingDataModule, tie_breaks: Float[np.ndarray, " pair"]
+) -> Finding:
+    """Ranks a candidate by how often that text was right in training, whatever is asked; a text that was not there is at the base rate."""
+    size = len(data.corpus.texts)
+    shown, right = np.bincount(train.candidates, minlength=size), np.bincount(train.candidates[train.labels > 0], minlength=size)
+    base = right.sum() / shown.sum() if right.sum() < shown.sum() else 0.0  # where training has right ones alone, what it lacks is wrong
+    share = (right + base) / (shown + 1)
+    places = np.lexsort((tie_breaks, share[table.candidates])).argsort()
+    metrics = data.metrics(split, _scores(places))
+    means, expected = _means(metrics), _chance(metrics)
+    side = _side(means, expected)
+    told = _told(metrics, means, expected)
+    remark = {
+        0: "",
+        1: f"candidates recur: a memory of what was right in training is {told:.0%} of the way from chance to a perfect P@1",
+        -1: "candidates recur with other labels: what was right in training tends to be wrong here",
+    }[side]
+    return Finding(split, "right in train", OK if side == 0 else LEAK if told > TOLD else NOTE, means, expected, remark)
+
+
+def _told(metrics: RankingMetrics, means: Mapping[str, float], expected: Mapping[str, Chance]) -> float:
+    """The share of the way from chance to a perfect P@1."""
+    return (means["p@1"] - expected["p@1"].mean) / max(_share_answered(metrics) - expected["p@1"].mean, 1e-9)
 
 
 def _scores(values: np.ndarray) -> Float[torch.Tensor, " pair"]:

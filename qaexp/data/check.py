@@ -1,6 +1,5 @@
 """`python -m qaexp.data check`: canaries on data sets, and the table of what they found."""
 
-import difflib
 import logging
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +14,7 @@ from qaexp.conventions import METRICS
 from qaexp.data.canaries import BROKEN, ERRORS, LEAK, NOTE, OK, Finding, check
 from qaexp.data.class_canaries import check_classes
 from qaexp.data.module import RankingDataModule
-from qaexp.errors import ConfigError, MissingDataError
+from qaexp.errors import ConfigError, MissingDataError, meant
 
 log = logging.getLogger(__name__)
 
@@ -65,8 +64,7 @@ def check_all(names: Sequence[str], data_dir: str | None, seed: int) -> int:
     known = choices("dataset")
     for name in names:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=2) or known
-            raise ConfigError(f"dataset={name} is not among the choices: did you mean {' or '.join(near)}?")
+            raise ConfigError(f"dataset={name} is not among the choices: {meant(name, known)}")
     fallen = list[str]()
     for name in names or known:
         try:

@@ -1,12 +1,11 @@
 """Which tables and figures a command line means, and whether it names anything that they have not."""
 
 import argparse
-import difflib
 import shlex
 from collections.abc import Sequence
 
 from qaexp.data.statistics import StatisticsTable
-from qaexp.errors import ConfigError
+from qaexp.errors import ConfigError, meant
 from qaexp.tables.configuration import ConfigurationTable
 from qaexp.tables.spec import Figure, Table, Tuning
 
@@ -75,5 +74,4 @@ def require_known(chosen: Sequence[Table], options: argparse.Namespace) -> None:
 def _require_among(what: str, given: Sequence[str], there: Sequence[str]) -> None:
     for name in given:
         if name not in there:
-            near = difflib.get_close_matches(name, there, n=2, cutoff=0.3) or sorted(set(there))
-            raise ConfigError(f"no {what} is called {name!r}; did you mean {' or '.join(near)}?")
+            raise ConfigError(f"no {what} is called {name!r}; {meant(name, sorted(set(there)), cutoff=0.3)}")

@@ -413,6 +413,7 @@ def test_a_plan_counts_a_run_of_two_tables_once_and_names_rows_that_are_only_quo
         (["--paper", "ctrn", "--seeds", "7", "--plan"], "seed 7 is none of these tables'; theirs are 1, 2, 3, 4, 5"),
         (["--paper", "ctrn", "--figure", "4"], "there is no figure 4 in ctrn; there are ctrn 3"),
         (["--paper", "ctrn", "--table", "6", "--rows", "QRN"], "did you mean QRNN"),
+        (["--paper", "ctrn", "--table", "6", "--settings", "zzz"], "no setting is called 'zzz'; choose among TRAIN, TRAIN-ALL"),
         (["--paper", "clstm", "--table", "4", "--rows", "TC-LSTMs (10)"], "--rows TC-LSTMs --settings 10"),
     ],
 )
