@@ -12,6 +12,7 @@ from qaexp.data.bm25 import BM25Index
 from qaexp.data.corpus import Candidate, CorpusBuilder, RankingCorpus
 from qaexp.data.fetch import fetch_hint
 from qaexp.data.files import Faults, locate, records
+from qaexp.data.grouping import connected_groups
 from qaexp.data.tokenise import bare
 from qaexp.data.vocabulary import Vocabulary
 
@@ -91,7 +92,7 @@ class AskUbuntuDuplicatesReader:
         vocabulary = Vocabulary.of_words(word for text in words for word in text)
         ids = [vocabulary.ids(text) for text in words]
         index = BM25Index(ids, len(vocabulary), K1, B)
-        group_of = _groups(len(numbers), duplicates)
+        group_of = connected_groups(len(numbers), duplicates)
         partners = defaultdict[int, list[int]](list)
         for first, second in dict.fromkeys(duplicates):
             partners[first].append(second)
@@ -123,19 +124,3 @@ class AskUbuntuDuplicatesReader:
         num_dev, num_test = round(self.dev_share * len(groups)), round(self.test_share * len(groups))
         names = ["dev"] * num_dev + ["test"] * num_test + ["train"] * (len(groups) - num_dev - num_test)
         return dict(zip(groups, names, strict=True))
-
-
-def _groups(size: int, pairs: Sequence[tuple[int, int]]) -> list[int]:
-    """For each of `size` things the least one that pairs connect it with.
-
-    >>> _groups(5, [(3, 1), (4, 3)])
-    [0, 1, 2, 1, 1]
-    """
-    import numpy as np
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    _, label = connected_components(coo_array((np.ones(len(first)), (first, second)), shape=(size, size)), directed=False)
-    _, least, group = np.unique(label, return_index=True, return_inverse=True)
-    return least[group].tolist()

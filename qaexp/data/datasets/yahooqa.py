@@ -4,6 +4,7 @@ import io
 import pickle
 import reprlib
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -14,6 +15,7 @@ from typing import Any
 from qaexp.data.corpus import CorpusBuilder, RankingCorpus
 from qaexp.data.fetch import fetch_hint
 from qaexp.data.files import Faults, lines, locate
+from qaexp.data.grouping import connected_groups
 from qaexp.data.naming import text_names
 from qaexp.data.tokenise import bare
 
@@ -183,11 +185,14 @@ def _add(
 class YahooQATextReader:
     """Reads two public excerpts of Yahoo! Answers ranking data, which hold a question, an answer and a label on each line.
 
-    Every question has five candidates, one of them right. The excerpts carry no split: one is drawn here, from `split_seed`, over
-    the distinct questions of both files together (as tokenised), so that a question asked twice is on one side. Answers, which
-    serve other questions as wrong candidates, do occur on both sides. In the hash file every set of wrong ones serves three or four
-    questions: of 391 test questions 139 have theirs whole in the training part, and a rule that only puts last what was wrong there
-    has a P@1 of 0.52. Whether the published splits share answers so cannot be seen here.
+    Every question has five candidates, one of them right. The excerpts carry no split: one is drawn here, from `split_seed`, so that no
+    text, be it a question, a right or a wrong answer, is in two splits (texts being equal as tokenised). Pools that have a text in
+    common, directly or by way of others, are one group; groups are drawn for dev and for test until these have their shares, and a
+    group that is larger than what is left of both is of train. With a split by question alone, a rule that puts last what was wrong in
+    training, blind to the question, has a test P@1 of 0.52, since the wrong answers of the hash file serve three or four questions.
+
+    Departs: seven tenths of the pools are one group, among them all of the hash file; dev and test come from the tab-separated file.
+    Whether the published splits share answers cannot be seen here.
 
     Reading: five lines make a pool. The tab-separated file is sorted, so the lines of a question that was asked k times are mixed (18
     questions): its right answers are dealt to k pools, and its wrong ones in turn. Where the k pools had shared their wrong
@@ -202,9 +207,10 @@ class YahooQATextReader:
     tokenise: Callable[[str], list[str]]
     split_seed: int
     dev_share: float
+    """Of the pools, at most."""
     test_share: float
 
-    version = 1
+    version = 2
 
     def files(self) -> list[Path]:
         """The two files, `#`-separated and tab-separated.
@@ -225,21 +231,28 @@ class YahooQATextReader:
         for name, path, separator in zip(("hash", "tab"), self.files(), ("#", "\t"), strict=True):
             with Faults(path, f"The file is not as it was published. {HINT}") as faults:
                 pools += ((f"{name}-{line}", question, pool) for line, question, pool in read_text_file(faults, separator, builder))
-        keys = [" ".join(tokenise(question)) for _, question, _ in pools]
-        split_of = self._draw_splits(keys)
+        texts = [[" ".join(tokenise(text)) for text in (question, *(answer for answer, _ in pool))] for _, question, pool in pools]
+        split_of = self._draw_splits(texts)
         for split in ("train", "dev", "test"):
             builder.split(split)
-            for key, (question_id, question, pool) in zip(keys, pools, strict=True):
-                if split_of[key] == split:
+            for of, (question_id, question, pool) in zip(split_of, pools, strict=True):
+                if of == split:
                     _add(builder, split, question_id, question, pool, tokenise)
         return builder.build()
 
-    def _draw_splits(self, questions: Sequence[str]) -> dict[str, str]:
-        distinct = sorted(set(questions))
-        Random(self.split_seed).shuffle(distinct)
-        num_dev, num_test = round(self.dev_share * len(distinct)), round(self.test_share * len(distinct))
-        names = ["dev"] * num_dev + ["test"] * num_test + ["train"] * (len(distinct) - num_dev - num_test)
-        return dict(zip(distinct, names, strict=True))
+    def _draw_splits(self, texts: Sequence[Sequence[str]]) -> list[str]:
+        """The split of each pool, given by its texts."""
+        first_with = dict[str, int]()
+        shared = [(first_with.setdefault(text, number), number) for number, pool in enumerate(texts) for text in pool]
+        group_of = connected_groups(len(texts), shared)
+        size_of = Counter(group_of)
+        room = {"dev": round(self.dev_share * len(texts)), "test": round(self.test_share * len(texts))}
+        split_of = dict[int, str]()
+        for group in Random(self.split_seed).sample(sorted(size_of), len(size_of)):
+            split_of[group] = next((split for split in room if size_of[group] <= room[split]), "train")
+            if split_of[group] in room:
+                room[split_of[group]] -= size_of[group]
+        return [split_of[group] for group in group_of]
 
 
 HINT = f"{fetch_hint('yahooqa_partial')} For the whole set use dataset=yahooqa: {fetch_hint('yahooqa')}"
