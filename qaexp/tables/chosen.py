@@ -40,16 +40,20 @@ def chosen_of(tables: Sequence[Table], figures: Sequence[Figure], others: Sequen
 
 
 def _by_paper(tables: Sequence[Table | Other]) -> str:
-    """Such as `ap 3, 4; ctrn 3`."""
+    """Such as `ap 3, 4; ctrn 3, tuning_trecqa`."""
     numbers = {
-        paper: sorted({each.number for each in tables if each.paper == paper}, key=lambda number: (len(number), number))
+        paper: sorted(
+            {each.name if isinstance(each, Tuning) else each.number for each in tables if each.paper == paper},
+            key=lambda number: (len(number), number),
+        )
         for paper in papers_of(tables)
     }
     return "; ".join(f"{paper} {', '.join(of_paper)}" for paper, of_paper in numbers.items())
 
 
 def is_meant(table: Table | Other, number: str | None, paper: str | None) -> bool:
-    return paper in (None, table.paper) and number in (None, table.number)
+    """By number, or by the name of its file, as the tunings of one paper have one `number` and a file for each data set."""
+    return paper in (None, table.paper) and number in (None, table.number, table.name)
 
 
 def papers_of(tables: Sequence[Table | Other]) -> list[str]:

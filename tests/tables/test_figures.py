@@ -21,7 +21,7 @@ from qaexp.tables.build import CellState, Measured
 from qaexp.tables.cells import Cell
 from qaexp.tables.chosen import chosen_of
 from qaexp.tables.draw import picture_of, write_figure
-from qaexp.tables.spec import EXPERIMENTS, Column, Figure, Row, Setting, result_figures, result_tables
+from qaexp.tables.spec import EXPERIMENTS, Column, Figure, Row, Setting, result_figures, result_tables, tunings
 
 FIGURES = {figure.title: figure for figure in result_figures()}
 TABLES = {table.title: table for table in result_tables()}
@@ -254,11 +254,13 @@ def test_a_picture_of_nothing_is_taken_away(tmp_path: Path) -> None:
         (["--table", "3"], ["ap, Table 3", "ggsa, Table 3"]),
         (["--figure", "3"], ["ap, Figure 3", "ctrn, Figure 3"]),
         (["--table", "2", "--figure", "8", "--paper", "ggsa"], ["ggsa, Table 2", "ggsa, Figure 8"]),
+        (["--table", "tuning_trecqa"], ["ctrn, tuning on trecqa"]),
+        (["--table", "tuning", "--paper", "ctrn"], ["ctrn, tuning on trecqa", "ctrn, tuning on yahooqa"]),
         (["--paper", "ap"], ["ap, Table 3", "ap, Table 4", "ap, Table 5", "ap, Figure 3", "ap, Figure 4"]),
     ],
 )
 def test_tables_and_figures_are_named_apart(options: list[str], titles: list[str]) -> None:
-    chosen = chosen_of(list(TABLES.values()), list(FIGURES.values()), [], reproduce._parser().parse_args(options))
+    chosen = chosen_of([*TABLES.values(), *tunings()], list(FIGURES.values()), [], reproduce._parser().parse_args(options))
     assert [each.title for each in chosen] == titles
 
 
