@@ -28,8 +28,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--table",
-        help="its number, or tuning, for what a paper tuned on dev (tuning_trecqa: on that data set alone); of every paper, unless --paper is "
-        "given (default: all numbers, unless --figure is given)",
+        help="its number, or tuning, for what a paper tuned on dev (tuning_trecqa: on that data set alone); of every paper, unless "
+        "--paper is given (default: all numbers, unless --figure is given)",
     )
     parser.add_argument("--figure", help="its number, likewise (default: all, unless --table is given)")
     parser.add_argument("--paper", help="ap, clstm, ctrn, ggsa or rcnn (default: all)")
