@@ -27,6 +27,7 @@ from qaexp.sweep.job import Job, JobResult
 from qaexp.sweep.progress import Watch
 from qaexp.sweep.quick_loader import QuickLoader
 from qaexp.sweep.space import Cell, Space
+from qaexp.threads import keep_number_of_threads
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +69,7 @@ class Sweep(Sweeper):
             raise OutputError(f"cannot write to {folder}: {error.strerror}. Name another place with output_dir=FOLDER") from error
         pruner: Any = OmegaConf.to_container(self._config.hydra.sweeper.pruner) if self._config.hydra.sweeper.pruner else None
         program = next(program for program in (RANK, PRETRAIN) if program.config == self._config.hydra.job.config_name)
+        keep_number_of_threads()
         launcher = self._launcher(folder, Job(folder.absolute(), outcomes, usual, program, pruner))
         log.info("%d jobs in %s; what is finished there is kept", total, folder)
         try:

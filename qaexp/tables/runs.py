@@ -18,6 +18,7 @@ from qaexp.results.ledger import Entry, Ledger
 from qaexp.results.record import RunRecord
 from qaexp.results.store import Outcome, error_of, run_overrides
 from qaexp.tables.plan import Plan, Run, Times
+from qaexp.threads import keep_number_of_threads
 
 log = logging.getLogger(__name__)
 
@@ -122,6 +123,7 @@ def _outcomes(runs: Iterator[Run], options: argparse.Namespace) -> Iterator[tupl
     if options.jobs == 1:
         yield from (_run(run, options) for run in runs)
         return
+    keep_number_of_threads()
     several = Parallel(options.jobs, return_as="generator_unordered", pre_dispatch=options.jobs)
     try:
         yield from cast(Iterator[tuple[Run, Outcome]], several(delayed(_run)(run, options) for run in runs))
