@@ -45,7 +45,7 @@ class WholeCheckpoints(TorchCheckpointIO):
             staging.unlink(missing_ok=True)
 
 
-def rebuild_plan(config: Mapping[str, Any], data: RankingDataModule, key: str, command: str) -> dict[str, Any]:
+def rebuild_plan(config: Mapping[str, Any], data: RankingDataModule, vector_dim: int, key: str, command: str) -> dict[str, Any]:
     """Plain values from which `load` rebuilds the model: everything that the weights alone do not say. Key and command name the run."""
     return {
         "key": key,
@@ -55,7 +55,7 @@ def rebuild_plan(config: Mapping[str, Any], data: RankingDataModule, key: str, c
         "max_question_length": data.max_question_length,
         "max_candidate_length": data.max_candidate_length,
         "vocabulary": data.corpus.vocabulary.words,
-        "vector_dim": data.word_vectors.shape[1],
+        "vector_dim": vector_dim,
         "classes": list(data.classes),
     }
 

@@ -54,7 +54,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
         scorer = instantiate(cfg.model, vectors=vectors)
         decoder = TitleDecoder(instantiate(cfg.model.encoder), scorer.embedding.output_dim, instantiate(cfg.output), pairs.word_uses)
         record.parameters = {**num_parameters(scorer), "decoder": num_parameters(decoder)["trainable"]}
-        rebuild = rebuild_plan(record.config, data, record.key, record.command)
+        rebuild = rebuild_plan(record.config, data, vectors.shape[1], record.key, record.command)
         module = ReconstructionModule(scorer, decoder, instantiate(cfg.optimizer), instantiate(cfg.schedule), data, rebuild)
         with open_logger(record, folder) as logger:
             trainer = open_trainer(cfg.trainer, logger=logger, **callbacks(folder, record, data, cfg.patience, watchers))

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
-from hydra.utils import instantiate
+from hydra.utils import get_object, instantiate
 from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.callbacks import Callback
 
@@ -40,14 +40,15 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
         prefer_onednn()
         with record.timing("data"):
             data = open_data(cfg.dataset)
-            vectors = data.word_vectors
-            record.data, record.convention = data.describe(), data.convention
+            reads_vectors = getattr(get_object(cfg.model._target_), "reads_vectors", True)
+            vectors = data.word_vectors if reads_vectors else data.no_vectors
+            record.data, record.convention = data.describe(reads_vectors), data.convention
         scorer = instantiate(cfg.model, vectors=vectors)
         scorer.prepare(data.corpus, data.training_batches)
         if last is None:
             begin_from(record.config.get("init_from"), scorer, data.corpus.vocabulary.words)
         record.parameters = num_parameters(scorer)
-        rebuild = rebuild_plan(record.config, data, record.key, record.command)
+        rebuild = rebuild_plan(record.config, data, vectors.shape[1], record.key, record.command)
         module = RankingModule(scorer, instantiate(cfg.loss), instantiate(cfg.optimizer), instantiate(cfg.schedule), data, rebuild)
         with for_the_writer(open_logger(record, folder)) as logger:
             trainer = open_trainer(cfg.trainer, logger=logger, **callbacks(folder, record, data, cfg.patience, watchers))

@@ -128,6 +128,16 @@ def test_a_loaded_checkpoint_ranks_as_the_run_did(run: Path, overrides: list[str
     assert len(ranker.rank("", ["zzz unheard-of words", ""])) == 2
 
 
+@pytest.mark.parametrize("model", ["bm25", "candidate_only", "random_guess", "svm", "tfidf", "word_overlap"])
+def test_a_model_that_reads_no_word_vectors_needs_none(model: str, overrides: list[str], tmp_path: Path) -> None:
+    cfg = compose([*overrides[:-3], f"model={model}", "dataset/vectors=glove300", "data_dir=nowhere"])
+    record = train(cfg, tmp_path)
+    assert record.data["vectors"] == {"source": "none read", "coverage": {}}
+    assert record.metrics["test"]["questions"] == 30
+    best, *_ = qaexp.load(tmp_path).rank("how do i keep my roses alive", ["keep my roses", "call the bank"])
+    assert 0 <= best.position < 2
+
+
 def test_unreadable_checkpoints_are_refused_by_name(run: Path, tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="does not exist"):
         qaexp.load(tmp_path / "none.ckpt")

@@ -137,6 +137,11 @@ class RankingDataModule(pl.LightningDataModule):
         """A row for each word of the vocabulary."""
         return torch.from_numpy(np.ascontiguousarray(self._word_vectors.matrix, dtype=np.float32))
 
+    @property
+    def no_vectors(self) -> Float[Tensor, "word dim"]:
+        """The same rows without any width, for models that read none."""
+        return torch.zeros(len(self.corpus.vocabulary), 0)
+
     def train_dataloader(self) -> TrainingBatches:
         """The batches of the trainer's current epoch: order and negatives depend on (seed, epoch) alone."""
         return self.training_batches(self.trainer.current_epoch if self.trainer else 0)
@@ -179,8 +184,9 @@ class RankingDataModule(pl.LightningDataModule):
             self.block_tokens,
         )
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self, reads_vectors: bool = True) -> dict[str, Any]:
         """What a record says of the data: card, counts as read and as used, irregularities, texts that were cut, fingerprint."""
+        source, known = (repr(self._vectors), coverage(self._word_vectors, self.corpus)) if reads_vectors else ("none read", {})
         return {
             "name": self.name,
             "partial": self.partial_data,
@@ -191,7 +197,7 @@ class RankingDataModule(pl.LightningDataModule):
             "as read": {name: self._spelled_counts(split) for name, split in self.corpus.splits.items()},
             "splits": {name: self._describe_split(split) for name, split in self.splits.items()},
             "notes": dict(self.corpus.notes),
-            "vectors": {"source": repr(self._vectors), "coverage": coverage(self._word_vectors, self.corpus)},
+            "vectors": {"source": source, "coverage": known},
         }
 
     def _describe_split(self, split: RankingSplit) -> dict[str, int]:

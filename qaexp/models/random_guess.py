@@ -16,6 +16,7 @@ class RandomGuess(AnswerScorer):
     """s in [0, 1), drawn for each pair by hashing its words and the seed: no order, no state, the same draw in every batch."""
 
     reads_fields = True
+    reads_vectors = False
 
     def __init__(self, vectors: Float[Tensor, "word dim"], seed: int = 1) -> None:
         super().__init__()

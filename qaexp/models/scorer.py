@@ -32,6 +32,9 @@ class AnswerScorer(nn.Module, ABC):
     reads_fields: bool = False
     """Whether it is given all fields of a text at once, (text, field, length), in place of one by one."""
 
+    reads_vectors: bool = True
+    """Whether it looks at word vectors. Where it does not, none are read or trained: its rows have no width."""
+
     bounded: bool = False
     """Whether scores stay within a range of a few units, as cosines do: good to rank by, and no log-odds."""
 

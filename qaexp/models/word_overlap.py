@@ -15,6 +15,7 @@ class WordOverlap(AnswerScorer):
     """
 
     reads_fields = True
+    reads_vectors = False
 
     def __init__(self, vectors: Float[Tensor, "word dim"]) -> None:
         super().__init__()

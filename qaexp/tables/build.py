@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from qaexp.results.ledger import Entry, Ledger, PerQuestion, model_and_dataset
-from qaexp.tables.cells import Cell, Keys, alternatives, lacking, taken
+from qaexp.tables.cells import Cell, Keys, alternatives, at_hand, lacking, taken
 from qaexp.tables.spec import Column, Printed, Row, Table, Tuning
 from qaexp.tables.statistics import INCOMPARABLE, LEVEL, Interval, holm, paired_randomisation, verdict
 
@@ -178,14 +178,14 @@ def measured(table: Table, ledger: Ledger, keys: Keys, quick: bool = False) -> M
 
 
 def _state(cells: Sequence[Cell], ledger: Ledger, keys: Keys) -> CellState:
-    """The first alternative with results; or else the first whose data are there; or else the paper's own."""
+    """The first alternative with results; or else the one that would be run."""
     for cell in cells:
         if model_and_dataset(cell.overrides) not in ledger.choices:  # then there is nothing to compose it for
             continue
         found = [entry for key in keys.of(cell, cell.table.seeds) if (entry := ledger.find(key))]
         if entries := [entry for entry in found if entry.fingerprint == found[-1].fingerprint]:
             return CellState(cell, entries if entries[0].random else entries[:1], "")
-    chosen = next((cell for cell in cells if not lacking(cell)), cells[0])
+    chosen = at_hand(cells)
     return CellState(chosen, [], lacking(chosen))
 
 

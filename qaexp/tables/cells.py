@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -100,9 +101,16 @@ def taken(tuning: Tuning) -> dict[str, str]:
     return {cell.row.label: column_of[cell.setting] for cell in cells_of(tuning) if frozenset(cell.overrides) in of_tables}
 
 
+def at_hand(cells: Sequence[Cell]) -> Cell:
+    """Of a row's alternatives the first that has all files on disk, even those that it does not read; else the first that can run."""
+    whole = (cell for cell in cells if not _lacking(cell.dataset, cell.vectors))
+    enough = (cell for cell in cells if not lacking(cell))
+    return next(chain(whole, enough), cells[0])
+
+
 def lacking(cell: Cell) -> str:
-    """What is not on disk of a cell's data and vectors, in one line; empty when all is there."""
-    return _lacking(cell.dataset, cell.vectors)
+    """What is not on disk of what a cell reads, in one line; empty when all is there."""
+    return _lacking(cell.dataset, cell.vectors if cell.row.reads_vectors else "random")
 
 
 @cache

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from qaexp.errors import QaexpError
 from qaexp.results.ledger import Entry, Ledger
 from qaexp.results.record import RunRecord
-from qaexp.tables.cells import Cell, Keys, alternatives, fingerprint, lacking
+from qaexp.tables.cells import Cell, Keys, alternatives, at_hand, fingerprint, lacking
 from qaexp.tables.spec import Table
 
 
@@ -91,8 +91,7 @@ def _runs(table: Table, ledger: Ledger, keys: Keys, choice: Choice) -> Iterator[
         for setting in table.settings_of(row):
             if choice.settings and setting not in choice.settings:
                 continue
-            cells = list(alternatives(table, row, setting, choice.quick))
-            cell = next((cell for cell in cells if not lacking(cell)), cells[0])
+            cell = at_hand(list(alternatives(table, row, setting, choice.quick)))
             lacks, data = lacking(cell), ""
             try:
                 data = "" if lacks else fingerprint(cell)

@@ -94,6 +94,7 @@ def test_quick_versions_are_short_and_measure_whole_splits(cell: Cell) -> None:
 def test_every_row_builds_at_its_own_size(cell: Cell) -> None:
     cfg = _composed(*cell.overrides)
     scorer = instantiate(cfg.model, vectors=torch.zeros(3, vector_width(cfg)))
+    assert scorer.reads_vectors == cell.row.reads_vectors
     for override in cell.overrides:
         path, value = override.split("=", 1)
         if path.startswith("model."):

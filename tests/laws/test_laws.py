@@ -105,6 +105,14 @@ def test_a_batch_scores_as_its_pairs_do_one_by_one(build: Build, batch: RankingB
     close(scores, pair_by_pair(scorer, batch))
 
 
+def test_scores_depend_on_word_vectors_or_the_model_says_that_they_do_not(build: Build, batch: RankingBatch, vectors: Tensor) -> None:
+    scorer = build()
+    if scorer.reads_vectors:
+        assert not torch.allclose(scores_of(build(vectors=2 * vectors.roll(1, dims=1)), batch), scores_of(scorer, batch), atol=1e-6)
+    else:
+        assert torch.equal(scores_of(build(vectors=vectors[:, :0]), batch), scores_of(scorer, batch))
+
+
 @pytest.mark.parametrize("extra", [1, 7, 30])
 def test_more_padding_changes_no_score(build: Build, batch: RankingBatch, extra: int) -> None:
     scorer = build()

@@ -27,6 +27,7 @@ class BM25(AnswerScorer):
     """
 
     reads_fields = True
+    reads_vectors = False
 
     def __init__(self, k1: float, b: float, vectors: Float[Tensor, "word dim"]) -> None:
         super().__init__()

@@ -27,6 +27,7 @@ class BM25Scores(AnswerScorer):
     """
 
     reads_fields = True
+    reads_vectors = False
 
     def __init__(self, vectors: Float[Tensor, "word dim"]) -> None:
         super().__init__()

@@ -26,6 +26,7 @@ class CandidateOnly(AnswerScorer):
     """
 
     reads_fields = True
+    reads_vectors = False
 
     def __init__(self, C: float, num_pairs: int, vectors: Float[Tensor, "word dim"]) -> None:
         super().__init__()

@@ -20,6 +20,7 @@ class CommonWords(AnswerScorer):
     """
 
     reads_fields = True
+    reads_vectors = False
 
     def __init__(self, gaps: bool, vectors: Float[Tensor, "word dim"]) -> None:
         super().__init__()

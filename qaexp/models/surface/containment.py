@@ -12,6 +12,7 @@ class Containment(AnswerScorer):
     """s(q, c) = |N(q) ∩ N(c)| / |N(q)|,  N(t) the different n-grams of exactly `order` words (Broder 1997); 0 without any."""
 
     reads_fields = True
+    reads_vectors = False
 
     def __init__(self, order: int, vectors: Float[Tensor, "word dim"]) -> None:
         super().__init__()

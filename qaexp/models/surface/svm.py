@@ -38,6 +38,7 @@ class SVM(AnswerScorer):
     """
 
     reads_fields = True
+    reads_vectors = False
 
     def __init__(self, features: Mapping[str, Callable[..., AnswerScorer]], C: float, num_pairs: int, vectors: Float[Tensor, "word dim"]):
         super().__init__()

@@ -24,6 +24,7 @@ class TFIDF(AnswerScorer):
     """
 
     reads_fields = True
+    reads_vectors = False
 
     def __init__(self, max_order: int, stop_words: bool, vectors: Float[Tensor, "word dim"]) -> None:
         super().__init__()

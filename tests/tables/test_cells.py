@@ -1,0 +1,43 @@
+"""Which of a row's alternatives runs on what is on disk."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from qaexp.tables import cells
+from qaexp.tables.cells import alternatives, at_hand, lacking
+from qaexp.tables.spec import Row, Table, result_tables
+
+YAHOOQA = next(table for table in result_tables() if table.title == "ctrn, Table 4")
+BM25 = next(row for row in YAHOOQA.rows if row.label == "BM-25")
+LSTM = next(row for row in YAHOOQA.rows if row.label == "LSTM")
+TEXTS = ("YahooCQA-data.txt", "qnn-yahoo-train.txt")
+
+
+@pytest.fixture
+def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A part of YahooQA, and no word vectors."""
+    monkeypatch.setenv("QAEXP_DATA", str(tmp_path))
+    for folder in ("yahooqa", "embeddings"):
+        (tmp_path / folder).mkdir()
+    for name in TEXTS:
+        (tmp_path / "yahooqa" / name).touch()
+    cells._lacking.cache_clear()
+    yield tmp_path
+    cells._lacking.cache_clear()
+
+
+def chosen(row: Row, table: Table = YAHOOQA) -> tuple[str, str, str]:
+    cell = at_hand(list(alternatives(table, row, "YahooQA")))
+    return cell.dataset, cell.vectors, lacking(cell)
+
+
+def test_a_row_that_reads_no_vectors_runs_without_them(disk: Path) -> None:
+    assert chosen(BM25) == ("yahooqa_partial", "glove300", "")
+    assert chosen(LSTM)[2].startswith("yahooqa: ")
+
+
+def test_vectors_that_are_there_are_named_even_where_they_are_not_read(disk: Path) -> None:
+    (disk / "embeddings" / "webtext.300d.txt").touch()
+    assert chosen(BM25) == chosen(LSTM) == ("yahooqa_partial", "webtext300", "")
