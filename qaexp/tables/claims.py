@@ -1,4 +1,4 @@
-"""What the papers say in words of which model is above which, `experiments/<paper>/claims.yaml`, each to be held against a table."""
+"""What the papers say in words of which model is above which, `experiments/<paper>/claims.yaml`, each said of a table or a figure."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,50 +6,58 @@ from pathlib import Path
 from omegaconf import OmegaConf
 
 from qaexp.errors import ConfigError
-from qaexp.tables.spec import EXPERIMENTS, Table, result_tables
+from qaexp.tables.spec import EXPERIMENTS, Table, result_figures, result_tables
 
 
 @dataclass(frozen=True)
 class Claim:
-    """Row `above` has more than row `below` in a column of a table."""
+    """Row `above` has more than row `below` in a column of a table, or of a figure whose points are runs."""
 
     claim: str
     where: str
     """Where in the paper it is said."""
-    table: int
     column: str
     above: str
     below: str
+    table: int | None = None
+    figure: int | None = None
     note: str = ""
     """What else there is to say of it, such as why no test can be made."""
+
+    @property
+    def place(self) -> str:
+        """What it is said of, such as `Table 2`."""
+        return f"Table {self.table}" if self.figure is None else f"Figure {self.figure}"
 
 
 def claims(paper: str, folder: Path = EXPERIMENTS) -> list[Claim]:
     """A paper's claims.
 
     Raises:
-        ConfigError: the file, or a claim's table, column or row, does not exist; names it.
+        ConfigError: the file, or a claim's table or figure, column or row, does not exist; names it.
     """
     path = folder / paper / "claims.yaml"
     if not path.is_file():
         raise ConfigError(
             f"{path}: there is no such file; papers with claims: {', '.join(p.parent.name for p in folder.glob('*/claims.yaml'))}"
         )
-    tables = {table.number: table for table in result_tables(folder) if table.paper == paper}
+    places = {each.title: each for each in [*result_tables(folder), *result_figures(folder)]}
     try:
         found = [Claim(**content) for content in OmegaConf.to_container(OmegaConf.load(path))]  # type: ignore[arg-type]
     except TypeError as error:
         raise ConfigError(f"{path}: it is not a list of claims: {error}") from error
     for claim in found:
-        if fault := _fault(claim, tables.get(str(claim.table))):
+        if fault := _fault(claim, places.get(f"{paper}, {claim.place}")):
             raise ConfigError(f"{path}: claim {claim.claim!r}: {fault}")
     return found
 
 
 def _fault(claim: Claim, table: Table | None) -> str:
     """What the claim names that is not there; empty when all is."""
+    if (claim.table is None) == (claim.figure is None):
+        return "it needs a table or a figure, and not both"
     if table is None:
-        return f"the paper has no table of results {claim.table}"
+        return f"the paper has no {claim.place} of runs"
     if claim.column not in table.columns:
         return f"{table.title} has no column {claim.column!r}; columns: {', '.join(table.columns)}"
     labels = [row.label for row in table.rows]

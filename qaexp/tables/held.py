@@ -11,27 +11,27 @@ from qaexp.tables.statistics import LEVEL, holm
 
 HELD, REVERSED, UNDECIDED, NOT_MEASURED = "held", "reversed", "undecided", "not measured"
 VERDICTS = (HELD, REVERSED, UNDECIDED, NOT_MEASURED)
-COLUMNS = ["claim", "where", "table", "column", "data", "seeds", "difference", "p (Holm)", "verdict", "note"]
+COLUMNS = ["claim", "where", "of", "column", "data", "seeds", "difference", "p (Holm)", "verdict", "note"]
 
 
-def held_against(claims: Sequence[Claim], tables: Sequence[Measured]) -> pd.DataFrame:
-    """A line for each claim: the difference over questions of the seeds' means, its p, Holm-corrected over all that can be tested.
+def held_against(claims: Sequence[Claim], places: Sequence[Measured]) -> pd.DataFrame:
+    """A line for each claim of a paper: the difference over questions of seeds' means, its p, Holm-corrected over all that can be tested.
 
     `held` where the claim's order is significant at 5%, `reversed` where the opposite order is, else `undecided`. What two claims
     say of the same runs, as of a row that two tables have, is one test.
     """
-    by_number = {table.table.number: table for table in tables}
-    differences = [_differences(claim, by_number.get(str(claim.table))) for claim in claims]
+    by_name = {place.table.title.removeprefix(f"{place.table.paper}, "): place for place in places}
+    differences = [_differences(claim, by_name.get(claim.place)) for claim in claims]
     tests = {difference.tobytes(): p_of(difference) for difference in differences if difference is not None}
     corrected = dict(zip(tests, holm(list(tests.values())), strict=True))
     lines = []
     for claim, difference in zip(claims, differences, strict=True):
-        line = {"claim": claim.claim, "where": claim.where, "table": str(claim.table), "column": claim.column, "data": "", "seeds": ""}
+        line = {"claim": claim.claim, "where": claim.where, "of": claim.place, "column": claim.column, "data": "", "seeds": ""}
         line["note"] = claim.note
         if difference is None:
             lines.append({**line, "difference": "", "p (Holm)": "", "verdict": NOT_MEASURED})
             continue
-        measured = by_number[str(claim.table)]
+        measured = by_name[claim.place]
         p, mean = corrected[difference.tobytes()], float(np.mean(difference))
         verdict = UNDECIDED if p >= LEVEL else HELD if mean > 0 else REVERSED
         column = measured.table.columns[claim.column]
