@@ -17,7 +17,7 @@ from qaexp.data.files import locate
 from qaexp.errors import ConfigError, MissingDataError
 from qaexp.mistakes import explain
 from qaexp.results.record import config_key, write_whole
-from qaexp.tables.spec import Row, Setting, Table, Tuning, result_tables
+from qaexp.tables.spec import Row, Setting, Table, Tuning, result_figures, result_tables
 
 READING = ("dataset=", "dataset.reader.", "dataset.tokenise", "dataset.expected=")
 """Beginnings of overrides that say what texts a cell reads."""
@@ -95,8 +95,9 @@ def cells_of(table: Table) -> Iterator[Cell]:
 
 
 def taken(tuning: Tuning) -> dict[str, str]:
-    """Row to the column that the paper's tables have it with, which is the one whose commands are theirs."""
-    of_tables = {frozenset(cell.overrides) for table in result_tables() if table.paper == tuning.paper for cell in cells_of(table)}
+    """Row to the column that the paper's tables and figures have it with, which is the one whose commands are theirs."""
+    theirs = [each for each in (*result_tables(), *result_figures()) if each.paper == tuning.paper]
+    of_tables = {frozenset(cell.overrides) for each in theirs for cell in cells_of(each)}
     column_of = {column.setting: name for name, column in tuning.columns.items()}
     return {cell.row.label: column_of[cell.setting] for cell in cells_of(tuning) if frozenset(cell.overrides) in of_tables}
 
