@@ -122,6 +122,11 @@ class Ledger:
         """The choices of model and data set that there are entries of."""
         return {model_and_dataset(entry.command.split()) for entry in self.entries}
 
+    @cached_property
+    def data(self) -> set[tuple[str, str]]:
+        """The choices of data set and word vectors that there are entries of."""
+        return {dataset_and_vectors(entry.command.split()) for entry in self.entries}
+
     def find(self, key: str, fingerprint: str = "") -> Entry | None:
         """The newest entry of a key, over the data with this fingerprint if one is given."""
         return next((e for e in reversed(self.by_key.get(key, ())) if not fingerprint or e.fingerprint == fingerprint), None)
@@ -141,7 +146,7 @@ class Ledger:
 
     def read_anew(self) -> None:
         """Forget what was read: other processes may have entered runs since."""
-        for kept in ("entries", "by_key", "choices"):
+        for kept in ("entries", "by_key", "choices", "data"):
             self.__dict__.pop(kept, None)
 
 
@@ -150,8 +155,19 @@ def model_and_dataset(overrides: Sequence[str]) -> tuple[str, str]:
     >>> model_and_dataset(["dataset=wikiqa", "model=ctrn", "model.encoder.hidden_dim=512"])
     ('ctrn', 'wikiqa')
     """
-    given = dict(override.split("=", 1) for override in overrides)
-    return given.get("model", ""), given.get("dataset", "")
+    return _chosen(overrides, "model"), _chosen(overrides, "dataset")
+
+
+def dataset_and_vectors(overrides: Sequence[str]) -> tuple[str, str]:
+    """
+    >>> dataset_and_vectors(["dataset=wikiqa", "model=ctrn"]), dataset_and_vectors(["dataset/vectors=glove300", "dataset=wikiqa"])
+    (('wikiqa', ''), ('wikiqa', 'glove300'))
+    """
+    return _chosen(overrides, "dataset"), _chosen(overrides, "dataset/vectors")
+
+
+def _chosen(overrides: Sequence[str], group: str) -> str:
+    return dict(override.split("=", 1) for override in overrides).get(group, "")
 
 
 def _read(path: Path) -> Entry:

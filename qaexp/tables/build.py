@@ -178,7 +178,7 @@ def measured(table: Table, ledger: Ledger, keys: Keys, quick: bool = False) -> M
 
 
 def _state(cells: Sequence[Cell], ledger: Ledger, keys: Keys) -> CellState:
-    """The first alternative with results; or else the one that would be run."""
+    """The first alternative with results; or else the one that would be run here, or was run elsewhere in other cells."""
     for cell in cells:
         if model_and_dataset(cell.overrides) not in ledger.choices:  # then there is nothing to compose it for
             continue
@@ -186,7 +186,9 @@ def _state(cells: Sequence[Cell], ledger: Ledger, keys: Keys) -> CellState:
         if entries := [entry for entry in found if entry.fingerprint == found[-1].fingerprint]:
             return CellState(cell, entries if entries[0].random else entries[:1], "")
     chosen = at_hand(cells)
-    return CellState(chosen, [], lacking(chosen))
+    if (lacks := lacking(chosen)) and (elsewhere := next((cell for cell in cells if (cell.dataset, cell.vectors) in ledger.data), None)):
+        return CellState(elsewhere, [], "")  # so the ledger's tables are the same with the data and without
+    return CellState(chosen, [], lacks)
 
 
 def p_of(differences: np.ndarray) -> float:

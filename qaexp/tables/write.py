@@ -26,7 +26,7 @@ with half the width of its 95% confidence interval (`±`).
 | measured | on the whole data set |
 | partial data | on the part of the data set that could be had: never to be reported as the data set's |
 | not run | runnable, and not yet run |
-| data missing | runnable where the data are |
+| data missing | runnable where the data are, which no run here had |
 | published only | the paper quotes it, and no model of the papers defines it |
 
 The verdict is a one-sample t-test at 5% over seeds against the printed number with its rounding: `reproduced`, `above` or `below`; \

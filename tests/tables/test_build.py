@@ -108,6 +108,18 @@ def test_rows_are_the_papers_and_numbers_ours(filled: Measured) -> None:
     assert "seed=" not in frame.loc[2, "command"]
 
 
+def test_a_cell_whose_data_are_not_here_is_shown_with_those_that_other_cells_were_run_on(tmp_path: Path, keys: Keys) -> None:
+    elsewhere = replace(TABLE, settings={**TABLE.settings, "absent": Setting(["yahooqa", "insuranceqa"], ["glove300", "googlenews300"])})
+    ledger = Ledger(tmp_path / "ledger")
+    ledger.folder.mkdir()
+    assert measured(elsewhere, ledger, keys).states["Word Overlap", "absent"].status == "data missing"
+    entry = replace(_entry("of another table", 1, [0.5] * 8), command="model=ctrn dataset=insuranceqa dataset/vectors=glove300")
+    (ledger.folder / "elsewhere.json").write_text(json.dumps(asdict(entry)))
+    ledger.read_anew()
+    state = measured(elsewhere, ledger, keys).states["Word Overlap", "absent"]
+    assert (state.status, state.cell.dataset, state.cell.vectors) == ("not run", "insuranceqa", "glove300")
+
+
 def test_rows_over_the_same_questions_are_compared(filled: Measured) -> None:
     comparisons = filled.comparisons().set_index("column")
     assert comparisons.loc["MAP", "row"] == "CNN"
