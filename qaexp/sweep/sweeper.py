@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
 from hydra.plugins.launcher import Launcher
 from hydra.plugins.sweeper import Sweeper
@@ -21,6 +22,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 
 from qaexp.config import CONF, PRETRAIN, RANK
 from qaexp.errors import ConfigError, OutputError, SweepError
+from qaexp.mistakes import require_fitting, require_meaningful
 from qaexp.results.record import NOT_IDENTITY, RunRecord
 from qaexp.sweep.best import write_best
 from qaexp.sweep.job import Job, JobResult
@@ -131,24 +133,41 @@ class Sweep(Sweeper):
         log.info("%s", line)
 
     def _require_composable(self, space: Space) -> DictConfig:
-        """Compose each choice of a group, and one value of each other axis, before anything runs; returns the usual configuration."""
+        """Compose each choice of a group, and hold each value of the other axes against the usual one, before anything runs.
+
+        Returns: the usual configuration.
+        """
         if any(key == "experiment" for key in space.axes):
             raise ConfigError("experiment= names one grid, whose axes are swept; run a command for each")
-        values = {key: getattr(axis, "choices", None) or (axis.low,) for key, axis in space.axes.items()}  # type: ignore[attr-defined]
+        values = {key: getattr(axis, "choices", None) or (axis.low, axis.high) for key, axis in space.axes.items()}  # type: ignore[attr-defined]
         first: Cell = {key: choices[0] for key, choices in values.items()}
-        cells = [first, *({**first, key: choice} for key in first if (CONF / key).is_dir() for choice in values[key][1:])]
-        for cell in cells:
-            self._context.config_loader.load_sweep_config(self._config, space.overrides(cell))
-        groups = [option for option in space.overrides(first) if (CONF / option.partition("=")[0]).is_dir()]
-        usual = self._context.config_loader.load_sweep_config(self._config, groups)
-        with open_dict(usual):
-            del usual["hydra"]
+        composed = self._compose(space.overrides(first))
+        usual = self._compose([option for option in space.overrides(first) if _is_choice(option)])
+        require_meaningful(composed, usual, space.overrides(first))
+        parser = OverridesParser.create()
+        for key, value in ((key, value) for key, choices in values.items() for value in choices[1:]):
+            if _is_choice(key):
+                self._compose(space.overrides({**first, key: value}))
+            else:
+                require_fitting(key, str(value), parser.parse_override(f"{key}={value}").value(), usual)
         return usual
+
+    def _compose(self, overrides: list[str]) -> DictConfig:
+        """A job's configuration, without Hydra's part."""
+        config = self._context.config_loader.load_sweep_config(self._config, overrides)
+        with open_dict(config):
+            del config["hydra"]
+        return config
 
     def _launcher(self, folder: Path, job: Job) -> Launcher:
         with open_dict(self._config):
             self._config.hydra.sweep.dir = str(folder)
         return Plugins.instance().instantiate_launcher(hydra_context=self._context, task_function=job, config=self._config)
+
+
+def _is_choice(option: str) -> bool:
+    """Whether an option chooses a YAML file of a group."""
+    return (CONF / option.partition("=")[0]).is_dir()
 
 
 def _busy(outcomes: Path, numbers: Sequence[int]) -> bool:

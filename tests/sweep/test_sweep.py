@@ -118,6 +118,9 @@ def test_mistakes_in_a_sweep_are_answered_with_one_sentence_before_anything_runs
         ("optimizer.ler=1e-3,1e-2", "there is no option optimizer.ler, did you mean optimizer.lr"),
         ("hydra/sweeper=tpee", "there is no hydra/sweeper=tpee, did you mean tpe"),
         ("optimizer.lr=interval(1e-5,1e-3)", "optimizer.lr is an interval"),
+        ("seed=1,x", "seed=x: a number is expected"),
+        ("dataset.batch_size=32,0", "dataset.batch_size=0: at least 1 is expected"),
+        ("+trainer.profilr=simple,advanced", "nothing reads the option trainer.profilr, did you mean trainer.profiler"),
     ):
         assert main(arguments(tmp_path, mistake)) == 2
         assert sentence in caplog.text
