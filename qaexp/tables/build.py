@@ -31,6 +31,11 @@ class CellState:
             return MISSING if self.lacking else NOT_RUN
         return QUICK if self.cell.quick else PARTIAL if self.entries[0].data["partial"] else MEASURED
 
+    @property
+    def seeds_wanted(self) -> int:
+        """How many seeds its table asks for: one where a seed makes no difference, as for BM25."""
+        return 1 if self.entries and not self.entries[0].random else len(self.cell.table.seeds)
+
     def interval(self, column: Column) -> Interval | None:
         """Over seeds, in the paper's unit; None where nothing was measured."""
         metric, scale = self.cell.table.metric_of(column, self.cell.dataset), self.cell.table.scale_of(column)
@@ -59,6 +64,12 @@ class Measured:
         """How many cells are in each state; a row that is published only counts as one."""
         found = [state.status for state in self.states.values()] + [PUBLISHED for row in self.table.rows if row.overrides is None]
         return {status: found.count(status) for status in (MEASURED, PARTIAL, QUICK, NOT_RUN, MISSING, PUBLISHED) if status in found}
+
+    @property
+    def runs(self) -> str:
+        """How many runs of its cells there are, of how many."""
+        states = self.states.values()
+        return f"{sum(len(state.entries) for state in states)} of {sum(state.seeds_wanted for state in states)}"
 
     def frame(self) -> pd.DataFrame:
         """One line a row of the paper, in its order; every number as text, in the paper's unit and rounding."""

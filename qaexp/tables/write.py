@@ -29,6 +29,8 @@ with half the width of its 95% confidence interval (`±`).
 | data missing | runnable where the data are, which no run here had |
 | published only | the paper quotes it, and no model of the papers defines it |
 
+A cell is a row under a setting; `runs` is how many of its seeds are run, over all cells, of how many.
+
 The verdict is a one-sample t-test at 5% over seeds against the printed number with its rounding: `reproduced`, `above` or `below`; \
 `not comparable` where data or word vectors are others than the paper's, which it names.
 """
@@ -274,6 +276,7 @@ def _states(what: str, listed: Sequence[tuple[Measured, str]]) -> pd.DataFrame:
                 what: f"[{each.table.title}]({each.table.paper}/{file})" if file else each.table.title,
                 "what": each.table.caption,
                 "cells": ", ".join(f"{count} {status}" for status, count in each.counts.items()),
+                "runs": each.runs,
             }
             for each, file in listed
         ]

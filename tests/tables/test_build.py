@@ -101,6 +101,7 @@ def test_rows_are_the_papers_and_numbers_ours(filled: Measured) -> None:
     assert frame["MAP ci95"].tolist() == ["", "", "2.5", "6.4"]
     assert frame["status"].tolist() == ["published only", "toy: not run; absent: data missing", "measured", "measured"]
     assert frame["seeds"].tolist() == ["", "0", "3", "2"]
+    assert filled.runs == "5 of 12"
     assert frame.loc[2, "verdict"] == "reproduced"
     assert frame.loc[3, "verdict"] == "above"
     assert frame.loc[0, "command"] == ""
