@@ -1,18 +1,26 @@
 """What all tables of `experiments/` have in common: where their files lie, how these are read, and what a table is called."""
 
+import re
+from collections.abc import Mapping
 from copy import deepcopy
+from dataclasses import MISSING, fields
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
 from qaexp.config import CONF
-from qaexp.errors import ConfigError
+from qaexp.errors import ConfigError, meant
 
 EXPERIMENTS = CONF.parent / "experiments"
+
+FAULTS = (ConfigError, KeyError, TypeError, AttributeError)
+"""What comes up where a file does not hold what its kind of table has."""
+
+T = TypeVar("T")
 
 
 class PaperTable:
@@ -46,3 +54,28 @@ def _parsed(path: Path, changed: int) -> dict[str, Any]:
         return OmegaConf.to_container(OmegaConf.load(path))  # type: ignore[return-value]
     except (OmegaConfBaseException, YAMLError, ValueError) as error:
         raise ConfigError(f"{path}: {str(error).splitlines()[0]}") from error
+
+
+def filled(kind: type[T], content: Mapping[str, Any]) -> T:
+    """An object of ours with what stands in a file.
+
+    Raises:
+        ConfigError: something is lacking, or nothing reads it; names it, without the file.
+    """
+    known = {each.name: each.default is MISSING and each.default_factory is MISSING for each in fields(kind)}  # type: ignore[arg-type]
+    what = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind.__name__).lower()
+    for name in content:
+        if name not in known:
+            raise ConfigError(f"nothing reads {name!r} in a {what}; {meant(str(name), list(known))}")
+    if lacking := [name for name, needed in known.items() if needed and name not in content]:
+        raise ConfigError(f"a {what} lacks {' and '.join(map(repr, lacking))}")
+    return kind(**content)
+
+
+def fault_in(error: Exception) -> str:
+    """One of the FAULTS in words.
+
+    >>> fault_in(KeyError("columns"))
+    "it lacks 'columns'"
+    """
+    return f"it lacks {error}" if isinstance(error, KeyError) else str(error)

@@ -6,6 +6,7 @@ from pathlib import Path
 from omegaconf import OmegaConf
 
 from qaexp.errors import ConfigError
+from qaexp.paper_table import FAULTS, fault_in, filled
 from qaexp.tables.spec import EXPERIMENTS, Table, result_figures, result_tables
 
 
@@ -31,21 +32,19 @@ class Claim:
 
 
 def claims(paper: str, folder: Path = EXPERIMENTS) -> list[Claim]:
-    """A paper's claims.
+    """A paper's claims; none where it has no file of them.
 
     Raises:
-        ConfigError: the file, or a claim's table or figure, column or row, does not exist; names it.
+        ConfigError: a claim's table or figure, column or row does not exist; names it.
     """
     path = folder / paper / "claims.yaml"
     if not path.is_file():
-        raise ConfigError(
-            f"{path}: there is no such file; papers with claims: {', '.join(p.parent.name for p in folder.glob('*/claims.yaml'))}"
-        )
+        return []
     places = {each.title: each for each in [*result_tables(folder), *result_figures(folder)]}
     try:
-        found = [Claim(**content) for content in OmegaConf.to_container(OmegaConf.load(path))]  # type: ignore[arg-type]
-    except TypeError as error:
-        raise ConfigError(f"{path}: it is not a list of claims: {error}") from error
+        found = [filled(Claim, content) for content in OmegaConf.to_container(OmegaConf.load(path))]  # type: ignore[arg-type]
+    except FAULTS as error:
+        raise ConfigError(f"{path}: it is not a list of claims: {fault_in(error)}") from error
     for claim in found:
         if fault := _fault(claim, places.get(f"{paper}, {claim.place}")):
             raise ConfigError(f"{path}: claim {claim.claim!r}: {fault}")

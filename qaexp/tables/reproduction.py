@@ -57,7 +57,8 @@ def reproduce(options: argparse.Namespace) -> int:
             [fresh.get(each.title) or measured(each, ledger, keys) for each in all_of] for all_of in (tables, figures, tuned)
         )
         keys.save()
-        held = {paper: held_against(claims(paper), _of(paper, [*whole, *drawn])) for paper in papers_of(tables)}
+        claimed = {paper: said for paper in papers_of(tables) if (said := claims(paper))}
+        held = {paper: held_against(said, _of(paper, [*whole, *drawn])) for paper, said in claimed.items()}
         for paper, frame in held.items():
             write_claims(paper, frame, results / paper)
         write_overview(whole, drawn, grids, others, results, held)

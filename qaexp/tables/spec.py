@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from qaexp.errors import ConfigError
-from qaexp.paper_table import EXPERIMENTS, PaperTable, content_of
+from qaexp.paper_table import EXPERIMENTS, FAULTS, PaperTable, content_of, fault_in, filled
 
 KIND = "results"
 TUNING = "tuning"
@@ -56,6 +56,7 @@ class Row:
 
     label: str
     published: Sequence[Printed]
+    """A number a column. Left out of the file, none is printed, as in a table of your own."""
     overrides: Sequence[str] | None = None
     setting: str = ""
     in_setting: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -185,7 +186,7 @@ def _by_number(found: Sequence[Kind]) -> list[Kind]:
 
 
 def _figure(path: Path, content: dict[str, Any]) -> Figure:
-    return _table(path, _unprinted(content), Figure, "a figure of runs")
+    return _table(path, content, Figure, "a figure of runs")
 
 
 def _tuning(path: Path, content: dict[str, Any]) -> Tuning:
@@ -195,31 +196,28 @@ def _tuning(path: Path, content: dict[str, Any]) -> Tuning:
         data = {"datasets": content.pop("datasets"), "vectors": content.pop("vectors", ())}
         content["settings"] = {name: {**data, "overrides": overrides} for name, overrides in values.items()}
         content["columns"] = {name: {"metric": metric, "setting": str(name)} for name in values}
-    except (KeyError, AttributeError) as error:
-        raise ConfigError(f"{path}: it is not {TUNED}: {error}") from error
-    return _table(path, _unprinted(content), Tuning, TUNED)
-
-
-def _unprinted(content: dict[str, Any]) -> dict[str, Any]:
-    for row in content.get("rows", []):
-        row.setdefault("published", [UNPRINTED] * len(content.get("columns", [])))
-    return content
+    except FAULTS as error:
+        raise ConfigError(f"{path}: it is not {TUNED}: {fault_in(error)}") from error
+    return _table(path, content, Tuning, TUNED)
 
 
 def _table(path: Path, content: dict[str, Any], kind: type[Kind], named: str) -> Kind:
     try:
-        settings = {str(name): Setting(**setting) for name, setting in content.pop("settings").items()}
-        columns = {str(name): Column(**column) for name, column in content.pop("columns").items()}
-        rows = [Row(**row) for row in content.pop("rows")]
-        table = kind(paper=path.parent.name, name=path.stem, settings=settings, columns=columns, rows=rows, **content)
-    except (TypeError, KeyError, AttributeError) as error:
-        raise ConfigError(f"{path}: it is not {named}: {error}") from error
+        settings = {str(name): filled(Setting, setting) for name, setting in content.pop("settings").items()}
+        columns = {str(name): filled(Column, column) for name, column in content.pop("columns").items()}
+        rows = [filled(Row, {"published": [UNPRINTED] * len(columns), **row}) for row in content.pop("rows")]
+        named_so = {"paper": path.parent.name, "name": path.stem}
+        table = filled(kind, {**named_so, "settings": settings, "columns": columns, "rows": rows, **content})
+    except FAULTS as error:
+        raise ConfigError(f"{path}: it is not {named}: {fault_in(error)}") from error
     for name in {column.setting for column in columns.values()} | {row.setting for row in rows} | {n for r in rows for n in r.in_setting}:
         if name and name not in settings:
             raise ConfigError(f"{path}: there is no setting {name!r}; settings: {', '.join(settings)}")
     for row in rows:
         if len(row.published) != len(columns):
             raise ConfigError(f"{path}: row {row.label!r} has {len(row.published)} printed numbers for {len(columns)} columns")
+        if row.overrides is None and set(row.published) == {UNPRINTED}:
+            raise ConfigError(f"{path}: row {row.label!r} has neither overrides nor printed numbers")
     twice = sorted({row.label for row in rows if sum(other.label == row.label for other in rows) > 1})
     if twice:
         raise ConfigError(f"{path}: two rows are called {twice[0]!r}; a claim could not tell them apart")

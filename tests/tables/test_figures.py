@@ -265,7 +265,7 @@ def test_tables_and_figures_are_named_apart(options: list[str], titles: list[str
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        ({"draw": None}, "argument: 'draw'"),
+        ({"draw": None}, "a figure lacks 'draw'"),
         ({"draw": {"_target_": "qaexp.figures.runtime.Clock"}}, "`draw:` does not make a picture"),
         ({"draw": {"_target_": "qaexp.figures.runtime.Runtime"}}, "argument: 'against'"),
     ],

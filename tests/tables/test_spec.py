@@ -9,7 +9,7 @@ import yaml
 from qaexp.config import choices
 from qaexp.errors import ConfigError
 from qaexp.tables.cells import alternatives, taken
-from qaexp.tables.spec import EXPERIMENTS, Table, Tuning, result_tables, tunings
+from qaexp.tables.spec import EXPERIMENTS, UNPRINTED, Table, Tuning, result_tables, tunings
 
 TABLES = {table.title: table for table in result_tables()}
 PAPERS = {
@@ -113,14 +113,24 @@ def _no_columns(content: dict) -> None:
     del content["columns"]
 
 
+def _no_caption(content: dict) -> None:
+    del content["caption"]
+
+
+def _empty_row(content: dict) -> None:
+    content["rows"].append({"label": "CTRM"})
+
+
 @pytest.mark.parametrize(
     ("spoil", "fault"),
     [
         (_too_few, "row 'ARC-I CNN' has 1 printed numbers for 2 columns"),
         (_no_such_setting, "there is no setting 'TRAIN'"),
         (_twice, "two rows are called 'ARC-I CNN'"),
-        (_misspelt, "unexpected keyword argument 'override'"),
-        (_no_columns, "'columns'"),
+        (_misspelt, "nothing reads 'override' in a row; did you mean overrides"),
+        (_no_columns, "it lacks 'columns'"),
+        (_no_caption, "a table lacks 'caption'"),
+        (_empty_row, "row 'CTRM' has neither overrides nor printed numbers"),
     ],
 )
 def test_a_mistake_is_named_with_file_and_fault(spoil: Callable[[dict], None], fault: str, tmp_path: Path) -> None:
@@ -135,6 +145,15 @@ def test_a_mistake_is_named_with_file_and_fault(spoil: Callable[[dict], None], f
 def test_what_is_no_yaml_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"table5\.yaml"):
         _loaded(tmp_path, "rows: [")
+
+
+def test_a_table_of_ones_own_prints_nothing(tmp_path: Path) -> None:
+    content = _content()
+    content["rows"] = [row for row in content["rows"] if "overrides" in row]
+    for row in content["rows"]:
+        del row["published"]
+    [table] = _loaded(tmp_path, content)
+    assert {printed for row in table.rows for printed in row.published} == {UNPRINTED}
 
 
 def test_an_unspoilt_copy_loads(tmp_path: Path) -> None:
@@ -154,5 +173,5 @@ def test_a_tuning_without_values_is_named(tmp_path: Path) -> None:
     path = tmp_path / "ctrn" / "tuning_trecqa.yaml"
     path.parent.mkdir()
     path.write_text("metric: dev/map\nrows: []\n", encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"tuning_trecqa\.yaml: it is not what a paper tuned: 'values'"):
+    with pytest.raises(ConfigError, match=r"tuning_trecqa\.yaml: it is not what a paper tuned: it lacks 'values'"):
         tunings(tmp_path)
