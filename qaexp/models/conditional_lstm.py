@@ -21,8 +21,8 @@ class ConditionalLSTMs(AnswerScorer):
     Rocktäschel et al. 2016, §2.2 (conditional encoding). The question, their premise, is read once for each text; the candidate, whose
     memory begins where the question's ended, once for each pair.
 
-    Departs: no delimiter stands before the second text, and a hidden layer before the output, as in `SingleLSTM`. Weights begin as torch's
-    do, where Liu et al. 2016, §6.1, draw those of all models from ±0.1, as the coupled LSTMs here do.
+    Departs: no delimiter stands before the second text, and a hidden layer before the output, as in `SingleLSTM`. A reader's weights
+    begin uniformly within ±`initial_bound` (Liu et al. 2016, §6.1: 0.1).
     """
 
     def __init__(

@@ -15,6 +15,7 @@ from qaexp.models.grid import max_by_cell
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.shown import show
 from qaexp.models.stage import Stage
+from qaexp.models.uniform import draw_uniformly
 from qaexp.types import Text
 
 
@@ -64,8 +65,7 @@ class CoupledLSTM(AnswerScorer):
         self.num_directions = num_directions
         self.parts = (pooling_rows, pooling_columns)
         self.output = Classifier(pooling_rows * pooling_columns * hidden_dim, output_dim, nn.Tanh(), num_classes)
-        for parameter in (*self.words_block.parameters(), *self.stacked_blocks.parameters(), *self.output.parameters()):
-            nn.init.uniform_(parameter, -0.1, 0.1)
+        draw_uniformly(self, 0.1)
 
     def encode_question(self, tokens: Int[Tensor, "text length"]) -> Text:
         return self._gates(tokens, self.words_block.from_question)

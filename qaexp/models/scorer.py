@@ -17,6 +17,7 @@ from qaexp.models.encoding import encode_texts
 from qaexp.models.overlap import WordOverlapFeatures
 from qaexp.models.pairing import score_pairs
 from qaexp.models.stage import Encoder, Stage
+from qaexp.models.uniform import draw_uniformly
 from qaexp.types import RankingBatch, Text
 
 Examples = Callable[[int], Iterable[RankingBatch]]
@@ -103,7 +104,8 @@ class Scorer(AnswerScorer):
     to be done once for each text; a pairwise pooling still leaves the whole encoder, and what it prepares of each text. A
     pooling of several hops gives vectors (pair, hop, dim), whose similarities are summed over the hops.
 
-    `shared` says whether questions and candidates go through one encoder or through two of the same make.
+    `shared` says whether questions and candidates go through one encoder or through two of the same make. With an `initial_bound` all
+    weights begin uniformly within it, in place of each stage's own way.
 
     Raises:
         ConfigError: an interaction needs a joint that the encoder lacks, or a pooling a last state that has read everything.
@@ -118,6 +120,7 @@ class Scorer(AnswerScorer):
         similarity: Callable[..., Similarity],
         shared: bool,
         vectors: Float[Tensor, "word dim"],
+        initial_bound: float | None = None,
     ) -> None:
         super().__init__()
         self.embedding = embedding(vectors=vectors)
@@ -141,6 +144,8 @@ class Scorer(AnswerScorer):
                 f"{type(self.candidate_encoder).__name__} has {self.candidate_encoder.joint or 'no joint'}; "
                 "choose another encoder, or interaction=none"
             )
+        if initial_bound is not None:
+            draw_uniformly(self, initial_bound)
 
     def encode_question(self, tokens: Int[Tensor, "text length"]) -> Text:
         return self._encode("question", self.question_encoder, tokens)

@@ -11,6 +11,7 @@ from qaexp.models.classifier import Classifier
 from qaexp.models.encoder.packed import run_packed, run_packed_from
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.stage import Stage
+from qaexp.models.uniform import draw_uniformly
 from qaexp.types import Text
 
 
@@ -21,17 +22,24 @@ class SingleLSTM(AnswerScorer):
     vector is learned.
 
     Departs: Rocktäschel et al. map the state to the classes without a hidden layer; Liu et al. 2016, §4.4, have one in their own model.
-    Weights but the delimiter's begin as torch's do, where Liu et al., §6.1, draw those of all models from ±0.1.
+    Weights begin uniformly within ±`initial_bound` (Liu et al., §6.1: 0.1).
     """
 
     def __init__(
-        self, embedding: Callable[..., Stage], hidden_dim: int, output_dim: int, num_classes: int, vectors: Float[Tensor, "word dim"]
+        self,
+        embedding: Callable[..., Stage],
+        hidden_dim: int,
+        output_dim: int,
+        num_classes: int,
+        initial_bound: float,
+        vectors: Float[Tensor, "word dim"],
     ) -> None:
         super().__init__()
         self.embedding = embedding(vectors=vectors)
         self.lstm = nn.LSTM(self.embedding.output_dim, hidden_dim, batch_first=True)
-        self.delimiter = nn.Parameter(torch.empty(self.embedding.output_dim).uniform_(-0.1, 0.1))
+        self.delimiter = nn.Parameter(torch.empty(self.embedding.output_dim))
         self.output = Classifier(hidden_dim, output_dim, nn.Tanh(), num_classes)
+        draw_uniformly(self, initial_bound)
 
     def encode_question(self, tokens: Int[Tensor, "text length"]) -> Text:
         text = self._embed(tokens)

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from qaexp.masking import last_real, masked_softmax
 from qaexp.models.conditional_lstm import ConditionalLSTMs
 from qaexp.models.shown import show
+from qaexp.models.uniform import draw_uniformly
 
 
 class WordAttentionLSTMs(ConditionalLSTMs):
@@ -22,10 +23,11 @@ class WordAttentionLSTMs(ConditionalLSTMs):
     Shows `attention` (pair, candidate length, question length): α.
     """
 
-    def __init__(self, hidden_dim: int, **settings: Any) -> None:
+    def __init__(self, hidden_dim: int, initial_bound: float, **settings: Any) -> None:
         super().__init__(hidden_dim=hidden_dim, **settings)
         self.W_y, self.W_h, self.W_r, self.W_t, self.W_p, self.W_x = (nn.Linear(hidden_dim, hidden_dim, bias=False) for _ in range(6))
         self.w = nn.Linear(hidden_dim, 1, bias=False)
+        draw_uniformly(self, initial_bound)
 
     def read(
         self,
