@@ -1,12 +1,13 @@
 """How every program but a run's ends: what it prints, and what it says of a mistake."""
 
 import logging
+import os
 import sys
 from collections.abc import Callable, Iterable
 
 from qaexp.errors import QaexpError
 
-USER_ERROR, INTERRUPTED = 2, 130
+USER_ERROR, INTERRUPTED, UNREAD = 2, 130, 141
 
 log = logging.getLogger(__name__)
 
@@ -22,12 +23,16 @@ def exit_status(work: Callable[[], Iterable[object]]) -> int:
 
 
 def ended(work: Callable[[], int], then: str = "") -> int:
-    """The status that the work gives; 2 with one sentence for a mistake of the user; 130 after Ctrl-C, and what `then` says of it."""
+    """The status that the work gives; 2 with one sentence for a mistake of the user; 130 after Ctrl-C, and what `then` says of it; 141
+    where nobody reads on what is printed, as after `| head`."""
     try:
         return work()
     except QaexpError as error:
         log.error("%s", error)
         return USER_ERROR
-    except (KeyboardInterrupt, SystemExit):  # Lightning turns Ctrl-C into SystemExit
+    except (BrokenPipeError, KeyboardInterrupt, SystemExit) as stop:  # Lightning turns Ctrl-C into SystemExit, and Rich a broken pipe
+        if isinstance(stop, BrokenPipeError) or isinstance(stop.__context__, BrokenPipeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left to be printed goes nowhere, without a word
+            return UNREAD
         log.error("interrupted%s", then and f"; {then}")
         return INTERRUPTED

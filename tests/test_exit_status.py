@@ -1,5 +1,7 @@
 """How a small program ends: with its lines, with one sentence for a mistake, or with 130 after Ctrl-C."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,3 +35,17 @@ def test_what_stops_the_work_is_said_in_one_line(
 def test_a_fault_of_ours_keeps_its_traceback() -> None:
     with pytest.raises(ZeroDivisionError):
         exit_status(lambda: [1 // 0])
+
+
+@pytest.mark.parametrize("printed", ["print(n, flush=True)", "console.print(n)"])
+def test_a_reader_that_has_seen_enough_is_no_mistake(printed: str) -> None:
+    """As `| head -1` has."""
+    work = f"lambda: len([{printed} for n in range(100_000)])"
+    program = f"from rich.console import Console; from qaexp.exit_status import ended; console = Console(); raise SystemExit(ended({work}))"
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as writer:
+        assert writer.stdout
+        assert writer.stderr
+        assert writer.stdout.readline() == b"0\n"
+        writer.stdout.close()
+        assert writer.stderr.read() == b""
+    assert writer.returncode == 141
