@@ -41,6 +41,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--no-run", action="store_true", help="only write tables and figures from the ledger; nothing is trained, no data are read"
     )
+    parser.add_argument("--prune", action="store_true", help="delete records that no table shows, as their configuration has changed since")
     parser.add_argument("--latex", action="store_true", help="also write table<N>.tex (booktabs)")
     parser.add_argument("--jobs", type=_count, default=1, metavar="N", help="so many runs at a time, a process each (default: %(default)s)")
     parser.add_argument("--logger", default="none", help="none or wandb (default: %(default)s)")

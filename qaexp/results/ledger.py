@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -143,6 +143,13 @@ class Ledger:
         write_whole(path, json.dumps(asdict(entry), separators=(",", ":"), sort_keys=True) + "\n")
         self.read_anew()
         return entry
+
+    def remove(self, keys: Collection[str]) -> None:
+        """Delete the entries with these keys."""
+        for path in self.folder.glob("*.json"):
+            if _read(path).key in keys:
+                path.unlink()
+        self.read_anew()
 
     def read_anew(self) -> None:
         """Forget what was read: other processes may have entered runs since."""

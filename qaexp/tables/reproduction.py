@@ -62,7 +62,7 @@ def reproduce(options: argparse.Namespace) -> int:
         for paper, frame in held.items():
             write_claims(paper, frame, results / paper)
         write_overview(whole, drawn, grids, others, results, held)
-        _tell_strays([*whole, *drawn, *grids], ledger)
+        _tell_strays([*whole, *drawn, *grids], ledger, options.prune)
     return FAILED if failed else 0
 
 
@@ -94,9 +94,12 @@ def _write_other(table: Other, folder: Path, latex: bool) -> None:
     log.info("%s", folder / f"{table.name}.md")
 
 
-def _tell_strays(everything: Sequence[Measured], ledger: Ledger) -> None:
+def _tell_strays(everything: Sequence[Measured], ledger: Ledger, prune: bool) -> None:
     """A run is known by its whole configuration: where that has changed since, its cell is empty again, and nothing else would say so."""
     shown = {entry.key for each in everything for state in each.states.values() for entry in state.entries}
     if strays := [f"{entry.name}_{entry.key}" for entry in ledger.entries if entry.key not in shown]:
         named = ", ".join(strays[:3]) + (f" and {len(strays) - 3} more" if len(strays) > 3 else "")
-        log.warning("%s: of no table as it is configured now, and may be deleted: %s", ledger.folder, named)
+        if prune:
+            ledger.remove({entry.key for entry in ledger.entries} - shown)
+        said = "deleted" if prune else "to be deleted with --prune"
+        log.warning("%s: of no table as it is configured now, %s: %s", ledger.folder, said, named)

@@ -374,7 +374,7 @@ def test_the_ledger_names_no_place_and_gives_back_what_was_measured(tmp_path: Pa
     assert entry.value("seconds per batch") == pytest.approx(entry.seconds["steps"] / entry.steps)
 
 
-def test_records_that_no_table_shows_any_more_are_named(
+def test_records_that_no_table_shows_any_more_are_named_and_pruned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
@@ -387,8 +387,12 @@ def test_records_that_no_table_shows_any_more_are_named(
     for key in (shown, "1234567890abcdef"):
         (folder / f"{key}.json").write_text(json.dumps(asdict(_entry(key, 1, [0.5]))))
     assert reproduce.main(["--no-run", "--results", str(tmp_path / "results")]) == 0
-    [said] = [message for message in caplog.messages if "of no table" in message]
-    assert said.endswith("may be deleted: m_toy_seed1_1234567890abcdef")
+    assert reproduce.main(["--no-run", "--prune", "--results", str(tmp_path / "results")]) == 0
+    assert [path.stem for path in folder.iterdir()] == [shown]
+    assert reproduce.main(["--no-run", "--results", str(tmp_path / "results")]) == 0
+    named, deleted = (message for message in caplog.messages if "of no table" in message)
+    assert named.endswith("to be deleted with --prune: m_toy_seed1_1234567890abcdef")
+    assert deleted.endswith("deleted: m_toy_seed1_1234567890abcdef")
 
 
 @pytest.mark.parametrize(
