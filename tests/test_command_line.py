@@ -179,6 +179,7 @@ def test_a_killed_run_resumes_to_the_very_same_scores(quiet: list[str], tmp_path
 
 
 def test_control_c_keeps_what_was_measured_and_says_how_to_go_on(quiet: list[str], tmp_path: Path) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # `make test &` ignores it, and so would the run
     run = command(*quiet, "trainer.max_epochs=500", "patience=500")
     while not list((tmp_path / "runs").glob("**/best.ckpt")):
         assert run.poll() is None
