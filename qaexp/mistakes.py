@@ -128,18 +128,22 @@ def require_meaningful(cfg: Any, usual: Any, overrides: Sequence[str]) -> None:
         read = _parameters(cfg, key) if parent and key not in options else None
         if read and name not in read:
             raise ConfigError(f"nothing reads the option {key}{_nearest(key, [f'{parent}.{each}' for each in read])}")
-        require_fitting(key, value, OmegaConf.select(cfg, key), usual)
+        _require_kind(key, value, OmegaConf.select(cfg, key), usual)
     resolved: Any = OmegaConf.to_container(cfg, resolve=True)
     for sentence in beyond(resolved):
         raise ConfigError(sentence)
 
 
 def require_fitting(key: str, written: str, given: Any, usual: Any) -> None:
-    """Raises: ConfigError, when a value is words where the usual one is a number or a switch, or out of its limits."""
+    """Raises: ConfigError, when one value of an option is words where the usual one is a number or a switch, or out of its limits."""
+    _require_kind(key, written, given, usual)
+    parent, dot, name = key.rpartition(".")
+    for sentence in beyond({name: given}, parent + dot):
+        raise ConfigError(sentence)
+
+
+def _require_kind(key: str, written: str, given: Any, usual: Any) -> None:
     default = OmegaConf.select(usual, key)
     if isinstance(default, (int, float)) and not isinstance(given, (int, float, type(None))):
         expected = "true or false" if isinstance(default, bool) else "a number"
         raise ConfigError(f"{key}={written}: {expected} is expected, as in {key}={default}")
-    parent, dot, name = key.rpartition(".")
-    for sentence in beyond({name: given}, parent + dot):
-        raise ConfigError(sentence)

@@ -72,6 +72,15 @@ def filled(kind: type[T], content: Mapping[str, Any]) -> T:
     return kind(**content)
 
 
+def name_of(path: Path) -> dict[str, str]:
+    """What a table's file says by where it lies.
+
+    >>> name_of(Path("experiments/ctrn/table6.yaml"))
+    {'paper': 'ctrn', 'name': 'table6'}
+    """
+    return {"paper": path.parent.name, "name": path.stem}
+
+
 def fault_in(error: Exception) -> str:
     """One of the FAULTS in words.
 

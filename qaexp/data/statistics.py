@@ -18,7 +18,7 @@ from qaexp.data.fetch import data_root
 from qaexp.data.figures import FILE_MEASURES, MEASURES, Figure
 from qaexp.data.files import locate
 from qaexp.errors import ConfigError, MissingDataError, OutputError
-from qaexp.paper_table import EXPERIMENTS, FAULTS, PaperTable, content_of, fault_in, filled
+from qaexp.paper_table import EXPERIMENTS, FAULTS, PaperTable, content_of, fault_in, filled, name_of
 from qaexp.results.record import write_whole
 
 if TYPE_CHECKING:  # it needs torch, and tables are written without
@@ -94,8 +94,7 @@ def _table(path: Path, content: dict[str, Any]) -> StatisticsTable:
     try:
         columns = {name: filled(Column, column) for name, column in content.pop("columns").items()}
         rows = [filled(Row, row) for row in content.pop("rows")]
-        named_so = {"paper": path.parent.name, "name": path.stem}
-        table = filled(StatisticsTable, {**named_so, "columns": columns, "rows": rows, **content})
+        table = filled(StatisticsTable, {**name_of(path), "columns": columns, "rows": rows, **content})
     except FAULTS as error:
         raise ConfigError(f"{path}: it is not a table of statistics: {fault_in(error)}") from error
     if table.questions not in ("as read", "as used"):

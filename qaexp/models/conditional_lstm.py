@@ -21,8 +21,9 @@ class ConditionalLSTMs(AnswerScorer):
     Rocktäschel et al. 2016, §2.2 (conditional encoding). The question, their premise, is read once for each text; the candidate, whose
     memory begins where the question's ended, once for each pair.
 
-    Departs: no delimiter stands before the second text, and a hidden layer before the output, as in `SingleLSTM`. A reader's weights
-    begin uniformly within ±`initial_bound` (Liu et al. 2016, §6.1: 0.1).
+    Departs: no delimiter stands before the second text, and a hidden layer before the output, as in `SingleLSTM`.
+
+    A reader's weights begin uniformly within ±`initial_bound` (Liu et al. 2016, §6.1: 0.1).
     """
 
     def __init__(

@@ -11,7 +11,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from qaexp.config import compose
 from qaexp.errors import ConfigError
-from qaexp.paper_table import EXPERIMENTS, FAULTS, PaperTable, content_of, fault_in, filled
+from qaexp.paper_table import EXPERIMENTS, FAULTS, PaperTable, content_of, fault_in, filled, name_of
 from qaexp.tables.cells import alternatives
 from qaexp.tables.spec import Printed, Table, result_tables
 
@@ -108,8 +108,7 @@ def _table(path: Path, content: dict) -> ConfigurationTable:
     try:
         columns = {str(name): filled(Column, column) for name, column in content.pop("columns").items()}
         rows = [filled(Row, row) for row in content.pop("rows")]
-        named_so = {"paper": path.parent.name, "name": path.stem}
-        table = filled(ConfigurationTable, {**named_so, "columns": columns, "rows": rows, **content})
+        table = filled(ConfigurationTable, {**name_of(path), "columns": columns, "rows": rows, **content})
     except FAULTS as error:
         raise ConfigError(f"{path}: it is not a table of settings: {fault_in(error)}") from error
     for row in rows:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from qaexp.errors import ConfigError
-from qaexp.paper_table import EXPERIMENTS, FAULTS, PaperTable, content_of, fault_in, filled
+from qaexp.paper_table import EXPERIMENTS, FAULTS, PaperTable, content_of, fault_in, filled, name_of
 
 KIND = "results"
 TUNING = "tuning"
@@ -206,8 +206,7 @@ def _table(path: Path, content: dict[str, Any], kind: type[Kind], named: str) ->
         settings = {str(name): filled(Setting, setting) for name, setting in content.pop("settings").items()}
         columns = {str(name): filled(Column, column) for name, column in content.pop("columns").items()}
         rows = [filled(Row, {"published": [UNPRINTED] * len(columns), **row}) for row in content.pop("rows")]
-        named_so = {"paper": path.parent.name, "name": path.stem}
-        table = filled(kind, {**named_so, "settings": settings, "columns": columns, "rows": rows, **content})
+        table = filled(kind, {**name_of(path), "settings": settings, "columns": columns, "rows": rows, **content})
     except FAULTS as error:
         raise ConfigError(f"{path}: it is not {named}: {fault_in(error)}") from error
     for name in {column.setting for column in columns.values()} | {row.setting for row in rows} | {n for r in rows for n in r.in_setting}:
