@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from qaexp.masking import token_mask
 from qaexp.models.classifier import Classifier
-from qaexp.models.encoder.packed import run_packed, run_packed_from
+from qaexp.models.encoder.packed import leave_one_bias, run_packed, run_packed_from
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.stage import Stage
 from qaexp.types import Text
@@ -33,6 +33,8 @@ class ConditionalLSTMs(AnswerScorer):
         self.embedding = embedding(vectors=vectors)
         self.question_lstm = nn.LSTM(self.embedding.output_dim, hidden_dim, batch_first=True)
         self.candidate_lstm = nn.LSTM(self.embedding.output_dim, hidden_dim, batch_first=True)
+        leave_one_bias(self.question_lstm)
+        leave_one_bias(self.candidate_lstm)
         self.output = Classifier(hidden_dim, output_dim, nn.Tanh(), num_classes)
 
     @abstractmethod

@@ -115,8 +115,9 @@ class LooseCell(CoupledCell):
 
     Liu et al. 2016, §3.1.
 
-    Reading: both LSTMs have one set of weights, 4((e + 2d)d + d), as only then Table 2's counts come out; the state of a cell, d wide, is
-    h¹ + h²; in a stacked block both read the state of the cell below.
+    Reading: both LSTMs have one set of weights, 4((e + 2d)d + d), as only then Table 2's counts come out. In a stacked block each reads the
+    state of its own in the cell below: "the information x_i and y_j are accepted by two corresponding LSTMs at the higher layer separately"
+    (§3.3).
     """
 
     num_gates = 4

@@ -42,8 +42,8 @@ def over_words(
     rows: Bool[Tensor, "row pair"],
     columns: Bool[Tensor, "column pair"],
     num_directions: int,
-) -> Float[Tensor, "dim row_column pair"]:
-    """h_{i,j}, summed over the directions and a cell's parts, from the words' shares of the gates. Masks are True on real words.
+) -> Float[Tensor, "dim part row_column pair"]:
+    """h_{i,j} of a cell's parts, summed over the directions, from the words' shares of the gates. Masks are True on real words.
 
     Where there are several directions, cells of padding hold zeros: a direction that sets out among them begins, in effect, with the
     pair's own last word.
@@ -53,12 +53,12 @@ def over_words(
 
 def over_cells(
     cell: CoupledCell,
-    below: Float[Tensor, "gates row_column pair"],
+    below: Float[Tensor, "gates part row_column pair"],
     rows: Bool[Tensor, "row pair"],
     columns: Bool[Tensor, "column pair"],
     num_directions: int,
-) -> Float[Tensor, "dim row_column pair"]:
-    """The same from the share of the cells below."""
+) -> Float[Tensor, "dim part row_column pair"]:
+    """The same from the shares of the cells below, each part's from its own."""
     return _run(cell, rows, columns, num_directions, below)
 
 
@@ -85,7 +85,7 @@ class _CoupledGrid(torch.autograd.Function):
     def forward(ctx: Any, plan: _Plan, U: Tensor, rows: Tensor, columns: Tensor, *shares: Tensor) -> Tensor:
         cell, dim, num_pairs = plan.cell, U.shape[1] // 2, rows.shape[1]
         h = c = U.new_zeros(dim, cell.num_parts, 2, num_pairs)
-        grid = U.new_zeros(dim, plan.num_rows * plan.num_columns, num_pairs // plan.num_directions)
+        grid = U.new_zeros(dim, cell.num_parts, plan.num_rows * plan.num_columns, num_pairs // plan.num_directions)
         kept = list[Tensor]()
         for diagonal in diagonals(plan.num_rows, plan.num_columns):
             gates = U.new_empty(len(U), cell.num_parts, diagonal.size, num_pairs)
@@ -93,7 +93,7 @@ class _CoupledGrid(torch.autograd.Function):
                 cell.begin(gates, diagonal.rows_of(shares[0]), diagonal.columns_of(shares[1]))
             else:
                 for below, ours, opposite in plan.turns(diagonal, shares[0], gates):
-                    ours.copy_((below.flip(1) if opposite else below).unsqueeze(1))
+                    ours.copy_(below.flip(2) if opposite else below)
             gates.flatten(1).addmm_(U, cell.read(*diagonal.neighbours(h)).flatten(1))
             gates[dim:].sigmoid_()
             _tanh(gates[:dim])
@@ -106,9 +106,8 @@ class _CoupledGrid(torch.autograd.Function):
                 memory *= _mask(diagonal, rows, columns)
             squashed = _tanh(memory.clone(memory_format=torch.contiguous_format))
             state = torch.mul(output, squashed, out=h[:, :, 1:-1])
-            for part in state.unbind(1):
-                for cells, ours, opposite in plan.turns(diagonal, grid, part):
-                    cells += ours.flip(1) if opposite else ours
+            for cells, ours, opposite in plan.turns(diagonal, grid, state):
+                cells += ours.flip(2) if opposite else ours
             if plan.keep:
                 kept += [gates, squashed, c]
         ctx.plan, ctx.shapes = plan, [share.shape for share in shares]
@@ -134,7 +133,7 @@ class _CoupledGrid(torch.autograd.Function):
             of_new, of_output, of_write, of_forget = _split(of_gates, dim)
             of_state, of_memory = of_h[:, :, 1:-1], of_c[:, :, 1:-1]
             for cells, ours, opposite in plan.turns(diagonal, gradients[0], of_state):
-                ours += (cells.flip(1) if opposite else cells).unsqueeze(1)
+                ours += cells.flip(2) if opposite else cells
             torch.mul(of_state, squashed, out=of_output)
             of_memory += torch.ops.aten.tanh_backward(of_state.mul_(output), squashed)
             if plan.num_directions > 1:
@@ -151,9 +150,8 @@ class _CoupledGrid(torch.autograd.Function):
                 diagonal.rows_of(of_shares[0]).add_(of_row)
                 diagonal.columns_of(of_shares[1]).add_(of_column)
             else:
-                for part in of_gates.unbind(1):
-                    for below, ours, opposite in plan.turns(diagonal, of_shares[0], part):
-                        below += ours.flip(1) if opposite else ours
+                for below, ours, opposite in plan.turns(diagonal, of_shares[0], of_gates):
+                    below += ours.flip(2) if opposite else ours
             of_h, of_c = (_gathered(diagonal, around, like=h_before) for around in (of_h_around, of_c_around))
         return None, of_U, None, None, *of_shares
 

@@ -28,11 +28,13 @@ class CoupledLSTM(AnswerScorer):
 
     Liu et al. 2016, §4. The words' share of the gates is computed once for each text, the grid once for each pair.
 
-    Reading: all directions of a block share one set of weights, as only then the counts of Table 2 come out; a stacked block reads the
-    summed state of its cell. A hidden layer 45 wide fits all of Table 2's counts; its activation, which the paper does not name, is tanh.
-    Weights begin uniformly within ±0.1 (§6.1), the embeddings as given.
+    Reading: all directions of a block share one set of weights, as only then the counts of Table 2 come out. The two LSTMs of a loose cell
+    stay apart up to the hidden layer, which reads what is pooled of both, end to end: they take what comes from below "separately" and
+    let "the two sequences interact closely without being conflated" (§3.3), and Table 2 counts twice as much or more after the recurrence
+    of LC-LSTMs (4.8K; stacked 4.2K) as after that of TC-LSTMs (2.3K; 1.5K). A hidden layer 45 wide then fits its counts to 1K; its
+    activation, which the paper does not name, is tanh. Weights begin uniformly within ±0.1 (§6.1), the embeddings as given.
 
-    Shows `grid` (pair, question length, candidate length, dim): the last block's states, which Figure 3 draws.
+    Shows `grid` (pair, question length, candidate length, dim): the last block's states, which Figure 3 draws; of a loose cell h¹, then h².
 
     Raises:
         ConfigError: a number of directions other than 1 and 4, or no block.
@@ -64,7 +66,7 @@ class CoupledLSTM(AnswerScorer):
         self.words_block, self.stacked_blocks = first, nn.ModuleList(rest)
         self.num_directions = num_directions
         self.parts = (pooling_rows, pooling_columns)
-        self.output = Classifier(pooling_rows * pooling_columns * hidden_dim, output_dim, nn.Tanh(), num_classes)
+        self.output = Classifier(pooling_rows * pooling_columns * first.num_parts * hidden_dim, output_dim, nn.Tanh(), num_classes)
         draw_uniformly(self, 0.1)
 
     def encode_question(self, tokens: Int[Tensor, "text length"]) -> Text:
@@ -83,13 +85,13 @@ class CoupledLSTM(AnswerScorer):
     def _grid(self, question: Text, candidate: Text) -> Float[Tensor, "pair row column dim"]:
         X, Y = (text["gates"].float().permute(2, 1, 0) for text in (question, candidate))  # (gates, length, pair)
         rows, columns = question["mask"].T, candidate["mask"].T
-        H = over_words(self.words_block, X, Y, rows, columns, self.num_directions)  # (dim, row · column, pair)
+        H = over_words(self.words_block, X, Y, rows, columns, self.num_directions)  # (dim, part, row · column, pair)
         for block in self.stacked_blocks:
             assert isinstance(block, CoupledCell)
             W, b = block.from_question.weight, block.from_question.bias
-            below = torch.addmm(b.unsqueeze(1), W, H.flatten(1)).unflatten(1, H.shape[1:])  # (gates, row · column, pair)
+            below = torch.addmm(b.unsqueeze(1), W, H.flatten(1)).unflatten(1, H.shape[1:])  # (gates, part, row · column, pair)
             H = over_cells(block, below, rows, columns, self.num_directions)
-        return H.unflatten(1, (len(rows), len(columns))).permute(3, 1, 2, 0)
+        return H.unflatten(2, (len(rows), len(columns))).permute(4, 2, 3, 1, 0).flatten(3)
 
     def _gates(self, tokens: Int[Tensor, "text length"], linear: nn.Linear | None) -> Text:
         assert linear is not None  # a block of words has one for each side

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from qaexp.masking import last_real, token_mask
 from qaexp.models.classifier import Classifier
-from qaexp.models.encoder.packed import run_packed, run_packed_from
+from qaexp.models.encoder.packed import leave_one_bias, run_packed, run_packed_from
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.stage import Stage
 from qaexp.models.uniform import draw_uniformly
@@ -37,6 +37,7 @@ class SingleLSTM(AnswerScorer):
         super().__init__()
         self.embedding = embedding(vectors=vectors)
         self.lstm = nn.LSTM(self.embedding.output_dim, hidden_dim, batch_first=True)
+        leave_one_bias(self.lstm)
         self.delimiter = nn.Parameter(torch.empty(self.embedding.output_dim))
         self.output = Classifier(hidden_dim, output_dim, nn.Tanh(), num_classes)
         draw_uniformly(self, initial_bound)
