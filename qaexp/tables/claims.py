@@ -1,7 +1,9 @@
 """What the papers say in words of which model is above which, `experiments/<paper>/claims.yaml`, each said of a table or a figure."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from omegaconf import OmegaConf
 
@@ -16,49 +18,76 @@ class Claim:
 
     claim: str
     where: str
-    """Where in the paper it is said."""
+    place: str
+    """What it is said of, such as `Table 2`."""
     column: str
     above: str
     below: str
-    table: int | None = None
-    figure: int | None = None
     note: str = ""
     """What else there is to say of it, such as why no test can be made."""
 
+
+@dataclass(frozen=True)
+class Statement:
+    """What a paper says in one sentence: each row of `above` has more than each of `below`, in each of `columns`."""
+
+    claim: str
+    where: str
+    """Where in the paper it is said."""
+    columns: list[str]
+    above: list[str]
+    below: list[str]
+    table: int | None = None
+    figure: int | None = None
+    note: str = ""
+
     @property
     def place(self) -> str:
-        """What it is said of, such as `Table 2`."""
         return f"Table {self.table}" if self.figure is None else f"Figure {self.figure}"
+
+    def claims(self) -> list[Claim]:
+        return [
+            Claim(self.claim, self.where, self.place, column, above, below, self.note)
+            for column in self.columns
+            for above in self.above
+            for below in self.below
+        ]
+
+    def fault(self, table: Table | None) -> str:
+        """What it names that is not there; empty when all is."""
+        if (self.table is None) == (self.figure is None):
+            return "it needs a table or a figure, and not both"
+        if table is None:
+            return f"the paper has no {self.place} of runs"
+        labels = [row.label for row in table.rows]
+        for what, named, there in (("column", self.columns, list(table.columns)), ("row", [*self.above, *self.below], labels)):
+            if missing := [name for name in named if name not in there]:
+                return f"{table.title} has no {what} {missing[0]!r}; {what}s: {', '.join(there)}"
+        return ""
 
 
 def claims(paper: str, folder: Path = EXPERIMENTS) -> list[Claim]:
-    """A paper's claims; none where it has no file of them.
+    """A paper's claims, one for each two rows that a statement compares; none where it has no file of them.
 
     Raises:
-        ConfigError: a claim's table or figure, column or row does not exist; names it.
+        ConfigError: a statement's table or figure, column or row does not exist; names it.
     """
     path = folder / paper / "claims.yaml"
     if not path.is_file():
         return []
     places = {each.title: each for each in [*result_tables(folder), *result_figures(folder)]}
     try:
-        found = [filled(Claim, content) for content in OmegaConf.to_container(OmegaConf.load(path))]  # type: ignore[arg-type]
+        statements = [_statement(content) for content in OmegaConf.to_container(OmegaConf.load(path))]  # type: ignore[arg-type]
     except FAULTS as error:
-        raise ConfigError(f"{path}: it is not a list of claims: {fault_in(error)}") from error
-    for claim in found:
-        if fault := _fault(claim, places.get(f"{paper}, {claim.place}")):
-            raise ConfigError(f"{path}: claim {claim.claim!r}: {fault}")
-    return found
+        raise ConfigError(f"{path}: it is not a list of statements: {fault_in(error)}") from error
+    for statement in statements:
+        if fault := statement.fault(places.get(f"{paper}, {statement.place}")):
+            raise ConfigError(f"{path}: claim {statement.claim!r}: {fault}")
+    return [claim for statement in statements for claim in statement.claims()]
 
 
-def _fault(claim: Claim, table: Table | None) -> str:
-    """What the claim names that is not there; empty when all is."""
-    if (claim.table is None) == (claim.figure is None):
-        return "it needs a table or a figure, and not both"
-    if table is None:
-        return f"the paper has no {claim.place} of runs"
-    if claim.column not in table.columns:
-        return f"{table.title} has no column {claim.column!r}; columns: {', '.join(table.columns)}"
-    labels = [row.label for row in table.rows]
-    missing = [label for label in (claim.above, claim.below) if label not in labels]
-    return f"{table.title} has no row {missing[0]!r}; rows: {', '.join(labels)}" if missing else ""
+def _statement(content: Mapping[str, Any]) -> Statement:
+    for name in ("columns", "above", "below"):
+        if isinstance(content.get(name), str):
+            raise ConfigError(f"{name}: {content[name]!r} is not a list; write [{content[name]}]")
+    return filled(Statement, content)

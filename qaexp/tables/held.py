@@ -11,7 +11,7 @@ from qaexp.tables.statistics import LEVEL, holm
 
 HELD, REVERSED, UNDECIDED, NOT_MEASURED = "held", "reversed", "undecided", "not measured"
 VERDICTS = (HELD, REVERSED, UNDECIDED, NOT_MEASURED)
-COLUMNS = ["claim", "where", "of", "column", "data", "seeds", "difference", "p (Holm)", "verdict", "note"]
+COLUMNS = ["claim", "where", "of", "column", "above", "below", "data", "seeds", "difference", "p (Holm)", "verdict", "note"]
 
 
 def held_against(claims: Sequence[Claim], places: Sequence[Measured]) -> pd.DataFrame:
@@ -26,8 +26,8 @@ def held_against(claims: Sequence[Claim], places: Sequence[Measured]) -> pd.Data
     corrected = dict(zip(tests, holm(list(tests.values())), strict=True))
     lines = []
     for claim, difference in zip(claims, differences, strict=True):
-        line = {"claim": claim.claim, "where": claim.where, "of": claim.place, "column": claim.column, "data": "", "seeds": ""}
-        line["note"] = claim.note
+        line = {"claim": claim.claim, "where": claim.where, "of": claim.place, "column": claim.column, "above": claim.above}
+        line |= {"below": claim.below, "data": "", "seeds": "", "note": claim.note}
         if difference is None:
             lines.append({**line, "difference": "", "p (Holm)": "", "verdict": NOT_MEASURED})
             continue

@@ -199,8 +199,10 @@ def write_claims(paper: str, claims: pd.DataFrame, folder: Path) -> None:
     """
     make_folder(folder)
     write_whole(folder / "claims.csv", claims.to_csv(index=False))
-    noted = [f"- {claim}: {note}" for claim, note in zip(claims["claim"], claims["note"], strict=True) if note]
-    lines = [f"# Claims of {paper}", "", CLAIMS_EXPLAINED, "", markdown(claims.drop(columns="note")), "", *noted]
+    noted = dict.fromkeys(f"- {claim}: {note}" for claim, note in zip(claims["claim"], claims["note"], strict=True) if note)
+    shown, said = claims.drop(columns="note"), ["claim", "where", "of"]
+    shown.loc[shown[said].eq(shown[said].shift()).all(axis=1), said] = ""  # the sentence before, of two more rows
+    lines = [f"# Claims of {paper}", "", CLAIMS_EXPLAINED, "", markdown(shown), "", *noted]
     write_whole(folder / "claims.md", "\n".join(lines).rstrip() + "\n")
 
 

@@ -174,10 +174,10 @@ def test_a_tuning_says_what_is_best_of_what_was_measured_and_what_the_tables_hav
 def test_claims_are_held_against_the_rows(filled: Measured) -> None:
     """Eight questions, all in favour of the wide one: p is about 2/256 by itself, and is doubled as two claims can be tested."""
     claims = [
-        Claim("wide is better", "§1", "MAP", above="CNN, wide", below="CNN", table=9),
-        Claim("narrow is better", "§2", "P@1", above="CNN", below="CNN, wide", table=9),
-        Claim("chance is worse", "§3", "MAP", above="CNN", below="Word Overlap", table=9, note="as ever"),
-        Claim("of a table that was not measured", "§4", "MAP", above="CNN", below="Word Overlap", table=8),
+        Claim("wide is better", "§1", "Table 9", "MAP", above="CNN, wide", below="CNN"),
+        Claim("narrow is better", "§2", "Table 9", "P@1", above="CNN", below="CNN, wide"),
+        Claim("chance is worse", "§3", "Table 9", "MAP", above="CNN", below="Word Overlap", note="as ever"),
+        Claim("of a table that was not measured", "§4", "Table 8", "MAP", above="CNN", below="Word Overlap"),
     ]
     found = held_against(claims, [filled])
     assert found["verdict"].tolist() == ["held", "reversed", "not measured", "not measured"]

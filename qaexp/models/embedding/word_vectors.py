@@ -14,7 +14,9 @@ from qaexp.types import Text
 
 
 class WordEmbedding(Stage):
-    """x = dropout(table[word]); with `project`, x = W·x + b behind a frozen table, as Tay et al. 2018 learn "a projection layer instead".
+    """x = dropout(table[word]); with a `project_dim`, x = dropout(W·table[word] + b) behind a frozen table.
+
+    Xu et al. 2019, §4.2: "fixed during training, which are learned by a projection layer instead", as Tay et al. 2018 have it.
 
     The padding row is zero and stays so.
     """
