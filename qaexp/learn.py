@@ -80,6 +80,19 @@ def verdicts(curves: pd.DataFrame, baselines: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def with_others(curves: pd.DataFrame, csv: Path, datasets: Sequence[str], models: Sequence[str]) -> pd.DataFrame:
+    """These curves, and of models that are not among them what the file has already; by data set and model, in these orders."""
+    both = curves
+    if csv.is_file():
+        before = pd.read_csv(csv)
+        made = set(zip(curves["dataset"], curves["model"], strict=True))
+        kept = [run not in made for run in zip(before["dataset"], before["model"], strict=True)]
+        both = pd.concat([before[kept], curves]) if any(kept) else curves
+    place = {(dataset, model): (i, j) for i, dataset in enumerate(datasets) for j, model in enumerate(models)}
+    order = sorted(range(len(both)), key=lambda row: place.get((both["dataset"].iloc[row], both["model"].iloc[row]), (len(datasets), 0)))
+    return both.iloc[order]
+
+
 def main(arguments: Sequence[str]) -> int:
     """The exit status: 0, 1 where a model failed or is not above a baseline, 2 for a mistake of the user, 130 after Ctrl-C."""
     plan, known = Plan.load(), choices("model")
@@ -89,7 +102,12 @@ def main(arguments: Sequence[str]) -> int:
         f"{' and '.join(plan.baselines)}. Finished runs are kept: the same command goes on where it was interrupted.",
     )
     parser.add_argument("models", nargs="*", metavar="MODEL", help="choices of model= (default: all)")
-    parser.add_argument("--csv", type=Path, default=Path("results/learn.csv"), help="dev metrics by epoch (default: %(default)s)")
+    parser.add_argument(
+        "--csv",
+        type=Path,
+        default=Path("results/learn.csv"),
+        help="dev metrics by epoch; what it has of other models stays (default: %(default)s)",
+    )
     parser.add_argument("--runs", type=Path, default=Path("results/runs/learn"), help="where the runs are kept (default: %(default)s)")
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
@@ -103,13 +121,14 @@ def _compare(plan: Plan, known: Sequence[str], options: argparse.Namespace) -> i
         if name not in known:
             raise ConfigError(f"model={name} is not among the choices: {meant(name, known)}")
     others = [m for m in options.models or known if m not in (*plan.baselines, *plan.left_out)]
-    curves, failed = _learn(plan, [*plan.baselines, *others], options)
+    order = [*plan.baselines, *(name for name in known if name not in plan.baselines)]
+    curves, failed = _learn(plan, [*plan.baselines, *others], order, options)
     table = verdicts(curves, plan.baselines)
     sys.stdout.write(table.to_string(index=False) + "\n")
     return int(bool(failed) or bool((table["not above"] != "").any()))
 
 
-def _learn(plan: Plan, models: Sequence[str], options: argparse.Namespace) -> tuple[pd.DataFrame, list[str]]:
+def _learn(plan: Plan, models: Sequence[str], order: Sequence[str], options: argparse.Namespace) -> tuple[pd.DataFrame, list[str]]:
     """All curves, written after each run, and the runs that failed."""
     rows: list[dict[str, Any]] = []
     failed: list[str] = []
@@ -124,7 +143,8 @@ def _learn(plan: Plan, models: Sequence[str], options: argparse.Namespace) -> tu
                 log.error("model=%s dataset=%s %s: %s", model, dataset, outcome.status, outcome.error or outcome.folder)
                 failed.append(f"{model} on {dataset}")
             options.csv.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(options.csv, pd.DataFrame(rows).to_csv(index=False))
+            if rows:
+                write_whole(options.csv, with_others(pd.DataFrame(rows), options.csv, plan.datasets, order).to_csv(index=False))
     if not rows:
         raise QaexpError("no run was finished; the messages above say why")
     return pd.DataFrame(rows), failed

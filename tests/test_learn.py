@@ -7,7 +7,7 @@ import pytest
 
 from qaexp import learn
 from qaexp.config import choices, compose
-from qaexp.learn import Plan, main, verdicts
+from qaexp.learn import Plan, main, verdicts, with_others
 from qaexp.results.store import run_overrides
 
 TOY = [f"dataset.reader.num_{split}={number}" for split, number in (("train", 10), ("dev", 6), ("test", 6))]
@@ -38,21 +38,24 @@ POINTS = [("chance", 0, 0.2), ("words", 0, 0.5), ("good", 1, 0.4), ("good", 2, 0
 
 def test_models_that_know_no_more_than_a_baseline_are_named() -> None:
     curves = pd.DataFrame(
-        [
-            {"dataset": "d", "model": m, "parameters": 1, "epoch": e, "dev map": value, "dev mrr": value}
-            for m, e, value in [
-                ("chance", 0, 0.2),
-                ("words", 0, 0.5),
-                ("good", 1, 0.4),
-                ("good", 2, 0.6),
-                ("weak", 1, 0.5),
-                ("bad", 1, 0.1),
-            ]
-        ]
+        [{"dataset": "d", "model": m, "parameters": 1, "epoch": e, "dev map": value, "dev mrr": value} for m, e, value in POINTS]
     )
     table = verdicts(curves, ["chance", "words"]).set_index("model")
     assert table["not above"].to_dict() == {"chance": "", "words": "", "good": "", "weak": "words", "bad": "words, chance"}
     assert (table.loc["good", "epoch"], table.loc["good", "dev map"]) == (2, "60.00")
+
+
+def test_a_model_made_again_leaves_the_others_in_the_file(tmp_path: Path) -> None:
+    csv = tmp_path / "learn.csv"
+    curves = pd.DataFrame([{"dataset": "d", "model": m, "epoch": e, "dev map": value, "loss": value / 3} for m, e, value in POINTS])
+    order = ["chance", "words", "bad", "good", "weak"]
+    with_others(curves, csv, ["d"], order).to_csv(csv, index=False)
+    first = csv.read_text()
+    assert [line.split(",")[1] for line in first.splitlines()[1:]] == ["chance", "words", "bad", "good", "good", "weak"]
+    again = curves[curves["model"] == "good"].assign(**{"dev map": 0.7})
+    with_others(again, csv, ["d"], order).to_csv(csv, index=False)
+    changed = [(old, new) for old, new in zip(first.splitlines(), csv.read_text().splitlines(), strict=True) if old != new]
+    assert [new.split(",")[1:4] for _, new in changed] == [["good", "1", "0.7"], ["good", "2", "0.7"]]
 
 
 def test_a_mistyped_model_is_named_with_what_comes_near(caplog: pytest.LogCaptureFixture) -> None:
