@@ -44,7 +44,7 @@ def _by_paper(tables: Sequence[Table | Other]) -> str:
     numbers = {
         paper: sorted(
             {each.name if isinstance(each, Tuning) else each.number for each in tables if each.paper == paper},
-            key=lambda number: (len(number), number),
+            key=lambda number: number.zfill(2),
         )
         for paper in papers_of(tables)
     }
