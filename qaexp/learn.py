@@ -99,7 +99,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m qaexp.learn",
         description=f"Train named models for {plan.max_epochs} epochs on {' and '.join(plan.datasets)}, and compare them with "
-        f"{' and '.join(plan.baselines)}. Finished runs are kept: the same command goes on where it was interrupted.",
+        f"{', '.join(plan.baselines)}. Finished runs are kept: the same command goes on where it was interrupted.",
     )
     parser.add_argument("models", nargs="*", metavar="MODEL", help="choices of model= (default: all)")
     parser.add_argument(
