@@ -53,17 +53,22 @@ def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
     from hydra.core.hydra_config import HydraConfig
     from omegaconf import DictConfig
 
+    from qaexp.data.presence import require_files
+
     usual = usual_config(arguments, program)
     require_no_flags(arguments, usual, program)
     failures: list[Exception] = []
 
     def run(cfg: DictConfig) -> None:
-        overrides = list(HydraConfig.get().overrides.task)
+        overrides, folder = list(HydraConfig.get().overrides.task), Path(HydraConfig.get().runtime.output_dir)
         try:
             require_meaningful(cfg, usual, overrides)
-            run_in(Path(HydraConfig.get().runtime.output_dir), cfg, " ".join(overrides), program)
+            require_files(cfg)
+            run_in(folder, cfg, " ".join(overrides), program)
         except Exception as error:  # past Hydra, which would print a line of its own above ours
             failures.append(error)
+            with contextlib.suppress(OSError):
+                folder.rmdir()  # if nothing is in it: Hydra makes it before a mistake is found
 
     if set(SWEEP) & set(arguments):
         from qaexp.sweep.sweeper import register

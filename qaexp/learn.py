@@ -89,8 +89,8 @@ def with_others(curves: pd.DataFrame, csv: Path, datasets: Sequence[str], models
         kept = [run not in made for run in zip(before["dataset"], before["model"], strict=True)]
         both = pd.concat([before[kept], curves]) if any(kept) else curves
     place = {(dataset, model): (i, j) for i, dataset in enumerate(datasets) for j, model in enumerate(models)}
-    order = sorted(range(len(both)), key=lambda row: place.get((both["dataset"].iloc[row], both["model"].iloc[row]), (len(datasets), 0)))
-    return both.iloc[order]
+    runs = list(zip(both["dataset"], both["model"], strict=True))
+    return both.iloc[sorted(range(len(runs)), key=lambda row: place.get(runs[row], (len(datasets), 0)))]
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
-from hydra.utils import get_object, instantiate
+from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.callbacks import Callback
 
 from qaexp.checkpoint import BEST, best_checkpoint, clear, last_checkpoint, rebuild_plan
+from qaexp.data.presence import reads_vectors
 from qaexp.data.shared import open_data
 from qaexp.initial_weights import begin_from, pinned
 from qaexp.memory import keep_freed_memory
@@ -40,9 +41,9 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
         prefer_onednn()
         with record.timing("data"):
             data = open_data(cfg.dataset)
-            reads_vectors = getattr(get_object(cfg.model._target_), "reads_vectors", True)
-            vectors = data.word_vectors if reads_vectors else data.no_vectors
-            record.data, record.convention = data.describe(reads_vectors), data.convention
+            reads = reads_vectors(cfg.model)
+            vectors = data.word_vectors if reads else data.no_vectors
+            record.data, record.convention = data.describe(reads), data.convention
         scorer = instantiate(cfg.model, vectors=vectors)
         scorer.prepare(data.corpus, data.training_batches)
         if last is None:

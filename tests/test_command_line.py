@@ -110,6 +110,11 @@ def test_mistakes_are_answered_with_one_sentence(argument: str, sentence: str, q
     assert "Traceback" not in caplog.text
 
 
+def test_a_run_that_never_began_leaves_no_folder(quiet: list[str], tmp_path: Path) -> None:
+    assert main([*quiet, "optimizer.lr=-1"]) == 2
+    assert not list(tmp_path.glob("runs/*/*"))
+
+
 def test_no_options_at_all_are_the_usual_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     runs: list[str] = []
@@ -118,13 +123,17 @@ def test_no_options_at_all_are_the_usual_run(tmp_path: Path, monkeypatch: pytest
     assert runs == ["ggsa_toy_seed1"]
 
 
-def test_missing_files_are_named_with_the_command_that_fetches_them(
-    quiet: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+def test_missing_files_are_named_at_once_with_the_command_that_fetches_them(
+    quiet: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
     overrides = [option for option in quiet if not option.startswith(("dataset.reader", "dataset.vectors"))]
-    assert main([*overrides, "dataset=insuranceqa", f"data_dir={tmp_path / 'nowhere'}"]) == 2
-    for name in ("answers.label.token_idx", "question.test2.label.token_idx.pool", "python -m qaexp.data fetch insuranceqa"):
+    overrides += ["dataset=insuranceqa", "dataset/vectors=glove300", f"data_dir={tmp_path / 'nowhere'}"]
+    assert main(overrides) == 2
+    for name in ("answers.label.token_idx", "question.test2.label.token_idx.pool", "python -m qaexp.data fetch insuranceqa", "glove."):
         assert name in caplog.text
+    assert not capsys.readouterr().out  # before the configuration is shown
+    assert main([*overrides, "model=bm25"]) == 2
+    assert "glove." not in caplog.records[-1].message  # it reads none
 
 
 def test_an_output_folder_that_cannot_be_made(quiet: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -38,6 +38,8 @@ class WordVectors:
 class VectorSource(Protocol):
     """Chooses in YAML where word vectors come from (`dataset/vectors=...`)."""
 
+    def files(self) -> list[Path]: ...
+
     def build(self, corpus: RankingCorpus, cache: Path, seed: int) -> WordVectors: ...
 
 
@@ -47,6 +49,9 @@ class RandomVectors:
 
     dim: int
     deviation: float
+
+    def files(self) -> list[Path]:
+        return []
 
     def build(self, corpus: RankingCorpus, cache: Path, seed: int) -> WordVectors:
         return WordVectors(_drawn(len(corpus.vocabulary), self.dim, self.deviation, seed), np.empty(0, dtype=np.int64))
@@ -64,6 +69,14 @@ class PublishedVectors:
     path: str
     scale: float
 
+    def files(self) -> list[Path]:
+        """The one file to read.
+
+        Raises:
+            MissingDataError: it is absent.
+        """
+        return locate([Path(self.path)], fetch_hint(self.name))
+
     def build(self, corpus: RankingCorpus, cache: Path, seed: int) -> WordVectors:
         words, published = self._open(cache)
         row_of = dict(zip(reversed(words), range(len(words) - 1, -1, -1), strict=True))  # of a word listed twice, the first
@@ -76,7 +89,7 @@ class PublishedVectors:
 
     def _open(self, cache: Path) -> tuple[list[str], np.ndarray]:
         """The whole file, parsed once and memory-mapped after."""
-        [path] = locate([Path(self.path)], fetch_hint(self.name))
+        [path] = self.files()
         folder = cache / "vectors" / remembered_digest(path, cache)[:16]
 
         def read() -> tuple[list[str], np.ndarray]:
@@ -102,6 +115,9 @@ class OwnTextVectors:
     min_count: int
     skip_gram: bool
     mean_length: float
+
+    def files(self) -> list[Path]:
+        return []
 
     def build(self, corpus: RankingCorpus, cache: Path, seed: int) -> WordVectors:
         settings = f"{self!r} {seed} {corpus.fingerprint}"

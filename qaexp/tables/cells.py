@@ -13,8 +13,8 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from qaexp.config import CONF, PRETRAIN, RANK, Program, compose
-from qaexp.data.files import locate
-from qaexp.errors import ConfigError, MissingDataError
+from qaexp.data.presence import missing
+from qaexp.errors import ConfigError
 from qaexp.mistakes import explain
 from qaexp.results.record import config_key, write_whole
 from qaexp.tables.spec import Row, Setting, Table, Tuning, result_figures, result_tables
@@ -117,14 +117,9 @@ def lacking(cell: Cell) -> str:
 @cache
 def _lacking(dataset: str, vectors: str) -> str:
     cfg = compose([f"dataset={dataset}", *([f"dataset/vectors={vectors}"] if vectors else [])])
-    try:
-        instantiate(cfg.dataset.reader).files()
-        if path := cfg.dataset.vectors.get("path"):
-            locate([Path(path)], "")
-    except MissingDataError as error:
-        missing = [line.strip() for line in str(error).splitlines() if line.startswith("  ")]
-        return f"{dataset}: {Path(missing[0]).name}" + (f" and {len(missing) - 1} more" if len(missing) > 1 else "") + " missing"
-    return ""
+    said = "\n".join([*missing(cfg.dataset.reader), *missing(cfg.dataset.vectors)])
+    files = [Path(line.strip()).name for line in said.splitlines() if line.startswith("  ")]
+    return f"{dataset}: {files[0]}{f' and {len(files) - 1} more' if len(files) > 1 else ''} missing" if files else ""
 
 
 def fingerprint(cell: Cell) -> str:

@@ -12,7 +12,8 @@ from qaexp.types import Text
 class BiLSTM(Encoder):
     """H = [LSTM→(x) ; LSTM←(x)], `hidden_dim` wide in each direction (Tan et al. 2016, eq. 1–6).
 
-    Departs: torch's layer has two biases in each gate where the papers' equations have one: the same function, whose bias learns twice as fast.
+    Departs: torch's layer has two biases in each gate where the papers' equations have one: the same function, whose bias learns twice
+    as fast.
 
     Texts are packed, so the backward direction starts at the last real token, never in the padding.
     """

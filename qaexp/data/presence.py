@@ -1,0 +1,29 @@
+"""Whether what a configuration reads is on disk: asked before anything is built from it."""
+
+from hydra.utils import get_object, instantiate
+from omegaconf import DictConfig
+
+from qaexp.errors import MissingDataError
+
+
+def missing(source: DictConfig) -> list[str]:
+    """What a configured reader, or source of word vectors, lacks: its one complaint, with where the files are published, or none."""
+    try:
+        instantiate(source).files()
+    except MissingDataError as error:
+        return [str(error)]
+    return []
+
+
+def require_files(cfg: DictConfig) -> None:
+    """Raises: MissingDataError, naming all files that a run lacks: texts and, where its model reads them, word vectors."""
+    texts, vectors = missing(cfg.dataset.reader), missing(cfg.dataset.vectors)
+    if vectors and not reads_vectors(cfg.model):
+        vectors = []
+    if found := texts + vectors:
+        raise MissingDataError("\n".join(found))
+
+
+def reads_vectors(model: DictConfig) -> bool:
+    """Whether word vectors make a difference to a configured model; they make none to BM25."""
+    return getattr(get_object(model._target_), "reads_vectors", True)
