@@ -17,6 +17,8 @@ from qaexp.results.table import row_name
 
 PRECISION = 6
 """Decimals that are kept of a question's metrics."""
+PARAMETERS = "parameters"
+"""What a column of their number is called in a table's file."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,8 @@ class Entry:
 
     def value(self, metric: str) -> float | None:
         """A column's number: `split/metric`, `parameters`, `seconds per batch` or `seconds per epoch`; None where the run has none."""
-        if metric == "parameters":
-            return self.parameters["trainable without word embeddings"]
+        if metric == PARAMETERS:
+            return float(self.parameters["trainable without word embeddings"])
         if metric == "seconds per batch":
             return self._stepping / self.steps if self._stepping else None
         if metric == "seconds per epoch":

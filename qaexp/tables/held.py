@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from qaexp.results.ledger import PARAMETERS
 from qaexp.tables.build import Measured, p_of
 from qaexp.tables.claims import Claim
 from qaexp.tables.statistics import LEVEL, holm
@@ -18,7 +19,7 @@ def held_against(claims: Sequence[Claim], places: Sequence[Measured]) -> pd.Data
     """A line for each claim of a paper: the difference over questions of seeds' means, its p, Holm-corrected over all that can be tested.
 
     `held` where the claim's order is significant at 5%, `reversed` where the opposite order is, else `undecided`. What two claims
-    say of the same runs, as of a row that two tables have, is one test.
+    say of the same runs, as of a row that two tables have, is one test. Numbers of parameters are as they are, without a test.
     """
     by_name = {place.table.title.removeprefix(f"{place.table.paper}, "): place for place in places}
     differences = [_differences(claim, by_name.get(claim.place)) for claim in claims]
@@ -27,21 +28,37 @@ def held_against(claims: Sequence[Claim], places: Sequence[Measured]) -> pd.Data
     lines = []
     for claim, difference in zip(claims, differences, strict=True):
         line = {"claim": claim.claim, "where": claim.where, "of": claim.place, "column": claim.column, "above": claim.above}
-        line |= {"below": claim.below, "data": "", "seeds": "", "note": claim.note}
-        if difference is None:
-            lines.append({**line, "difference": "", "p (Holm)": "", "verdict": NOT_MEASURED})
-            continue
-        measured = by_name[claim.place]
-        p, mean = corrected[difference.tobytes()], float(np.mean(difference))
-        verdict = UNDECIDED if p >= LEVEL else HELD if mean > 0 else REVERSED
-        column = measured.table.columns[claim.column]
-        number = f"{mean * measured.table.scale_of(column):+.{measured.table.decimals_of(column)}f}"
-        states = [state for label in (claim.above, claim.below) if (state := measured.state_of(label, claim.column))]
-        seeds = "; ".join(str(len(state.entries)) for state in states)
-        lines.append(
-            {**line, "data": states[0].cell.dataset, "seeds": seeds, "difference": number, "p (Holm)": f"{p:.4f}", "verdict": verdict}
-        )
+        line |= {"below": claim.below, "note": claim.note}
+        measured = by_name.get(claim.place)
+        if measured and difference is not None:
+            p = corrected[difference.tobytes()]
+            found = {**_said(claim, measured, float(np.mean(difference)), p < LEVEL), "p (Holm)": f"{p:.4f}"}
+        elif measured and (counted := _counted(claim, measured)) is not None:
+            found = _said(claim, measured, counted, counted != 0)
+        else:
+            found = {"verdict": NOT_MEASURED}
+        lines.append({**dict.fromkeys(COLUMNS, ""), **line, **found})
     return pd.DataFrame(lines, columns=COLUMNS)
+
+
+def _said(claim: Claim, measured: Measured, difference: float, decided: bool) -> dict[str, str]:
+    column = measured.table.columns[claim.column]
+    states = [state for label in (claim.above, claim.below) if (state := measured.state_of(label, claim.column))]
+    return {
+        "data": states[0].cell.dataset,
+        "seeds": "; ".join(str(len(state.entries)) for state in states),
+        "difference": f"{difference * measured.table.scale_of(column):+.{measured.table.decimals_of(column)}f}{column.unit}",
+        "verdict": UNDECIDED if not decided else HELD if difference > 0 else REVERSED,
+    }
+
+
+def _counted(claim: Claim, measured: Measured) -> float | None:
+    """By how many parameters `above` has more; None in a column of anything else, or where one of the two was not run."""
+    states = [measured.state_of(label, claim.column) for label in (claim.above, claim.below)]
+    if measured.table.columns[claim.column].metric != PARAMETERS or not all(state and state.entries for state in states):
+        return None
+    above, below = (state.entries[0].value(PARAMETERS) or 0.0 for state in states if state)
+    return above - below
 
 
 def _differences(claim: Claim, measured: Measured | None) -> np.ndarray | None:

@@ -13,7 +13,7 @@ from made_up_questions import write_questions
 
 from qaexp import reproduce
 from qaexp.exit_status import USER_ERROR
-from qaexp.results.ledger import Entry, Ledger
+from qaexp.results.ledger import PARAMETERS, Entry, Ledger
 from qaexp.results.record import RunRecord
 from qaexp.results.store import Outcome
 from qaexp.tables import cells, reproduction, runs
@@ -187,6 +187,23 @@ def test_claims_are_held_against_the_rows(filled: Measured) -> None:
     assert found.loc[2, "note"] == "as ever"
     again = held_against([*claims, replace(claims[0], where="§5"), replace(claims[0], where="§6")], [filled])
     assert again.loc[[0, 4, 5], "p (Holm)"].tolist() == [found.loc[0, "p (Holm)"]] * 3, "what is said again is no further test"
+
+
+def test_claims_of_parameters_are_counted_without_a_test(filled: Measured) -> None:
+    rows = [replace(row, published=[*row.published, 1.0]) for row in TABLE.rows]
+    table = replace(TABLE, columns={**TABLE.columns, "size": Column(PARAMETERS, "toy", 1, 0.001, "K")}, rows=rows)
+    states = {place: replace(state, cell=replace(state.cell, table=table)) for place, state in filled.states.items()}
+    small = states["CNN", "toy"]
+    states["CNN", "toy"] = replace(
+        small, entries=[replace(entry, parameters={"trainable without word embeddings": 4900}) for entry in small.entries]
+    )
+    claims = [
+        Claim("the smaller is larger", "§1", "Table 9", "size", above="CNN", below="CNN, wide"),
+        Claim("words need none", "§1", "Table 9", "size", above="CNN", below="Word Overlap"),
+    ]
+    found = held_against(claims, [Measured(table, states)])
+    assert found["verdict"].tolist() == ["held", "not measured"]
+    assert found[["difference", "p (Holm)"]].to_numpy().tolist() == [["+4.9K", ""], ["", ""]]
 
 
 def test_other_data_or_vectors_than_the_papers_are_named() -> None:

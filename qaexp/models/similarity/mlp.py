@@ -19,7 +19,7 @@ class MLP(Similarity):
 
     Reading: of two classes the softmax over (z_0, z_1) is the logistic function of s = z_1 − z_0, the one score of a pair; W_f then has
     one row instead of two that say the same. The paper names neither the dense layers' activation, ReLU here, nor where its dropout stands:
-    behind each of them.
+    behind each of them. Of its "MLP" behind NBOW and parallel LSTMs Liu et al. 2016 name no more.
     """
 
     def __init__(self, input_dim: int, hidden_dim: int, num_layers: int, num_classes: int, dropout_rate: float, overlap: bool) -> None:
