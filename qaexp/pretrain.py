@@ -12,6 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from qaexp.command_line import main
 from qaexp.config import PRETRAIN
+from qaexp.errors import ConfigError
 from qaexp.results.record import RunRecord
 
 
@@ -22,7 +23,12 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
     Its metrics are `held out` and, of every ranked split, `<split> titles`: questions ranked by their titles' last states alone.
     With `resume`, training goes on from the folder's last whole epoch, to the same numbers as if it had never stopped.
     `watchers` look on in place of the screen.
+
+    Raises:
+        ConfigError: several processes are asked for.
     """
+    if cfg.trainer.devices != 1 or str(cfg.trainer.get("strategy", "")).startswith("ddp"):
+        raise ConfigError("pre-training runs in one process: leave trainer=ddp and trainer.devices out")
     import pytorch_lightning as pl  # some seconds, which help and mistyped options need not wait for
     from hydra.utils import instantiate
 

@@ -13,6 +13,7 @@ from made_up_questions import write_questions
 import qaexp
 from qaexp.command_line import main
 from qaexp.config import PRETRAIN, compose
+from qaexp.errors import ConfigError
 from qaexp.pretrain import pretrain
 from qaexp.results.record import RunRecord
 from qaexp.results.store import run_overrides
@@ -63,6 +64,12 @@ def test_what_was_logged_is_what_was_measured(overrides: list[str], tmp_path: Pa
     assert all(line["speed/tokens_per_second"] > line["speed/examples_per_second"] > 0 for line in logged.history)
     for part, metrics in record.metrics.items():
         assert {name: logged.summary[f"{part}/{name}"] for name in metrics} == metrics
+
+
+def test_several_processes_are_refused_before_anything_is_read(overrides: list[str], tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="pre-training runs in one process: leave trainer=ddp"):
+        pretrain(compose([*overrides, "trainer=ddp"], PRETRAIN), tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_an_untrained_encoder_ranks_worse(overrides: list[str], run: Path, tmp_path: Path) -> None:
