@@ -38,8 +38,8 @@ class PaperTable:
         return f"{self.paper}, Table {self.number}"
 
 
-def content_of(path: Path) -> dict[str, Any]:
-    """What a file of `experiments/` holds.
+def content_of(path: Path) -> Any:
+    """What a file of `experiments/` holds, in plain dicts and lists.
 
     Raises:
         ConfigError: it is not YAML; names the file.
@@ -48,10 +48,10 @@ def content_of(path: Path) -> dict[str, Any]:
 
 
 @cache
-def _parsed(path: Path, changed: int) -> dict[str, Any]:
+def _parsed(path: Path, changed: int) -> Any:
     """Parsing YAML is slow, and every file is asked for several times."""
     try:
-        return OmegaConf.to_container(OmegaConf.load(path))  # type: ignore[return-value]
+        return OmegaConf.to_container(OmegaConf.load(path))
     except (OmegaConfBaseException, YAMLError, ValueError) as error:
         raise ConfigError(f"{path}: {str(error).splitlines()[0]}") from error
 

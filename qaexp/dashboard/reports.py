@@ -8,14 +8,14 @@ import wandb_workspaces.reports.v2 as wr
 from wandb_workspaces.reports.v2.interface import Report, Runset
 
 from qaexp.dashboard.panels import bars, curve, laid_out, pictures, table
-from qaexp.dashboard.tables import Measurement, PaperTable, run_lines
+from qaexp.dashboard.tables import Measurement, ReportedTable, run_lines
 from qaexp.results.record import RunRecord
 from qaexp.results.table import markdown
 
 ROW = "labels.row"
 
 
-def report(paper_table: PaperTable, ours: pd.DataFrame | None, records: Sequence[RunRecord], entity: str, project: str) -> Report:
+def report(paper_table: ReportedTable, ours: pd.DataFrame | None, records: Sequence[RunRecord], entity: str, project: str) -> Report:
     """Its tables need no run online: they are from the table's file, from `results/`, and from the records of finished runs.
 
     The panels show the runs of the table's group, setting by setting.
@@ -34,7 +34,7 @@ def report(paper_table: PaperTable, ours: pd.DataFrame | None, records: Sequence
     )
 
 
-def _grid(shown: PaperTable, measurement: Measurement, project: str) -> wr.PanelGrid:
+def _grid(shown: ReportedTable, measurement: Measurement, project: str) -> wr.PanelGrid:
     splits = dict.fromkeys(metric.partition("/")[0] for metric in measurement.metrics)
     dev = dict.fromkeys(f"dev/{metric.partition('/')[2]}" for metric in measurement.metrics)
     panels = [

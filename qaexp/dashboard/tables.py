@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-from omegaconf import OmegaConf
 
 from qaexp.errors import QaexpError
+from qaexp.paper_table import content_of
 from qaexp.results.record import RunRecord
 from qaexp.results.table import read_records
 from qaexp.tables.spec import Printed, Table, result_tables
@@ -24,7 +24,7 @@ class Measurement:
 
 
 @dataclass(frozen=True)
-class PaperTable:
+class ReportedTable:
     """Any table of a paper. `printed` has a line a row; only tables of results have measurements."""
 
     paper: str
@@ -40,7 +40,7 @@ class PaperTable:
         return f"{self.paper}/{self.name}"
 
 
-def paper_tables(experiments: Path) -> list[PaperTable]:
+def paper_tables(experiments: Path) -> list[ReportedTable]:
     """Every `<paper>/table<N>.yaml`, whatever its kind.
 
     Raises:
@@ -49,15 +49,14 @@ def paper_tables(experiments: Path) -> list[PaperTable]:
     with_results = {(table.paper, table.name): table for table in result_tables(experiments)}
     found = []
     for path in sorted(experiments.glob("*/table*.yaml"), key=lambda path: (path.parent.name, int(path.stem.removeprefix("table")))):
-        content = OmegaConf.to_container(OmegaConf.load(path))
-        assert isinstance(content, dict)
+        content = content_of(path)
         table = with_results.get((path.parent.name, path.stem))
         columns = [str(column) for column in content["columns"]]
         decimals = [table.decimals_of(column) for column in table.columns.values()] if table else [None] * len(columns)
         lines = [[row["label"], *map(_printed, row["published"], decimals)] for row in content["rows"]]
         printed = pd.DataFrame(lines, columns=[content.get("label", ""), *columns])
         measurements = _measurements(table) if table else ()
-        found.append(PaperTable(path.parent.name, path.stem, content["source"], content.get("caption", ""), printed, measurements))
+        found.append(ReportedTable(path.parent.name, path.stem, content["source"], content.get("caption", ""), printed, measurements))
     return found
 
 
@@ -88,7 +87,7 @@ def _measurements(table: Table) -> list[Measurement]:
     return found
 
 
-def our_numbers(table: PaperTable, results: Path) -> pd.DataFrame | None:
+def our_numbers(table: ReportedTable, results: Path) -> pd.DataFrame | None:
     """The table as `results/<paper>/table<N>.csv` has it, beside the printed numbers; None where it was not made yet."""
     path = results / table.paper / f"{table.name}.csv"
     return pd.read_csv(path, dtype=str, keep_default_na=False).drop(columns="command", errors="ignore") if path.is_file() else None
@@ -102,7 +101,7 @@ def finished_runs(runs: Path) -> list[RunRecord]:
         return []
 
 
-def run_lines(table: PaperTable, records: Sequence[RunRecord]) -> pd.DataFrame:
+def run_lines(table: ReportedTable, records: Sequence[RunRecord]) -> pd.DataFrame:
     """A line for each finished run that was made for a table: what it measured in percent, and what repeats it."""
     metrics = list(dict.fromkeys(metric for measurement in table.measurements for metric in measurement.metrics))
     lines = []

@@ -12,8 +12,8 @@ import wandb_workspaces.workspaces as ws
 from wandb_workspaces.reports.v2.interface import Report
 from wandb_workspaces.workspaces import internal
 
-from qaexp.errors import OutputError, QaexpError
-from qaexp.results.record import write_whole
+from qaexp.errors import QaexpError
+from qaexp.whole_files import elsewhere, write_whole
 
 log = logging.getLogger(__name__)
 
@@ -56,11 +56,7 @@ def write(views: dict[str, View], folder: Path) -> list[Path]:
     paths = []
     for name, view in views.items():
         path = folder / f"{name}.json"
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise OutputError(f"cannot write {path}: {error.strerror}. Name another folder with --dry-run FOLDER") from error
-        write_whole(path, json.dumps(asdict(view), indent=1, ensure_ascii=False) + "\n")
+        write_whole(path, json.dumps(asdict(view), indent=1, ensure_ascii=False) + "\n", elsewhere("--dry-run FOLDER"))
         paths.append(path)
     return paths
 

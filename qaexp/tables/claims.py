@@ -5,11 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from omegaconf import OmegaConf
-
 from qaexp.errors import ConfigError
-from qaexp.paper_table import FAULTS, fault_in, filled
-from qaexp.tables.spec import EXPERIMENTS, Table, result_figures, result_tables
+from qaexp.paper_table import EXPERIMENTS, FAULTS, content_of, fault_in, filled
+from qaexp.tables.spec import Table, result_figures, result_tables
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ def claims(paper: str, folder: Path = EXPERIMENTS) -> list[Claim]:
         return []
     places = {each.title: each for each in [*result_tables(folder), *result_figures(folder)]}
     try:
-        statements = [_statement(content) for content in OmegaConf.to_container(OmegaConf.load(path))]  # type: ignore[arg-type]
+        statements = [_statement(content) for content in content_of(path)]
     except FAULTS as error:
         raise ConfigError(f"{path}: it is not a list of statements: {fault_in(error)}") from error
     for statement in statements:

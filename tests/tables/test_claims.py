@@ -6,8 +6,9 @@ from shutil import copytree
 import pytest
 
 from qaexp.errors import ConfigError
+from qaexp.paper_table import EXPERIMENTS
 from qaexp.tables.claims import claims
-from qaexp.tables.spec import EXPERIMENTS, UNPRINTED, result_figures, result_tables
+from qaexp.tables.spec import UNPRINTED, result_figures, result_tables
 
 PAPERS = ["ap", "clstm", "ctrn", "ggsa", "rcnn"]
 
@@ -50,6 +51,14 @@ def test_a_claim_about_nothing_is_named(before: str, after: str, fault: str, tmp
     with pytest.raises(ConfigError, match=r"claims\.yaml") as raised:
         claims("ap", folder)
     assert fault in str(raised.value)
+
+
+def test_a_file_that_is_not_yaml_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "experiments"
+    copytree(EXPERIMENTS, folder)
+    (folder / "ap" / "claims.yaml").write_text("- claim: [", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"claims\.yaml: "):
+        claims("ap", folder)
 
 
 def test_a_table_of_ones_own_needs_no_claims(tmp_path: Path) -> None:
