@@ -14,11 +14,12 @@ from pytorch_lightning.plugins.io import TorchCheckpointIO
 
 from qaexp.data.module import RankingDataModule
 from qaexp.data.vocabulary import Vocabulary
-from qaexp.errors import CheckpointError, OutputError
+from qaexp.errors import CheckpointError
 from qaexp.models.encoding import encode_texts
 from qaexp.models.pairing import MOST_TOKENS, score_pairs
 from qaexp.models.readout import read_out
 from qaexp.models.scorer import AnswerScorer
+from qaexp.whole_files import whole
 
 log = logging.getLogger(__name__)
 
@@ -33,16 +34,8 @@ class WholeCheckpoints(TorchCheckpointIO):
     """
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: str | os.PathLike[str], storage_options: Any = None) -> None:
-        staging = Path(path).with_name(f".{Path(path).name}.part")
-        try:
+        with whole(Path(path), "The checkpoint before it is kept: free some space there, then resume") as staging:
             super().save_checkpoint(checkpoint, staging, storage_options)
-            os.replace(staging, path)
-        except OSError as error:
-            raise OutputError(
-                f"cannot write {path}: {error.strerror or error}; the checkpoint before it is kept. Free some space there, then resume"
-            ) from error
-        finally:
-            staging.unlink(missing_ok=True)
 
 
 def rebuild_plan(config: Mapping[str, Any], data: RankingDataModule, vector_dim: int, key: str, command: str) -> dict[str, Any]:

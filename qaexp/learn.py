@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from omegaconf import OmegaConf
 
 from qaexp.config import CONF, choices
 from qaexp.console import quieten
 from qaexp.errors import ConfigError, QaexpError, meant
 from qaexp.exit_status import ended
-from qaexp.results.record import RunRecord, write_whole
+from qaexp.paper_table import content_of, filled
+from qaexp.results.record import RunRecord
 from qaexp.results.store import run_overrides
+from qaexp.whole_files import elsewhere, write_whole
 
 log = logging.getLogger(__name__)
 
@@ -42,8 +43,7 @@ class Plan:
 
     @classmethod
     def load(cls, path: Path = PLAN) -> "Plan":
-        content: Any = OmegaConf.to_container(OmegaConf.load(path))
-        return cls(**content)
+        return filled(cls, content_of(path))
 
     def overrides(self, model: str, dataset: str) -> list[str]:
         """The command line of one run."""
@@ -142,9 +142,9 @@ def _learn(plan: Plan, models: Sequence[str], order: Sequence[str], options: arg
             else:  # the others go on
                 log.error("model=%s dataset=%s %s: %s", model, dataset, outcome.status, outcome.error or outcome.folder)
                 failed.append(f"{model} on {dataset}")
-            options.csv.parent.mkdir(parents=True, exist_ok=True)
             if rows:
-                write_whole(options.csv, with_others(pd.DataFrame(rows), options.csv, plan.datasets, order).to_csv(index=False))
+                shown = with_others(pd.DataFrame(rows), options.csv, plan.datasets, order)
+                write_whole(options.csv, shown.to_csv(index=False), elsewhere("--csv FILE"))
     if not rows:
         raise QaexpError("no run was finished; the messages above say why")
     return pd.DataFrame(rows), failed

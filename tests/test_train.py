@@ -233,7 +233,7 @@ def test_a_disk_that_fills_up_within_a_checkpoint_leaves_the_one_before(
             raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(TorchCheckpointIO, "save_checkpoint", save)
-    with pytest.raises(OutputError, match=r"cannot write .*No space left on device; the checkpoint before it is kept"):
+    with pytest.raises(OutputError, match=r"cannot write .*No space left on device. The checkpoint before it is kept"):
         train(compose(overrides), tmp_path)
     assert not list(tmp_path.glob(".*"))
     assert torch.load(tmp_path / "last.ckpt", weights_only=True)["epoch"] == 0

@@ -17,9 +17,9 @@ from qaexp.config import compose
 from qaexp.data.fetch import data_root
 from qaexp.data.figures import FILE_MEASURES, MEASURES, Figure
 from qaexp.data.files import locate
-from qaexp.errors import ConfigError, MissingDataError, OutputError
+from qaexp.errors import ConfigError, MissingDataError
 from qaexp.paper_table import EXPERIMENTS, FAULTS, PaperTable, content_of, fault_in, filled, name_of
-from qaexp.results.record import write_whole
+from qaexp.whole_files import elsewhere, write_whole
 
 if TYPE_CHECKING:  # it needs torch, and tables are written without
     from qaexp.data.module import RankingDataModule
@@ -204,9 +204,5 @@ def describe_all(data_dir: str | None, csv_dir: str | None) -> None:
         show(table, rows, Console())
         if csv_dir is not None:
             path = Path(csv_dir).expanduser() / table.paper / f"{table.name}.csv"
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise OutputError(f"cannot write {path}: {error.strerror}. Name another place with --csv FOLDER") from error
-            write_whole(path, to_csv(table, rows))
+            write_whole(path, to_csv(table, rows), elsewhere("--csv FOLDER"))
             log.info("%s", path)

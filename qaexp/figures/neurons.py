@@ -25,7 +25,7 @@ from qaexp.figures.heat_map import draw
 from qaexp.figures.heats import Heat, frame, neurons
 from qaexp.figures.run_data import Pair, data_of, pairs_of
 from qaexp.figures.style import save
-from qaexp.results.record import write_whole
+from qaexp.whole_files import OF_FIGURES, write_whole
 
 KEPT = 5
 """Pairs of words that are listed of a neuron."""
@@ -117,5 +117,5 @@ def drawn(options: argparse.Namespace) -> list[Path]:
     units = options.units or sorted(np.argsort(outstanding)[::-1][:2].tolist())
     placed = grids(ranker, excited, units)
     paths = save(draw(placed, options.run.name), frame(placed), options.to, "figure3")
-    write_whole(options.to / "neurons.csv", table(excited, outstanding).to_csv(index=False))
+    write_whole(options.to / "neurons.csv", table(excited, outstanding).to_csv(index=False), OF_FIGURES)
     return [*paths, options.to / "neurons.csv"]

@@ -18,8 +18,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from qaexp.errors import OutputError
-from qaexp.results.record import write_whole
+from qaexp.whole_files import OF_FIGURES, whole, write_whole
 
 INK = "#767676"
 """Of text, axes and ticks: as far from white as from a dark page."""
@@ -77,12 +76,10 @@ def save(figure: Figure, data: pd.DataFrame, folder: Path, name: str) -> list[Pa
         OutputError: the folder is full or read-only.
     """
     paths = [folder / f"{name}.{kind}" for kind in KINDS]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with look():
-            figure.savefig(paths[0], dpi=200, metadata={"Software": None})
-            figure.savefig(paths[1], metadata={"Date": None})
-    except OSError as error:
-        raise OutputError(f"cannot write {name} to {folder}: {error.strerror}. Free some space there, or name another folder") from error
-    write_whole(paths[2], data.to_csv(index=False))
+    with look():
+        with whole(paths[0], OF_FIGURES) as staging:
+            figure.savefig(staging, format="png", dpi=200, metadata={"Software": None})
+        with whole(paths[1], OF_FIGURES) as staging:
+            figure.savefig(staging, format="svg", metadata={"Date": None})
+    write_whole(paths[2], data.to_csv(index=False), OF_FIGURES)
     return paths

@@ -9,9 +9,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from qaexp.errors import OutputError, QaexpError, RecordError
-from qaexp.results.record import RunRecord, write_whole
+from qaexp.errors import QaexpError, RecordError
+from qaexp.results.record import RunRecord
 from qaexp.sweep.job import dev_score
+from qaexp.whole_files import OF_FIGURES, whole, write_whole
 
 SHOWN = ("finished", "pruned")
 
@@ -25,13 +26,10 @@ def draw_sweep(folder: Path, to: Path) -> list[Path]:
     """
     runs, metric = sweep_table(folder)
     paths = [to / "parallel.png", to / "effects.png", to / "sweep.csv"]
-    try:
-        to.mkdir(parents=True, exist_ok=True)
-        parallel_coordinates(runs, metric).savefig(paths[0], dpi=150)
-        effects(runs, metric).savefig(paths[1], dpi=150)
-    except OSError as error:
-        raise OutputError(f"cannot write to {to}: {error.strerror}. Name another place with --to FOLDER") from error
-    write_whole(paths[2], runs.to_csv(index=False))
+    for path, figure in ((paths[0], parallel_coordinates(runs, metric)), (paths[1], effects(runs, metric))):
+        with whole(path, OF_FIGURES) as staging:
+            figure.savefig(staging, format="png", dpi=150)
+    write_whole(paths[2], runs.to_csv(index=False), OF_FIGURES)
     return paths
 
 

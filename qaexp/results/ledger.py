@@ -12,8 +12,9 @@ import pandas as pd
 
 from qaexp.conventions import METRICS
 from qaexp.errors import QaexpError
-from qaexp.results.record import RunRecord, config_key, placeless_config, write_whole
+from qaexp.results.record import RunRecord, config_key, placeless_config
 from qaexp.results.table import row_name
+from qaexp.whole_files import OF_RESULTS, write_whole
 
 PRECISION = 6
 """Decimals that are kept of a question's metrics."""
@@ -140,9 +141,8 @@ class Ledger:
             OutputError: the folder cannot be written.
         """
         entry = _entry(RunRecord.load(run), run)
-        self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / f"{entry.name}_{entry.key}_{entry.fingerprint[:8]}.json"
-        write_whole(path, json.dumps(asdict(entry), separators=(",", ":"), sort_keys=True) + "\n")
+        write_whole(path, json.dumps(asdict(entry), separators=(",", ":"), sort_keys=True) + "\n", OF_RESULTS)
         self.read_anew()
         return entry
 

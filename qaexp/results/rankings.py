@@ -11,8 +11,8 @@ from torch import Tensor
 
 from qaexp.conventions import METRICS
 from qaexp.data.module import RankingDataModule
-from qaexp.results.record import write_whole
 from qaexp.results.trec_files import write_qrels, write_run
+from qaexp.whole_files import write_whole
 
 Scores = Mapping[str, Float[Tensor, "pair *class"]]
 """Split to the scores of its pairs, in order."""

@@ -17,6 +17,7 @@ from typing import Any
 
 from qaexp.errors import OutputError, PrunedError, QaexpError, RecordError
 from qaexp.processes import writes
+from qaexp.whole_files import write_whole
 
 SCHEMA = 1
 LIBRARIES = ("qaexp", "torch", "pytorch-lightning", "hydra-core", "omegaconf", "torchmetrics", "numpy", "pandas", "wandb", "gensim")
@@ -127,23 +128,6 @@ class RunRecord:
         if writes():
             kept = {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
             write_whole(folder / "record.json", json.dumps(kept, indent=1) + "\n")
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a text file so that a reader, or a crash, never meets half of it.
-
-    Raises:
-        OutputError: the folder is full or read-only.
-    """
-    staging = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        staging.write_text(text, encoding="utf-8")
-        os.replace(staging, path)
-    except OSError as error:
-        staging.unlink(missing_ok=True)
-        raise OutputError(
-            f"cannot write {path}: {error.strerror}. Free some space there, or name another place with output_dir=FOLDER"
-        ) from error
 
 
 def config_key(config: dict[str, Any]) -> str:

@@ -15,7 +15,8 @@ from qaexp.config import RANK, Program, compose
 from qaexp.console import quieten
 from qaexp.errors import OutputError, PrunedError
 from qaexp.mistakes import explain, require_meaningful, usual_config
-from qaexp.results.record import RunRecord, config_key, write_whole
+from qaexp.results.record import RunRecord, config_key
+from qaexp.whole_files import write_whole
 
 log = logging.getLogger(__name__)
 

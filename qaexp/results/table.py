@@ -15,7 +15,8 @@ import pandas as pd
 from qaexp.conventions import METRICS
 from qaexp.errors import QaexpError
 from qaexp.exit_status import exit_status
-from qaexp.results.record import RunRecord, config_key, write_whole
+from qaexp.results.record import RunRecord, config_key
+from qaexp.whole_files import elsewhere, write_whole
 
 MEASURES = (*METRICS, "accuracy")
 
@@ -120,7 +121,7 @@ def main(arguments: Sequence[str]) -> int:
 def _tabulated(options: argparse.Namespace) -> str:
     runs = run_table(read_records(options.folder), options.split)
     if options.csv:
-        write_whole(options.csv, runs.to_csv(index=False))
+        write_whole(options.csv, runs.to_csv(index=False), elsewhere("--csv FILE"))
     return markdown(by_row(runs))
 
 

@@ -1,8 +1,6 @@
 """Run and qrels files that trec_eval reads, so that anyone can recompute our metrics without our code."""
 
-import os
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +10,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from qaexp.conventions import string_tie_order
-from qaexp.errors import BadDataError, OutputError
+from qaexp.errors import BadDataError
 from qaexp.metrics import rank_pairs
+from qaexp.whole_files import whole
 
 
 def write_run(
@@ -71,15 +70,5 @@ def _require_words(path: Path, kind: str, ids: Iterable[str]) -> None:
 
 
 def _write(path: Path, lines: Iterable[str]) -> None:
-    """Writes beside the file first, then puts it in place."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with partial.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(lines)
-        os.replace(partial, path)
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {error.strerror}. Free space or choose another output folder.") from error
-    finally:
-        with suppress(OSError):  # it is in place, or was never made
-            partial.unlink()
+    with whole(path) as staging, staging.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(lines)

@@ -9,7 +9,8 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
 from qaexp.config import CONF
-from qaexp.results.record import NOT_IDENTITY, RunRecord, write_whole
+from qaexp.results.record import NOT_IDENTITY, RunRecord
+from qaexp.whole_files import write_whole
 
 
 def best_yaml(options: Sequence[str], record: RunRecord, score: float, num_jobs: int) -> str:
@@ -39,5 +40,4 @@ def write_best(paths: Sequence[Path], options: Sequence[str], record: RunRecord,
         OutputError: a folder is full or read-only.
     """
     for path in paths:
-        path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, best_yaml(options, record, score, num_jobs))

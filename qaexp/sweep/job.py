@@ -15,7 +15,8 @@ from omegaconf import DictConfig
 
 from qaexp.config import Program
 from qaexp.mistakes import explain, require_meaningful
-from qaexp.results.record import RunRecord, write_whole
+from qaexp.results.record import RunRecord
+from qaexp.whole_files import write_whole
 
 log = logging.getLogger(__name__)
 

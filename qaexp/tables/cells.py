@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -14,10 +15,11 @@ from omegaconf import DictConfig, OmegaConf
 
 from qaexp.config import CONF, PRETRAIN, RANK, Program, compose
 from qaexp.data.presence import missing
-from qaexp.errors import ConfigError
+from qaexp.errors import ConfigError, OutputError
 from qaexp.mistakes import explain
-from qaexp.results.record import config_key, write_whole
+from qaexp.results.record import config_key
 from qaexp.tables.spec import Row, Setting, Table, Tuning, result_figures, result_tables
+from qaexp.whole_files import write_whole
 
 READING = ("dataset=", "dataset.reader.", "dataset.tokenise", "dataset.expected=")
 """Beginnings of overrides that say what texts a cell reads."""
@@ -166,12 +168,9 @@ class Keys:
     def save(self) -> None:
         """Keep them for the next time; where that cannot be written, they are composed again."""
         if self._new:
-            try:
-                self._path.parent.mkdir(parents=True, exist_ok=True)
+            with suppress(OutputError):
                 write_whole(self._path, json.dumps(self._known))
-            except OSError:
-                return
-            self._new = False
+                self._new = False
 
 
 def _composed(cell: Cell, overrides: Sequence[str], program: Program) -> DictConfig:

@@ -1,8 +1,6 @@
 """How long the right answers of a data set's questions are: kept beside the ledger, so that figures can be drawn again without the data."""
 
 import json
-from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,9 +8,9 @@ from hydra.utils import instantiate
 
 from qaexp.config import compose
 from qaexp.results.ledger import Ledger, PerQuestion, digest
-from qaexp.results.record import write_whole
 from qaexp.tables.build import CellState
 from qaexp.tables.cells import Cell, fingerprint, lacking
+from qaexp.whole_files import OF_RESULTS, write_whole
 
 if TYPE_CHECKING:  # it needs torch, and tables are written without
     from qaexp.data.module import RankingDataModule
@@ -33,14 +31,9 @@ def answer_lengths(state: CellState, split: str, ledger: Ledger) -> PerQuestion 
     if not path.is_file():
         if lacking(state.cell) or fingerprint(state.cell) != measured_on:
             return None
-        _keep(path, _lengths(state.cell))
+        write_whole(path, json.dumps(_lengths(state.cell), separators=(",", ":")) + "\n", OF_RESULTS)
     kept = json.loads(path.read_text(encoding="utf-8")).get(split)
     return PerQuestion(kept["of"], list(map(float, kept["tokens"]))) if kept else None
-
-
-def _keep(path: Path, lengths: Mapping[str, Any]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, json.dumps(lengths, separators=(",", ":")) + "\n")
 
 
 def _lengths(cell: Cell) -> dict[str, dict[str, Any]]:

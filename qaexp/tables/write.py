@@ -7,8 +7,6 @@ from string import ascii_lowercase
 import pandas as pd
 
 from qaexp.data.statistics import MeasuredRow, StatisticsTable, cell_of, to_csv
-from qaexp.errors import OutputError
-from qaexp.results.record import write_whole
 from qaexp.results.table import markdown
 from qaexp.tables.build import Measured, by_setting_text
 from qaexp.tables.cells import Cell
@@ -16,6 +14,7 @@ from qaexp.tables.configuration import ConfigurationTable
 from qaexp.tables.held import VERDICTS
 from qaexp.tables.spec import Table, Tuning
 from qaexp.tables.statistics import INCOMPARABLE
+from qaexp.whole_files import OF_RESULTS, write_whole
 
 EXPLAINED = """\
 A row is one of the paper's, in its order; `(paper)` is what it prints, the number beside it what we measured: the mean over seeds, \
@@ -54,17 +53,16 @@ def write_table(measured: Measured, folder: Path, latex: bool) -> None:
         OutputError: the folder cannot be written.
     """
     table, frame = measured.table, measured.frame()
-    make_folder(folder)
-    write_whole(folder / f"{table.name}.csv", frame.to_csv(index=False))
-    write_whole(folder / f"{table.name}.md", as_markdown(measured))
+    write_whole(folder / f"{table.name}.csv", frame.to_csv(index=False), OF_RESULTS)
+    write_whole(folder / f"{table.name}.md", as_markdown(measured), OF_RESULTS)
     comparisons = measured.comparisons()
     path = folder / f"{table.name}.comparisons.csv"
     if len(comparisons):
-        write_whole(path, comparisons.to_csv(index=False))
+        write_whole(path, comparisons.to_csv(index=False), OF_RESULTS)
     else:
         path.unlink(missing_ok=True)
     if latex:
-        write_whole(folder / f"{table.name}.tex", as_latex(measured))
+        write_whole(folder / f"{table.name}.tex", as_latex(measured), OF_RESULTS)
 
 
 def as_markdown(measured: Measured, commands: bool = True) -> str:
@@ -197,13 +195,12 @@ def write_claims(paper: str, claims: pd.DataFrame, folder: Path) -> None:
     Raises:
         OutputError: the folder cannot be written.
     """
-    make_folder(folder)
-    write_whole(folder / "claims.csv", claims.to_csv(index=False))
+    write_whole(folder / "claims.csv", claims.to_csv(index=False), OF_RESULTS)
     noted = dict.fromkeys(f"- {claim}: {note}" for claim, note in zip(claims["claim"], claims["note"], strict=True) if note)
     shown, said = claims.drop(columns="note"), ["claim", "where", "of"]
     shown.loc[shown[said].eq(shown[said].shift()).all(axis=1), said] = ""  # the sentence before, of two more rows
     lines = [f"# Claims of {paper}", "", CLAIMS_EXPLAINED, "", markdown(shown), "", *noted]
-    write_whole(folder / "claims.md", "\n".join(lines).rstrip() + "\n")
+    write_whole(folder / "claims.md", "\n".join(lines).rstrip() + "\n", OF_RESULTS)
 
 
 def write_configuration(table: ConfigurationTable, folder: Path, latex: bool) -> None:
@@ -212,15 +209,14 @@ def write_configuration(table: ConfigurationTable, folder: Path, latex: bool) ->
     Raises:
         OutputError: the folder cannot be written.
     """
-    make_folder(folder)
     frame = table.frame()
-    write_whole(folder / f"{table.name}.csv", frame.to_csv(index=False))
+    write_whole(folder / f"{table.name}.csv", frame.to_csv(index=False), OF_RESULTS)
     notes = [*table.notes, *(f"{row.label}: {row.note}" for row in table.rows if row.note)]
     caption = f"{table.caption} ({table.source}.) Ours beside the paper's."
     lines = [f"# {table.title}", "", caption, "", markdown(frame), ""]
-    write_whole(folder / f"{table.name}.md", "\n".join([*lines, *(f"- {note}" for note in notes), ""]))
+    write_whole(folder / f"{table.name}.md", "\n".join([*lines, *(f"- {note}" for note in notes), ""]), OF_RESULTS)
     if latex:
-        write_whole(folder / f"{table.name}.tex", _latex(table, frame, caption))
+        write_whole(folder / f"{table.name}.tex", _latex(table, frame, caption), OF_RESULTS)
 
 
 def write_overview(
@@ -236,7 +232,6 @@ def write_overview(
     Raises:
         OutputError: the folder cannot be written.
     """
-    make_folder(folder)
     verdicts = pd.DataFrame(
         [
             {"paper": f"[{paper}]({paper}/claims.md)"} | {verdict: frame["verdict"].tolist().count(verdict) for verdict in VERDICTS}
@@ -267,7 +262,8 @@ def write_overview(
         markdown(verdicts),
         "",
     ]
-    write_whole(folder / "README.md", "\n".join([*head, *pages, *(_figure_page(each) for each in figures if _drawn(each, folder))]))
+    pages += [_figure_page(each) for each in figures if _drawn(each, folder)]
+    write_whole(folder / "README.md", "\n".join([*head, *pages]), OF_RESULTS)
 
 
 def _states(what: str, listed: Sequence[tuple[Measured, str]]) -> pd.DataFrame:
@@ -307,20 +303,11 @@ def write_statistics(table: StatisticsTable, rows: Sequence[MeasuredRow], folder
     Raises:
         OutputError: the folder cannot be written.
     """
-    make_folder(folder)
-    write_whole(folder / f"{table.name}.csv", to_csv(table, rows))
+    write_whole(folder / f"{table.name}.csv", to_csv(table, rows), OF_RESULTS)
     shown = {"": [*table.columns, "status", "counted on"]}
     for row in rows:
         shown[row.row.label] = [*(cell_of(row, place) for place in range(len(table.columns))), row.status, row.measured_on]
     caption = f"Questions {table.questions}: ours (paper's). ({table.source}.)"
-    write_whole(folder / f"{table.name}.md", f"# {table.title}\n\n{caption}\n\n{markdown(pd.DataFrame(shown))}\n")
+    write_whole(folder / f"{table.name}.md", f"# {table.title}\n\n{caption}\n\n{markdown(pd.DataFrame(shown))}\n", OF_RESULTS)
     if latex:
-        write_whole(folder / f"{table.name}.tex", _latex(table, pd.DataFrame(shown), caption))
-
-
-def make_folder(folder: Path) -> None:
-    """Raises: OutputError, when it cannot be made."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"cannot write {folder}: {error.strerror}. Name another place with --results FOLDER") from error
+        write_whole(folder / f"{table.name}.tex", _latex(table, pd.DataFrame(shown), caption), OF_RESULTS)

@@ -88,7 +88,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path):
         write_qrels(path, ["q"], ["a"], torch.tensor([1, 0]))
     assert path.read_text() == "q 0 a 1\n"
     assert list(tmp_path.iterdir()) == [path]
-    with pytest.raises(OutputError, match="cannot be written"):
+    with pytest.raises(OutputError, match="cannot write"):
         write_qrels(path / "below" / "a.txt", ["q"], ["a"], torch.tensor([1]))
 
 

@@ -1,0 +1,49 @@
+"""Files that a reader, or a crash, never meets half of: each is written beside its place, then put into it."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from qaexp.errors import OutputError
+
+
+def elsewhere(option: str) -> str:
+    """The remedy for a folder that is full or read-only.
+
+    >>> elsewhere("--csv FILE")
+    'Free some space there, or name another place with --csv FILE'
+    """
+    return f"Free some space there, or name another place with {option}"
+
+
+OF_RUNS, OF_RESULTS, OF_FIGURES = elsewhere("output_dir=FOLDER"), elsewhere("--results FOLDER"), elsewhere("--to FOLDER")
+
+
+@contextmanager
+def whole(path: Path, remedy: str = OF_RUNS) -> Iterator[Path]:
+    """A place beside `path`: what the block writes there takes the place of `path` as the block ends. Folders are made.
+
+    Raises:
+        OutputError: a folder is full, read-only or no folder; ends with `remedy`. What was at `path` stays.
+    """
+    staging = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield staging
+        os.replace(staging, path)
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror or error}. {remedy}") from error
+    finally:
+        with suppress(OSError):  # it is in place, or was never made
+            staging.unlink()
+
+
+def write_whole(path: Path, text: str, remedy: str = OF_RUNS) -> None:
+    """Write a text file, in UTF-8.
+
+    Raises:
+        OutputError: as `whole`.
+    """
+    with whole(path, remedy) as staging:
+        staging.write_text(text, encoding="utf-8", newline="\n")
