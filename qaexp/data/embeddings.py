@@ -16,9 +16,9 @@ from rich.console import Console
 from rich.progress import Progress
 
 from qaexp.data.corpus import RankingCorpus
-from qaexp.data.fetch import fetch_hint
 from qaexp.data.files import Faults, locate, raw_lines
 from qaexp.data.prepare import kept, remembered_digest
+from qaexp.data.remotes import fetch_hint
 from qaexp.data.word2vec import is_word2vec, read_word2vec
 from qaexp.errors import ConfigError
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from qaexp.data.corpus import Candidate, CorpusBuilder, RankingCorpus
-from qaexp.data.fetch import fetch_hint
 from qaexp.data.files import Faults, lines, locate, records
+from qaexp.data.remotes import fetch_hint
 from qaexp.data.tokenise import bare
 
 FIELDS = ("title", "body")

@@ -10,9 +10,9 @@ from random import Random
 
 from qaexp.data.bm25 import BM25Index
 from qaexp.data.corpus import Candidate, CorpusBuilder, RankingCorpus
-from qaexp.data.fetch import fetch_hint
 from qaexp.data.files import Faults, locate, records
 from qaexp.data.grouping import connected_groups
+from qaexp.data.remotes import fetch_hint
 from qaexp.data.tokenise import bare
 from qaexp.data.vocabulary import Vocabulary
 

@@ -8,8 +8,8 @@ from typing import Any
 from xml.parsers import expat
 
 from qaexp.data.corpus import CorpusBuilder, RankingCorpus
-from qaexp.data.fetch import fetch_hint
 from qaexp.data.files import Faults, lines, locate, raw_lines
+from qaexp.data.remotes import fetch_hint
 from qaexp.data.tokenise import bare
 
 LABELS = {"Good": 1, "PotentiallyUseful": 0, "Bad": 0}

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from qaexp.data.corpus import CorpusBuilder, RankingCorpus
-from qaexp.data.fetch import fetch_hint
 from qaexp.data.files import Faults, lines, locate
+from qaexp.data.remotes import fetch_hint
 from qaexp.data.tokenise import bare
 
 FIELDS = ("gold_label", "pairID", "sentence1_binary_parse", "sentence2_binary_parse")

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from qaexp.data.corpus import CorpusBuilder, RankingCorpus
-from qaexp.data.fetch import fetch_hint
 from qaexp.data.files import Faults, lines, locate
 from qaexp.data.naming import text_names
+from qaexp.data.remotes import fetch_hint
 from qaexp.data.tokenise import bare
 
 

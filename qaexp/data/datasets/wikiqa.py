@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from qaexp.data.corpus import CorpusBuilder, RankingCorpus
-from qaexp.data.fetch import fetch_hint
 from qaexp.data.files import Faults, locate, records
+from qaexp.data.remotes import fetch_hint
 from qaexp.data.tokenise import bare
 
 COLUMNS = ["QuestionID", "Question", "DocumentID", "DocumentTitle", "SentenceID", "Sentence", "Label"]

@@ -17,9 +17,9 @@ from qaexp.data.bm25 import BM25Index
 from qaexp.data.corpus import CorpusBuilder, RankingCorpus
 from qaexp.data.datasets.webscope import NUM_POSTS, posts
 from qaexp.data.datasets.yahooqa import read_text_file
-from qaexp.data.fetch import fetch_hint
 from qaexp.data.files import Faults, locate
 from qaexp.data.naming import text_names
+from qaexp.data.remotes import fetch_hint
 from qaexp.data.tokenise import bare
 from qaexp.data.vocabulary import Vocabulary
 from qaexp.errors import ConfigError

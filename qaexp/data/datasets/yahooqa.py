@@ -13,10 +13,10 @@ from random import Random
 from typing import Any
 
 from qaexp.data.corpus import CorpusBuilder, RankingCorpus
-from qaexp.data.fetch import fetch_hint
 from qaexp.data.files import Faults, lines, locate
 from qaexp.data.grouping import connected_groups
 from qaexp.data.naming import text_names
+from qaexp.data.remotes import fetch_hint
 from qaexp.data.tokenise import bare
 
 POOL = 5
