@@ -163,7 +163,7 @@ def _tidy(partial: Path) -> None:
 
 
 def _say(message: str, content: Content) -> None:
-    log.log(logging.INFO if content.checksum else logging.WARNING, "%s, %s", message, verified(content))
+    log.log(logging.INFO if content.blob_id else logging.WARNING, "%s, %s", message, verified(content))
 
 
 @contextlib.contextmanager

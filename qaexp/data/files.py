@@ -1,10 +1,13 @@
-"""Opening published files, plain or gzipped, and saying clearly what is wrong with them."""
+"""Opening published files, plain or packed, and saying clearly what is wrong with them."""
 
+import bz2
 import gzip
 import hashlib
 import zlib
 from collections.abc import Iterator, Sequence
+from io import BufferedIOBase
 from pathlib import Path
+from typing import cast
 
 from qaexp.errors import BadDataError, MissingDataError
 
@@ -56,6 +59,13 @@ def locate(paths: Sequence[Path], hint: str) -> list[Path]:
     return [path for path in found if path is not None]
 
 
+def opened(path: Path) -> BufferedIOBase:
+    """A file's bytes, unpacked if its name ends in `.gz` or `.bz2`."""
+    if path.suffix in (".gz", ".bz2"):
+        return cast(BufferedIOBase, gzip.open(path) if path.suffix == ".gz" else bz2.open(path))
+    return path.open("rb")
+
+
 def lines(faults: Faults) -> Iterator[tuple[int, str]]:
     """The lines of a UTF-8 file with their numbers, from 1. Lines in another encoding, a cut-off or an empty file are faults."""
     number = 0
@@ -72,7 +82,7 @@ def raw_lines(faults: Faults) -> Iterator[bytes]:
     """The lines of a file as bytes, as far as it can be read."""
     number = 0
     try:
-        with gzip.open(faults.path) if faults.path.suffix == ".gz" else faults.path.open("rb") as file:
+        with opened(faults.path) as file:
             for line in file:
                 number += 1
                 yield line
