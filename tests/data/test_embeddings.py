@@ -10,7 +10,8 @@ from hydra.utils import instantiate
 
 from qaexp.config import compose
 from qaexp.data import embeddings
-from qaexp.data.corpus import CorpusBuilder, RankingCorpus
+from qaexp.data.corpus import RankingCorpus
+from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.data.datasets.wikiqa import WikiQAReader
 from qaexp.data.embeddings import OwnTextVectors, PublishedVectors, RandomVectors, coverage
 from qaexp.data.glove import read_glove

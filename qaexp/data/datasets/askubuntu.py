@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from qaexp.data.corpus import Candidate, CorpusBuilder, RankingCorpus
+from qaexp.data.corpus import RankingCorpus
+from qaexp.data.corpus_builder import Candidate, CorpusBuilder
 from qaexp.data.files import Faults, lines, locate, records
 from qaexp.data.remotes import fetch_hint
 from qaexp.data.tokenise import bare

@@ -9,7 +9,8 @@ from pathlib import Path
 from random import Random
 
 from qaexp.data.bm25 import BM25Index
-from qaexp.data.corpus import Candidate, CorpusBuilder, RankingCorpus
+from qaexp.data.corpus import RankingCorpus
+from qaexp.data.corpus_builder import Candidate, CorpusBuilder
 from qaexp.data.files import Faults, locate, records
 from qaexp.data.grouping import connected_groups
 from qaexp.data.remotes import fetch_hint

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
-from qaexp.data.corpus import CorpusBuilder, RankingCorpus
+from qaexp.data.corpus import RankingCorpus
+from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.data.files import Faults, lines, locate, raw_lines
 from qaexp.data.remotes import fetch_hint
 from qaexp.data.tokenise import bare

@@ -19,7 +19,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from qaexp.data.corpus import CorpusBuilder, RankingCorpus
+from qaexp.data.corpus import RankingCorpus
+from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.data.files import Faults, lines, locate
 from qaexp.data.naming import text_names
 from qaexp.data.remotes import fetch_hint

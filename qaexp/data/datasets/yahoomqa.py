@@ -14,7 +14,8 @@ from rich.console import Console
 from rich.progress import Progress
 
 from qaexp.data.bm25 import BM25Index
-from qaexp.data.corpus import CorpusBuilder, RankingCorpus
+from qaexp.data.corpus import RankingCorpus
+from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.data.datasets.webscope import NUM_POSTS, posts
 from qaexp.data.datasets.yahooqa import read_text_file
 from qaexp.data.files import Faults, locate
