@@ -2,7 +2,6 @@
 
 import hashlib
 import logging
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,13 +9,12 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int
-from rich.console import Console
-from rich.progress import Progress
 
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.files import locate
 from qaexp.data.glove import read_glove
 from qaexp.data.prepare import kept, remembered_digest
+from qaexp.data.progress import progress
 from qaexp.data.remotes import fetch_hint
 from qaexp.data.word2vec import is_word2vec, read_word2vec
 from qaexp.errors import ConfigError
@@ -139,7 +137,7 @@ class OwnTextVectors:
                 f"no word of the training text occurs {self.min_count} times, so none gets a vector. "
                 "Set dataset.vectors.min_count=1, or use dataset/vectors=random"
             )
-        with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True) as bar:
+        with progress() as bar:
             task = bar.add_task("word2vec", total=self.epochs)
 
             class Advance(CallbackAny2Vec):

@@ -7,7 +7,8 @@ import numpy as np
 from jaxtyping import Int
 
 from qaexp.data.corpus import RankingSplit, TokenTable
-from qaexp.data.files import Faults, lines
+from qaexp.data.files import lines, published
+from qaexp.data.remotes import fetch_hint
 
 Splits = Sequence[RankingSplit]
 Figure = int | float
@@ -71,7 +72,7 @@ def askubuntu_pools(path: Path) -> dict[str, Figure]:
         BadDataError: lines have fewer than three fields.
     """
     num, num_right, num_candidates = 0, 0, 0
-    with Faults(path, "The file is not as it was published.") as faults:
+    with published(path, fetch_hint("askubuntu")) as faults:
         for line, text in lines(faults):
             fields = text.split("\t")
             if len(fields) < 3:
@@ -88,7 +89,7 @@ def askubuntu_texts(path: Path) -> dict[str, Figure]:
         BadDataError: lines do not have three fields.
     """
     ids, title_words, body_words = set[str](), 0, 0
-    with Faults(path, "The file is not as it was published.") as faults:
+    with published(path, fetch_hint("askubuntu")) as faults:
         for line, text in lines(faults):
             fields = text.split("\t")
             if len(fields) != 3:

@@ -45,6 +45,11 @@ class Faults:
             raise BadDataError(self.path, [fault for _, fault in in_order], self._remedy)
 
 
+def published(path: Path, hint: str) -> Faults:
+    """The faults of a published file; `hint` says where it is published and how to fetch it."""
+    return Faults(path, f"The file is not as it was published. {hint}")
+
+
 def locate(paths: Sequence[Path], hint: str) -> list[Path]:
     """Each path as it lies on disk, itself or with `.gz` added.
 

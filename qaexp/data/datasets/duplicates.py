@@ -11,7 +11,7 @@ from random import Random
 from qaexp.data.bm25 import BM25Index
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.corpus_builder import Candidate, CorpusBuilder
-from qaexp.data.files import Faults, locate, records
+from qaexp.data.files import locate, published, records
 from qaexp.data.grouping import connected_groups
 from qaexp.data.remotes import fetch_hint
 from qaexp.data.tokenise import bare
@@ -21,7 +21,6 @@ LABELS = ("duplicate", "non-duplicate")
 FIELDS = ("title", "body")
 K1, B = 1.2, 0.75
 MAX_ANSWERS = 10
-REMEDY = "The file is not as it was published (see SOURCE.md beside it)."
 _NOTE = re.compile(r"<blockquote>(?:(?!</blockquote>).)*Possible Duplicate.*?</blockquote>", re.DOTALL)
 _BODY = re.compile(r"<(?=/?(?:p|h[1-6]|blockquote|pre|ul|ol|div|a|strong|em|code|img|hr|br|sub|sup|kbd)\b)")
 _TAG = re.compile(r"<[^>]*>")
@@ -76,7 +75,7 @@ class AskUbuntuDuplicatesReader:
         tokenise = bare(self.tokenise)
         numbers: dict[str, int] = {}  # of the distinct questions, in the order of the file
         duplicates: list[tuple[int, int]] = []
-        with Faults(path, REMEDY) as faults:
+        with published(path, fetch_hint("askubuntu_duplicates")) as faults:
             for line, (label, *questions) in records(faults, 3):
                 if label not in LABELS:
                     faults.add(line, f"{label!r} is not {' or '.join(LABELS)}")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.corpus_builder import CorpusBuilder
-from qaexp.data.files import Faults, lines, locate
+from qaexp.data.files import lines, locate, published
 from qaexp.data.remotes import fetch_hint
 from qaexp.data.tokenise import bare
 
@@ -72,7 +72,7 @@ class SNLIReader:
 
     def _pairs(self, path: Path, split: str, builder: CorpusBuilder) -> Iterator[tuple[str, int, str, str]]:
         number = {name: place for place, name in enumerate(self.classes)}
-        with Faults(path, f"The file is not as it was published. {fetch_hint('snli')}") as faults:
+        with published(path, fetch_hint("snli")) as faults:
             for line, text in lines(faults):
                 try:
                     pair = json.loads(text)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.corpus_builder import CorpusBuilder
-from qaexp.data.files import Faults, locate, records
+from qaexp.data.files import locate, published, records
 from qaexp.data.remotes import fetch_hint
 from qaexp.data.tokenise import bare
 
@@ -46,7 +46,7 @@ class WikiQAReader:
     def _read_split(self, split: str, path: Path, builder: CorpusBuilder) -> None:
         tokenise = bare(self.tokenise)
         questions: dict[str, tuple[int, list[tuple[str, int, int]]]] = {}
-        with Faults(path, f"The file is not as it was published. {fetch_hint('wikiqa')}") as faults:
+        with published(path, fetch_hint("wikiqa")) as faults:
             for line, fields in records(faults, len(COLUMNS)):
                 if line == 1:
                     if fields != COLUMNS:
