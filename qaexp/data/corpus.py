@@ -43,14 +43,14 @@ class TokenTable:
         """All tokens of a text, field after field."""
         return self.ids[self.offsets[text * self.num_fields] : self.offsets[(text + 1) * self.num_fields]]
 
-    def lengths(self, texts: Int[np.ndarray, " text"], max_length: int) -> Int[np.ndarray, " text"]:
-        """Tokens of each text, of its longest field where there are several, cut at `max_length`."""
+    def lengths(self, texts: Int[np.ndarray, " text"], max_length: int | None = None) -> Int[np.ndarray, " text"]:
+        """Tokens of each text, of its longest field where there are several, cut at `max_length` if that is given."""
         return self._field_lengths(texts, max_length).max(axis=1, initial=0)
 
-    def padded(self, texts: Int[np.ndarray, " text"], max_length: int) -> Int[np.ndarray, "text *field length"]:
-        """The first `max_length` tokens of each text or field, padded on the right to the longest of them.
+    def padded(self, texts: Int[np.ndarray, " text"], max_length: int | None = None) -> Int[np.ndarray, "text *field length"]:
+        """The first `max_length` tokens of each text or field, or all, padded on the right to the longest of them.
 
-        >>> TokenTable(np.array([7, 8, 9]), np.array([0, 1, 3])).padded(np.array([1, 0]), max_length=5).tolist()
+        >>> TokenTable(np.array([7, 8, 9]), np.array([0, 1, 3])).padded(np.array([1, 0])).tolist()
         [[8, 9], [7, 0]]
         >>> TokenTable(np.array([7, 8, 9]), np.array([0, 1, 3]), num_fields=2).padded(np.array([0]), max_length=5).tolist()
         [[[7, 0], [8, 9]]]
@@ -65,9 +65,10 @@ class TokenTable:
     def _fields(self, texts: Int[np.ndarray, " text"]) -> Int[np.ndarray, "text field"]:
         return texts[:, None] * self.num_fields + np.arange(self.num_fields)
 
-    def _field_lengths(self, texts: Int[np.ndarray, " text"], max_length: int) -> Int[np.ndarray, "text field"]:
+    def _field_lengths(self, texts: Int[np.ndarray, " text"], max_length: int | None) -> Int[np.ndarray, "text field"]:
         fields = self._fields(texts)
-        return np.minimum(self.offsets[fields + 1] - self.offsets[fields], max_length)
+        lengths = self.offsets[fields + 1] - self.offsets[fields]
+        return lengths if max_length is None else np.minimum(lengths, max_length)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from qaexp.data.glove import read_glove
 from qaexp.data.prepare import kept, remembered_digest
 from qaexp.data.progress import progress
 from qaexp.data.remotes import fetch_hint
+from qaexp.data.vocabulary import PADDING, SPECIAL_WORDS, UNKNOWN
 from qaexp.data.word2vec import is_word2vec, read_word2vec
 from qaexp.errors import ConfigError
 
@@ -77,9 +78,9 @@ class PublishedVectors:
     def build(self, corpus: RankingCorpus, cache: Path, seed: int) -> WordVectors:
         words, published = self._open(cache)
         row_of = dict(zip(reversed(words), range(len(words) - 1, -1, -1), strict=True))  # of a word listed twice, the first
-        rows = [row_of.get(word, row_of.get(word.lower(), -1)) for word in corpus.vocabulary.words[2:]]
+        rows = [row_of.get(word, row_of.get(word.lower(), -1)) for word in corpus.vocabulary.words[len(SPECIAL_WORDS) :]]
         found = np.array(rows, dtype=np.int64)
-        known = np.flatnonzero(found >= 0) + 2
+        known = np.flatnonzero(found >= 0) + len(SPECIAL_WORDS)
         matrix = _drawn(len(corpus.vocabulary), published.shape[1], float(np.std(published[:5000])), seed)
         matrix[known] = published[found[found >= 0]]
         return WordVectors(matrix * np.float32(self.scale), known)
@@ -132,7 +133,7 @@ class OwnTextVectors:
 
         texts = list(_own_text(corpus))
         uses = np.bincount(np.concatenate(texts), minlength=len(corpus.vocabulary))
-        if not (uses[2:] >= self.min_count).any():
+        if not (uses[len(SPECIAL_WORDS) :] >= self.min_count).any():
             raise ConfigError(
                 f"no word of the training text occurs {self.min_count} times, so none gets a vector. "
                 "Set dataset.vectors.min_count=1, or use dataset/vectors=random"
@@ -158,7 +159,7 @@ class OwnTextVectors:
                 hashfxn=int,  # Python's own hash of a string differs from process to process
             )
         known = np.sort(np.array([int(str(word)) for word in model.wv.index_to_key], dtype=np.int64))
-        known = known[known > 1]
+        known = known[known > UNKNOWN]
         trained = np.stack([model.wv[str(i)] for i in known])
         scale = np.float32(self.mean_length / np.linalg.norm(trained, axis=1).mean())
         matrix = _drawn(len(corpus.vocabulary), self.dim, float(np.std(trained * scale)), seed)
@@ -197,7 +198,7 @@ def _load_own(folder: Path) -> WordVectors:
 
 def _drawn(num_words: int, dim: int, deviation: float, seed: int) -> Float[np.ndarray, "word dim"]:
     matrix = np.random.default_rng(seed).normal(0.0, deviation, size=(num_words, dim)).astype(np.float32)
-    matrix[0] = 0.0
+    matrix[PADDING] = 0.0
     return matrix
 
 

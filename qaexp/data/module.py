@@ -207,7 +207,7 @@ class RankingDataModule(pl.LightningDataModule):
             ("candidates", split.candidates, self.max_candidate_length),
         ):
             texts = np.unique(used)
-            cut[f"cut {side}"] = int((self.corpus.texts.lengths(texts, 10**9) > limit).sum())
+            cut[f"cut {side}"] = int((self.corpus.texts.lengths(texts) > limit).sum())
         return {**self._spelled_counts(split), **cut}
 
     def _spelled_counts(self, split: RankingSplit) -> dict[str, int]:

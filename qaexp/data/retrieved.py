@@ -13,6 +13,7 @@ from qaexp.data.corpus import RankingCorpus, RankingSplit
 from qaexp.data.negatives import Groups, Keys
 from qaexp.data.prepare import kept
 from qaexp.data.progress import progress
+from qaexp.data.vocabulary import UNKNOWN
 from qaexp.errors import ConfigError
 
 log = logging.getLogger(__name__)
@@ -110,7 +111,7 @@ class BM25Negatives:
 def _words(corpus: RankingCorpus, text: int) -> list[int]:
     """A text's word ids. Unknown words, which may differ from each other, are left out."""
     ids = corpus.texts.words(text)
-    return ids[ids > 1].tolist()
+    return ids[ids > UNKNOWN].tolist()
 
 
 def _different_places(choices: Int[np.ndarray, " group"], num: int, rng: np.random.Generator) -> Int[np.ndarray, "group num"]:
