@@ -54,10 +54,6 @@ class PublishedSet:
     note: str = ""
 
     @property
-    def contents(self) -> tuple[Content, ...]:
-        return tuple(content for file in self.files for content in file.contents)
-
-    @property
     def size(self) -> tuple[int, bool]:
         """Bytes to download as far as they are known, and whether that is all."""
         return sum(file.size or 0 for file in self.files), all(file.size is not None for file in self.files)

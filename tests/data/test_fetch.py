@@ -496,11 +496,16 @@ def test_hint_is_honest_about_what_is_not_published(dataset: str) -> None:
     assert "dataset=insuranceqa" in hint or "dataset/vectors=own_text" in hint
 
 
+def contents(known: PublishedSet) -> list[Content]:
+    return [content for file in known.files for content in file.contents]
+
+
 @pytest.mark.parametrize("known", PUBLISHED, ids=lambda known: known.name)
 def test_table_is_sound(known: PublishedSet) -> None:
     assert known.source in fetch_hint(known.name)
     assert f"fetch {known.name}`" in fetch_hint(known.name)
-    assert len({content.path for content in known.contents}) == len(known.contents)
+    paths = [content.path for content in contents(known)]
+    assert len(set(paths)) == len(paths)
     for file in known.files:
         assert file.urls
         assert file.members or (file.blob_id and len(file.blob_id) == 40)
@@ -513,11 +518,11 @@ def test_whoever_has_fetched_a_set_is_told_a_choice_that_reads_it(
 ) -> None:
     """The choices exist, and every file they read lies where `fetch` puts it."""
     caplog.set_level("INFO", "qaexp.data")
-    for content in known.contents:
+    for content in contents(known):
         (tmp_path / known.folder / content.path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / known.folder / content.path).touch()
     fetch = Fetch(tmp_path, quick())
-    fetch.run(replace(known, files=tuple(PublishedFile(c.path, blob_id=blob_id(b"")) for c in known.contents)))
+    fetch.run(replace(known, files=tuple(PublishedFile(c.path, blob_id=blob_id(b"")) for c in contents(known))))
     assert f"use it with {known.use}" in caplog.messages
     overrides = re.split(r",? or |, ", known.use)
     for override in overrides:
