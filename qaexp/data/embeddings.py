@@ -22,6 +22,9 @@ from qaexp.errors import ConfigError
 
 log = logging.getLogger(__name__)
 
+FIRST = 5000
+"""So many vectors of a file give its standard deviation: in GloVe's files they are those of the most frequent words."""
+
 
 @dataclass(frozen=True)
 class WordVectors:
@@ -81,7 +84,7 @@ class PublishedVectors:
         rows = [row_of.get(word, row_of.get(word.lower(), -1)) for word in corpus.vocabulary.words[len(SPECIAL_WORDS) :]]
         found = np.array(rows, dtype=np.int64)
         known = np.flatnonzero(found >= 0) + len(SPECIAL_WORDS)
-        matrix = _drawn(len(corpus.vocabulary), published.shape[1], float(np.std(published[:5000])), seed)
+        matrix = _drawn(len(corpus.vocabulary), published.shape[1], float(np.std(published[:FIRST])), seed)
         matrix[known] = published[found[found >= 0]]
         return WordVectors(matrix * np.float32(self.scale), known)
 

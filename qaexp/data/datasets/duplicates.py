@@ -20,7 +20,9 @@ from qaexp.data.vocabulary import Vocabulary
 LABELS = ("duplicate", "non-duplicate")
 FIELDS = ("title", "body")
 K1, B = 1.2, 0.75
+"""BM25's, as Lucene sets them."""
 MAX_ANSWERS = 10
+"""Half of AskUbuntu's pools of twenty, so that there is something to rank."""
 _NOTE = re.compile(r"<blockquote>(?:(?!</blockquote>).)*Possible Duplicate.*?</blockquote>", re.DOTALL)
 _BODY = re.compile(r"<(?=/?(?:p|h[1-6]|blockquote|pre|ul|ol|div|a|strong|em|code|img|hr|br|sub|sup|kbd)\b)")
 _TAG = re.compile(r"<[^>]*>")
