@@ -6,17 +6,17 @@ import os
 import shutil
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from io import BufferedIOBase
 from pathlib import Path, PurePosixPath
 from typing import cast
 
 from qaexp.data.checksums import CHUNK, fault
+from qaexp.data.files import CUT_OFF
 from qaexp.data.remotes import Content, PublishedFile
 from qaexp.errors import MissingDataError
 
-UNREADABLE = (zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, EOFError, zlib.error, RuntimeError, NotImplementedError)
+UNREADABLE = (zipfile.BadZipFile, tarfile.TarError, *CUT_OFF, RuntimeError, NotImplementedError)
 """What reading a broken or encrypted archive raises."""
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import requests
-from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
 from qaexp.data.checksums import fault
+from qaexp.data.progress import progress
 from qaexp.data.remotes import PublishedFile
 from qaexp.errors import MissingDataError
 
@@ -164,8 +164,7 @@ def _connection_fault(error: Exception) -> str:
 @contextlib.contextmanager
 def _bar(name: str, have: int, total: int | None) -> Iterator[Progress]:
     """A progress bar with one task on standard error, if that is a terminal."""
-    console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+    with progress(*columns) as bar:
         bar.add_task(name, completed=have, total=total)
         yield bar

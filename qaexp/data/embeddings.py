@@ -2,27 +2,28 @@
 
 import hashlib
 import logging
-import math
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int
-from rich.console import Console
-from rich.progress import Progress
 
 from qaexp.data.corpus import RankingCorpus
-from qaexp.data.fetch import fetch_hint
-from qaexp.data.files import Faults, locate, raw_lines
+from qaexp.data.files import locate
+from qaexp.data.glove import read_glove
 from qaexp.data.prepare import kept, remembered_digest
+from qaexp.data.progress import progress
+from qaexp.data.remotes import fetch_hint
+from qaexp.data.vocabulary import PADDING, SPECIAL_WORDS, UNKNOWN
 from qaexp.data.word2vec import is_word2vec, read_word2vec
 from qaexp.errors import ConfigError
 
 log = logging.getLogger(__name__)
+
+FIRST = 5000
+"""So many vectors of a file give its standard deviation: in GloVe's files they are those of the most frequent words."""
 
 
 @dataclass(frozen=True)
@@ -80,10 +81,10 @@ class PublishedVectors:
     def build(self, corpus: RankingCorpus, cache: Path, seed: int) -> WordVectors:
         words, published = self._open(cache)
         row_of = dict(zip(reversed(words), range(len(words) - 1, -1, -1), strict=True))  # of a word listed twice, the first
-        rows = [row_of.get(word, row_of.get(word.lower(), -1)) for word in corpus.vocabulary.words[2:]]
+        rows = [row_of.get(word, row_of.get(word.lower(), -1)) for word in corpus.vocabulary.words[len(SPECIAL_WORDS) :]]
         found = np.array(rows, dtype=np.int64)
-        known = np.flatnonzero(found >= 0) + 2
-        matrix = _drawn(len(corpus.vocabulary), published.shape[1], float(np.std(published[:5000])), seed)
+        known = np.flatnonzero(found >= 0) + len(SPECIAL_WORDS)
+        matrix = _drawn(len(corpus.vocabulary), published.shape[1], float(np.std(published[:FIRST])), seed)
         matrix[known] = published[found[found >= 0]]
         return WordVectors(matrix * np.float32(self.scale), known)
 
@@ -135,12 +136,12 @@ class OwnTextVectors:
 
         texts = list(_own_text(corpus))
         uses = np.bincount(np.concatenate(texts), minlength=len(corpus.vocabulary))
-        if not (uses[2:] >= self.min_count).any():
+        if not (uses[len(SPECIAL_WORDS) :] >= self.min_count).any():
             raise ConfigError(
                 f"no word of the training text occurs {self.min_count} times, so none gets a vector. "
                 "Set dataset.vectors.min_count=1, or use dataset/vectors=random"
             )
-        with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True) as bar:
+        with progress() as bar:
             task = bar.add_task("word2vec", total=self.epochs)
 
             class Advance(CallbackAny2Vec):
@@ -161,7 +162,7 @@ class OwnTextVectors:
                 hashfxn=int,  # Python's own hash of a string differs from process to process
             )
         known = np.sort(np.array([int(str(word)) for word in model.wv.index_to_key], dtype=np.int64))
-        known = known[known > 1]
+        known = known[known > UNKNOWN]
         trained = np.stack([model.wv[str(i)] for i in known])
         scale = np.float32(self.mean_length / np.linalg.norm(trained, axis=1).mean())
         matrix = _drawn(len(corpus.vocabulary), self.dim, float(np.std(trained * scale)), seed)
@@ -175,90 +176,6 @@ def coverage(vectors: WordVectors, corpus: RankingCorpus) -> dict[str, float]:
     used = np.flatnonzero(uses)
     known = np.intersect1d(used, vectors.known)
     return {"types": len(known) / max(1, len(used)), "running words": float(uses[known].sum() / max(1, uses.sum()))}
-
-
-LINES_AT_A_TIME = 20_000
-
-
-def read_glove(path: Path) -> tuple[list[str], Float[np.ndarray, "word dim"]]:
-    """A whole file in GloVe's text format. A word may hold spaces, as some of GloVe 840B's do; a word2vec header is passed over.
-
-    Raises:
-        BadDataError: lines have another number of numbers than the first, or something that is no finite number.
-    """
-    words: list[str] = []
-    blocks: list[np.ndarray] = []
-    with Faults(path, "Word vectors are lines of `word v1 ... vN`; fetch the file again.") as faults:
-        source, number = raw_lines(faults), 1
-        lines = list(islice(source, LINES_AT_A_TIME))
-        if lines and _is_header(lines[0]):
-            lines, number = lines[1:], 2
-        dim = len(lines[0].split()) - 1 if lines else 0
-        while lines:
-            block_words, block = _glove_block(lines, dim) or _glove_lines(lines, dim, number, faults)
-            words += [word.decode("utf-8", errors="replace") for word in block_words]
-            blocks.append(block)
-            number += len(lines)
-            lines = list(islice(source, LINES_AT_A_TIME))
-        if not words and not faults:
-            faults.add_whole("the file is empty")
-    return words, _joined(blocks, dim)
-
-
-def _joined(blocks: list[np.ndarray], dim: int) -> Float[np.ndarray, "word dim"]:
-    """The rows of all blocks, each of which is let go once it is copied, so that there are never two of everything."""
-    matrix, row = np.empty((sum(map(len, blocks)), dim), dtype=np.float32), 0
-    blocks.reverse()
-    while blocks:
-        block = blocks.pop()
-        matrix[row : row + len(block)] = block
-        row += len(block)
-    return matrix
-
-
-def _is_header(line: bytes) -> bool:
-    """Whether a first line is word2vec's: number of words, dimension."""
-    fields = line.split()
-    return len(fields) == 2 and fields[0].isdigit() and fields[1].isdigit()
-
-
-def _glove_block(lines: Sequence[bytes], dim: int) -> tuple[list[bytes], np.ndarray] | None:
-    """Words and vectors of many lines at once; None unless every line is in order and no word holds a space."""
-    fields = [line.rstrip().partition(b" ") for line in lines]
-    if not all(numbers for _, _, numbers in fields):
-        return None
-    try:
-        block = np.loadtxt([numbers for _, _, numbers in fields], dtype=np.float32, comments=None, ndmin=2)
-    except ValueError:
-        return None
-    if block.shape != (len(lines), dim) or not np.isfinite(block).all():
-        return None
-    return [word for word, _, _ in fields], block
-
-
-def _glove_lines(lines: Sequence[bytes], dim: int, first: int, faults: Faults) -> tuple[list[bytes], np.ndarray]:
-    """The same line by line: words with spaces are read, what cannot be read is a fault."""
-    words: list[bytes] = []
-    rows: list[np.ndarray] = []
-    for number, line in enumerate(lines, start=first):
-        fields = line.split()
-        if len(fields) > dim + 1 and not _is_number(fields[-dim - 1]):
-            fields = [b" ".join(fields[:-dim]), *fields[-dim:]]
-        if len(fields) != dim + 1 or dim == 0:
-            faults.add(number, f"{max(0, len(fields) - 1)} numbers, {dim or 'at least one'} expected")
-        elif wrong := next((field for field in fields[1:] if not _is_number(field)), None):
-            faults.add(number, f"{wrong.decode(errors='replace')} is not a finite number")
-        else:
-            words.append(fields[0])
-            rows.append(np.array(fields[1:], dtype=np.float32))
-    return words, np.stack(rows) if rows else np.empty((0, dim), dtype=np.float32)
-
-
-def _is_number(field: bytes) -> bool:
-    try:
-        return math.isfinite(float(field))
-    except ValueError:
-        return False
 
 
 def _save_published(vectors: tuple[list[str], np.ndarray], folder: Path) -> None:
@@ -284,7 +201,7 @@ def _load_own(folder: Path) -> WordVectors:
 
 def _drawn(num_words: int, dim: int, deviation: float, seed: int) -> Float[np.ndarray, "word dim"]:
     matrix = np.random.default_rng(seed).normal(0.0, deviation, size=(num_words, dim)).astype(np.float32)
-    matrix[0] = 0.0
+    matrix[PADDING] = 0.0
     return matrix
 
 

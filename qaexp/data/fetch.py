@@ -18,10 +18,8 @@ import requests
 from qaexp.data.checksums import fault, verified
 from qaexp.data.copies import Copies
 from qaexp.data.download import Downloader, UnreachableError
-from qaexp.data.remotes import Content, PublishedFile, PublishedSet, fetch_hint
+from qaexp.data.remotes import Content, PublishedFile, PublishedSet
 from qaexp.errors import MissingDataError, OutputError, QaexpError
-
-__all__ = ["Fetch", "data_root", "fetch_hint"]
 
 log = logging.getLogger(__name__)
 
@@ -165,7 +163,7 @@ def _tidy(partial: Path) -> None:
 
 
 def _say(message: str, content: Content) -> None:
-    log.log(logging.INFO if content.checksum else logging.WARNING, "%s, %s", message, verified(content))
+    log.log(logging.INFO if content.blob_id else logging.WARNING, "%s, %s", message, verified(content))
 
 
 @contextlib.contextmanager

@@ -4,18 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Int
 
 from qaexp.data.corpus import RankingSplit, TokenTable
-from qaexp.data.files import Faults, lines
+from qaexp.data.files import lines, published
+from qaexp.data.remotes import fetch_hint
 
 Splits = Sequence[RankingSplit]
 Figure = int | float
 """A count, or a mean."""
-
-
-def _lengths(texts: TokenTable, of: Int[np.ndarray, " text"]) -> Int[np.ndarray, " text"]:
-    return texts.lengths(of, max_length=np.iinfo(np.int64).max)
 
 
 def num_questions(texts: TokenTable, splits: Splits) -> int:
@@ -32,12 +28,12 @@ def candidates_per_question(texts: TokenTable, splits: Splits) -> float:
 
 def question_length(texts: TokenTable, splits: Splits) -> float:
     """Mean tokens of a question, counted as often as it is asked."""
-    return float(_lengths(texts, np.concatenate([split.questions for split in splits])).mean())
+    return float(texts.lengths(np.concatenate([split.questions for split in splits])).mean())
 
 
 def candidate_length(texts: TokenTable, splits: Splits) -> float:
     """Mean tokens of a candidate. Reading: "average length of answers" is that of the distinct texts in the pools, right and wrong."""
-    return float(_lengths(texts, np.unique(np.concatenate([split.candidates for split in splits]))).mean())
+    return float(texts.lengths(np.unique(np.concatenate([split.candidates for split in splits]))).mean())
 
 
 def answer_to_question_length(texts: TokenTable, splits: Splits) -> float:
@@ -45,7 +41,7 @@ def answer_to_question_length(texts: TokenTable, splits: Splits) -> float:
     right = [np.flatnonzero(split.labels) for split in splits]
     answers = np.concatenate([split.candidates[pairs] for split, pairs in zip(splits, right, strict=True)])
     questions = np.concatenate([split.questions[split.pair_question[pairs]] for split, pairs in zip(splits, right, strict=True)])
-    return float((_lengths(texts, answers) / _lengths(texts, questions)).mean())
+    return float((texts.lengths(answers) / texts.lengths(questions)).mean())
 
 
 def num_words(texts: TokenTable, splits: Splits) -> int:
@@ -71,7 +67,7 @@ def askubuntu_pools(path: Path) -> dict[str, Figure]:
         BadDataError: lines have fewer than three fields.
     """
     num, num_right, num_candidates = 0, 0, 0
-    with Faults(path, "The file is not as it was published.") as faults:
+    with published(path, fetch_hint("askubuntu")) as faults:
         for line, text in lines(faults):
             fields = text.split("\t")
             if len(fields) < 3:
@@ -88,7 +84,7 @@ def askubuntu_texts(path: Path) -> dict[str, Figure]:
         BadDataError: lines do not have three fields.
     """
     ids, title_words, body_words = set[str](), 0, 0
-    with Faults(path, "The file is not as it was published.") as faults:
+    with published(path, fetch_hint("askubuntu")) as faults:
         for line, text in lines(faults):
             fields = text.split("\t")
             if len(fields) != 3:

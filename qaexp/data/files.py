@@ -1,10 +1,13 @@
-"""Opening published files, plain or gzipped, and saying clearly what is wrong with them."""
+"""Opening published files, plain or packed, and saying clearly what is wrong with them."""
 
+import bz2
 import gzip
 import hashlib
 import zlib
 from collections.abc import Iterator, Sequence
+from io import BufferedIOBase
 from pathlib import Path
+from typing import cast
 
 from qaexp.errors import BadDataError, MissingDataError
 
@@ -42,6 +45,11 @@ class Faults:
             raise BadDataError(self.path, [fault for _, fault in in_order], self._remedy)
 
 
+def published(path: Path, hint: str) -> Faults:
+    """The faults of a published file; `hint` says where it is published and how to fetch it."""
+    return Faults(path, f"The file is not as it was published. {hint}")
+
+
 def locate(paths: Sequence[Path], hint: str) -> list[Path]:
     """Each path as it lies on disk, itself or with `.gz` added.
 
@@ -54,6 +62,13 @@ def locate(paths: Sequence[Path], hint: str) -> list[Path]:
         listing = "\n".join(f"  {path}" for path in missing)
         raise MissingDataError(f"missing (plain or .gz):\n{listing}\n{hint}")
     return [path for path in found if path is not None]
+
+
+def opened(path: Path) -> BufferedIOBase:
+    """A file's bytes, unpacked if its name ends in `.gz` or `.bz2`."""
+    if path.suffix in (".gz", ".bz2"):
+        return cast(BufferedIOBase, gzip.open(path) if path.suffix == ".gz" else bz2.open(path))
+    return path.open("rb")
 
 
 def lines(faults: Faults) -> Iterator[tuple[int, str]]:
@@ -72,7 +87,7 @@ def raw_lines(faults: Faults) -> Iterator[bytes]:
     """The lines of a file as bytes, as far as it can be read."""
     number = 0
     try:
-        with gzip.open(faults.path) if faults.path.suffix == ".gz" else faults.path.open("rb") as file:
+        with opened(faults.path) as file:
             for line in file:
                 number += 1
                 yield line

@@ -19,11 +19,9 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from random import Random
 
-from rich.console import Console
-from rich.progress import Progress
-
 from qaexp.data.bm25 import BM25Index
 from qaexp.data.datasets.toy_text import FACTS, ways_to_answer, ways_to_ask
+from qaexp.data.progress import progress
 from qaexp.data.tokenise import words_v1
 from qaexp.data.vocabulary import Vocabulary
 from qaexp.errors import ConfigError, OutputError
@@ -181,7 +179,7 @@ def _whole(folder: Path, num_questions: int, seed: int) -> Path:
         folder.parent.mkdir(parents=True, exist_ok=True)
         staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
         try:
-            with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True) as bar:
+            with progress() as bar:
                 make(staging, num_questions, seed, lambda steps, what: bar.track(steps, description=what))
             staging.chmod(0o755)
             os.replace(staging, folder)

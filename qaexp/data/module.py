@@ -128,6 +128,14 @@ class RankingDataModule(pl.LightningDataModule):
         )
         return metrics
 
+    def words_of_pair(self, split: str, pair: int) -> tuple[list[str], list[str]]:
+        """Question and candidate of a pair, in the words that a model reads of them."""
+        table = self.splits[split]
+        question, candidate = table.questions[table.pair_question[pair]], table.candidates[pair]
+        sides = ((question, self.max_question_length), (candidate, self.max_candidate_length))
+        first, second = (self.corpus.words(int(text))[:limit] or [""] for text, limit in sides)
+        return first, second
+
     @cached_property
     def _word_vectors(self) -> WordVectors:
         return self._vectors.build(self.corpus, self._cache, self.seed)
@@ -207,7 +215,7 @@ class RankingDataModule(pl.LightningDataModule):
             ("candidates", split.candidates, self.max_candidate_length),
         ):
             texts = np.unique(used)
-            cut[f"cut {side}"] = int((self.corpus.texts.lengths(texts, 10**9) > limit).sum())
+            cut[f"cut {side}"] = int((self.corpus.texts.lengths(texts) > limit).sum())
         return {**self._spelled_counts(split), **cut}
 
     def _spelled_counts(self, split: RankingSplit) -> dict[str, int]:

@@ -132,9 +132,8 @@ class ReconstructionDataModule(pl.LightningDataModule):
         return batches_by_length(lengths, self._batch_size, np.random.default_rng([self.ranking.seed, number]))
 
     def batch(self, pairs: TitlePairs, chosen: Int[np.ndarray, " batch_item"]) -> ReconstructionBatch:
-        longest = int(self.fields.lengths(pairs.titles[chosen], 10**9).max())
         return ReconstructionBatch(
-            titles=torch.from_numpy(self.fields.padded(pairs.titles[chosen], longest)),
+            titles=torch.from_numpy(self.fields.padded(pairs.titles[chosen])),
             contexts=torch.from_numpy(self.fields.padded(pairs.contexts[chosen], self.ranking.max_candidate_length)),
         )
 

@@ -1,7 +1,7 @@
 """Where each data set is published, and what proves a copy right.
 
 A git blob id is the SHA-1 of `blob <size in bytes>\\0` followed by the file's bytes, so it checks any copy of a file that
-lies in a git repository. Where a set is published without a checksum, the number of lines is checked if it is known.
+lies in a git repository. Where a set is published elsewhere, the number of lines is checked if it is known.
 """
 
 from dataclasses import dataclass
@@ -14,12 +14,11 @@ class Content:
 
     path: str
     """Below the set's folder."""
-    checksum: str | None = None
-    """`git:<blob id>` or `sha256:<digest>`."""
+    blob_id: str | None = None
     size: int | None = None
-    """In bytes, where it is known. Shown only; the checksum decides."""
+    """In bytes, where it is known. Shown only; the blob id decides."""
     lines: int | None = None
-    """Checked where there is no checksum."""
+    """Checked where there is no blob id."""
 
 
 @dataclass(frozen=True)
@@ -55,10 +54,6 @@ class PublishedSet:
     note: str = ""
 
     @property
-    def contents(self) -> tuple[Content, ...]:
-        return tuple(content for file in self.files for content in file.contents)
-
-    @property
     def size(self) -> tuple[int, bool]:
         """Bytes to download as far as they are known, and whether that is all."""
         return sum(file.size or 0 for file in self.files), all(file.size is not None for file in self.files)
@@ -77,7 +72,7 @@ class _Commit:
             f"https://raw.githubusercontent.com/{self.repository}/{self.commit}/{where}",
             f"https://cdn.jsdelivr.net/gh/{self.repository}@{self.commit}/{where}",
         )
-        return PublishedFile(path=path or published_path, checksum=f"git:{blob}", size=size, urls=urls)
+        return PublishedFile(path=path or published_path, blob_id=blob, size=size, urls=urls)
 
     @property
     def page(self) -> str:

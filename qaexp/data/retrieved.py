@@ -2,19 +2,18 @@
 
 import hashlib
 import logging
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import Int, Int8
-from rich.console import Console
-from rich.progress import Progress
 
 from qaexp.data.bm25 import BM25Index
 from qaexp.data.corpus import RankingCorpus, RankingSplit
 from qaexp.data.negatives import Groups, Keys
 from qaexp.data.prepare import kept
+from qaexp.data.progress import progress
+from qaexp.data.vocabulary import UNKNOWN
 from qaexp.errors import ConfigError
 
 log = logging.getLogger(__name__)
@@ -101,7 +100,7 @@ class BM25Negatives:
         is_right = np.unique(keys(split.questions[split.pair_question[right]], split.candidates[right]))
         num_right = np.bincount(np.searchsorted(questions, is_right // len(corpus.texts)), minlength=len(questions))
         found: list[np.ndarray] = []
-        with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True) as bar:
+        with progress() as bar:
             for question, also in zip(bar.track(questions.tolist(), description="BM25"), num_right.tolist(), strict=True):
                 hits = answer_set[index.best(_words(corpus, question), self.hits + also)]
                 found.append(hits[~np.isin(keys(np.array(question), hits), is_right)][: self.hits])
@@ -112,7 +111,7 @@ class BM25Negatives:
 def _words(corpus: RankingCorpus, text: int) -> list[int]:
     """A text's word ids. Unknown words, which may differ from each other, are left out."""
     ids = corpus.texts.words(text)
-    return ids[ids > 1].tolist()
+    return ids[ids > UNKNOWN].tolist()
 
 
 def _different_places(choices: Int[np.ndarray, " group"], num: int, rng: np.random.Generator) -> Int[np.ndarray, "group num"]:

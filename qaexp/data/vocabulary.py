@@ -36,9 +36,6 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self.words)
 
-    def __contains__(self, word: object) -> bool:
-        return word in self._id_of
-
     def ids(self, words: Iterable[str]) -> list[int]:
         """The id of each word; unknown words get `UNKNOWN`."""
         return [self._id_of.get(word, UNKNOWN) for word in words]

@@ -1,15 +1,12 @@
 """Word vectors in word2vec's binary format (`.bin`), read by gensim."""
 
-import gzip
 import logging
-from io import BufferedIOBase
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 from jaxtyping import Float
 
-from qaexp.data.files import CUT_OFF, Faults
+from qaexp.data.files import CUT_OFF, Faults, opened
 
 REMEDY = (
     "A .bin file is word2vec's: a line with the number of words and of dimensions, then each word and its float32 numbers. Fetch it again."
@@ -43,7 +40,7 @@ def read_word2vec(path: Path) -> tuple[list[str], Float[np.ndarray, "word dim"]]
 def _header(faults: Faults) -> tuple[int, int] | None:
     """The number of words and of dimensions, if the first line states them."""
     try:
-        with _opened(faults.path) as file:
+        with opened(faults.path) as file:
             line = file.readline(64)
     except CUT_OFF as error:
         return faults.add_whole(f"the compressed file is cut off or corrupt ({error})")
@@ -77,7 +74,3 @@ def _read(faults: Faults, num_words: int, dim: int) -> tuple[list[str], np.ndarr
         first = words[int(wrong.argmax())].decode(errors="replace")
         faults.add_whole(f"words with something that is no finite number: {int(wrong.sum()):,}, the first of them {first!r}")
     return [word.decode(errors="replace") for word in words], matrix
-
-
-def _opened(path: Path) -> BufferedIOBase:
-    return cast(BufferedIOBase, gzip.open(path)) if path.suffix == ".gz" else path.open("rb")

@@ -25,7 +25,7 @@ from qaexp.figures.run_data import data_of
 from qaexp.figures.style import COLOURS, INK, SEQUENTIAL, new_figure, save
 from qaexp.masking import token_mask
 from qaexp.models.scorer import AnswerScorer
-from qaexp.models.shown import SHOWN
+from qaexp.models.shown import looking
 
 FEWEST_TEXTS = 10
 """Texts that must reach a position for figure 5 to show it."""
@@ -40,12 +40,8 @@ def gates(scorer: AnswerScorer, tokens: Int[Tensor, "text length"]) -> Float[Ten
         ConfigError: the model has no such gate.
     """
     seen: list[Tensor] = []
-    token = SHOWN.set(lambda name, tensor: seen.append(tensor.detach()) if name == "gate" else None)
-    try:
-        with torch.no_grad():
-            scorer.encode_question(tokens)
-    finally:
-        SHOWN.reset(token)
+    with torch.no_grad(), looking(lambda name, tensor: seen.append(tensor.detach()) if name == "gate" else None):
+        scorer.encode_question(tokens)
     if len(seen) != 1 or seen[0].shape[:2] != tokens.shape:
         raise ConfigError("this model has no gate for each word to draw; name a run of model=rcnn")
     return seen[0]

@@ -69,7 +69,7 @@ def pairs_of(run: Path, data: RankingDataModule, questions: Sequence[str], count
     if lacking := [ids[place] for place in places if not answered[place]]:
         raise ConfigError(f"question {lacking[0]} of {name} has no right answer to draw; name one with --answer")
     if data.classes:
-        return [_pair(data, name, place, place, f"pair {ids[place]}, {data.classes[split.labels[place]]}") for place in places]
+        return [Pair(f"pair {ids[place]}, {data.classes[split.labels[place]]}", *data.words_of_pair(name, place)) for place in places]
     ranked = pd.read_csv(run / f"{name}.run", sep=" ", names=["question", "candidate", "rank"], usecols=[0, 2, 3], dtype={0: str, 2: str})
     ranks = {question: dict(zip(rows["candidate"], rows["rank"], strict=True)) for question, rows in ranked.groupby("question")}
     pairs = []
@@ -77,13 +77,6 @@ def pairs_of(run: Path, data: RankingDataModule, questions: Sequence[str], count
         pool = range(split.offsets[place], split.offsets[place + 1])
         of_pool = {pair: ranks[ids[place]][split.candidate_ids[pair].decode()] for pair in pool}
         best = min((pair for pair in pool if split.labels[pair]), key=of_pool.__getitem__)
-        pairs.append(_pair(data, name, place, best, f"question {ids[place]}, right answer ranked {of_pool[best]} of {len(pool)}"))
+        title = f"question {ids[place]}, right answer ranked {of_pool[best]} of {len(pool)}"
+        pairs.append(Pair(title, *data.words_of_pair(name, best)))
     return pairs
-
-
-def _pair(data: RankingDataModule, split: str, question: int, pair: int, name: str) -> Pair:
-    table = data.splits[split]
-    texts = (int(table.questions[question]), int(table.candidates[pair]))
-    limits = (data.max_question_length, data.max_candidate_length)
-    first, second = (data.corpus.words(text)[:limit] or [""] for text, limit in zip(texts, limits, strict=True))
-    return Pair(name, first, second)

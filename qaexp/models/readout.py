@@ -1,14 +1,13 @@
 """Reading attention weights, gates and grids out of any model for a given pair."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
 from qaexp.models.scorer import AnswerScorer
-from qaexp.models.shown import SHOWN
+from qaexp.models.shown import looking
 
 
 def read_out(
@@ -36,10 +35,5 @@ def read_out(
     return {"score": score[0], **{name: tensors[0][0] if len(tensors) == 1 else torch.cat(tensors) for name, tensors in seen.items()}}
 
 
-@contextmanager
-def _side(side: str, seen: dict[str, list[Tensor]]) -> Iterator[None]:
-    token = SHOWN.set(lambda name, tensor: seen.setdefault(f"{side}.{name}", []).append(tensor.detach()))
-    try:
-        yield
-    finally:
-        SHOWN.reset(token)
+def _side(side: str, seen: dict[str, list[Tensor]]) -> AbstractContextManager[None]:
+    return looking(lambda name, tensor: seen.setdefault(f"{side}.{name}", []).append(tensor.detach()))

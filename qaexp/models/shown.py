@@ -1,12 +1,23 @@
 """How a stage shows what it computed on the way: attention weights, gates, activations of a grid."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 
 from torch import Tensor
 
 SHOWN: ContextVar[Callable[[str, Tensor], None] | None] = ContextVar("SHOWN", default=None)
-"""Who looks on, if anybody does; see `qaexp.models.readout.read_out`."""
+"""Who looks on, if anybody does; see `looking`."""
+
+
+@contextmanager
+def looking(look: Callable[[str, Tensor], None]) -> Iterator[None]:
+    """Have `look` called with the name and tensor of all that is shown within the block."""
+    token = SHOWN.set(look)
+    try:
+        yield
+    finally:
+        SHOWN.reset(token)
 
 
 def watched() -> bool:

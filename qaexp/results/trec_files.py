@@ -9,7 +9,6 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from qaexp.conventions import string_tie_order
 from qaexp.errors import BadDataError
 from qaexp.metrics import rank_pairs
 from qaexp.whole_files import whole
@@ -21,11 +20,11 @@ def write_run(
     question_ids: Sequence[str],
     candidate_ids: Sequence[str],
     scores: Float[Tensor, " pair"],
-    tie_order: Int[Tensor, " pair"] | None = None,
+    tie_order: Int[Tensor, " pair"],
 ) -> None:
     """Writes `question Q0 candidate rank score tag`, one line a pair: questions as they first come, their candidates by rank.
 
-    The rank is ours under `trec`, or under the `tie_order` given; trec_eval itself goes by the score and breaks ties by id.
+    Of equal scores the larger `tie_order` ranks first; trec_eval itself goes by the score and breaks ties by id.
     Nine significant digits read back as the same float32. The file appears whole or not at all.
 
     Raises: BadDataError on ids that a line cannot hold or that repeat within a question; OutputError; as `qaexp.metrics.rank_pairs`.
@@ -33,8 +32,7 @@ def write_run(
     scores = scores.detach().float().cpu()
     _require_words(path, "tag", [tag])
     numbers = _number_pairs(path, question_ids, candidate_ids)
-    ties = torch.as_tensor(string_tie_order(candidate_ids)) if tie_order is None else tie_order.cpu()
-    order = rank_pairs(scores, torch.as_tensor(numbers), ties).numpy()
+    order = rank_pairs(scores, torch.as_tensor(numbers), tie_order.cpu()).numpy()
     places, sizes = np.arange(len(order)), np.bincount(numbers)
     ranks = places - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
     rows = zip(order.tolist(), ranks.tolist(), scores.numpy()[order].tolist(), strict=True)

@@ -4,7 +4,6 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import torch
 
@@ -60,13 +59,11 @@ def _heat_maps(scorer: AnswerScorer, data: RankingDataModule, pairs: pd.DataFram
     from qaexp.figures.heat_map import draw, png
     from qaexp.figures.heats import heats
 
-    table, images = data.splits["dev"], {}
-    for number, (pair, row) in enumerate(zip(pairs.index.to_numpy(), pairs.to_dict("records"), strict=True), 1):
-        texts = (table.questions[table.pair_question[pair]], table.candidates[pair])
-        limits = (data.max_question_length, data.max_candidate_length)
-        words = [data.corpus.words(int(text))[:limit] or [""] for text, limit in zip(texts, limits, strict=True)]
-        tokens = [torch.from_numpy(data.corpus.texts.padded(np.array([text]), limit)[0]) for text, limit in zip(texts, limits, strict=True)]
-        if placed := heats(read_out(scorer, *tokens), *words, unit=None):
+    images = {}
+    for number, (pair, row) in enumerate(zip(pairs.index.tolist(), pairs.to_dict("records"), strict=True), 1):
+        words = data.words_of_pair("dev", pair)
+        question, candidate = (torch.tensor(data.corpus.vocabulary.ids(text)) for text in words)
+        if placed := heats(read_out(scorer, question, candidate), *words, unit=None):
             caption = ", ".join(f"{name} {value}" for name, value in row.items() if name in CAPTIONED)
             images[f"heat maps/{number}"] = wandb.Image(Image.open(BytesIO(png(draw(placed, caption)))), caption=caption)
     return images

@@ -12,7 +12,7 @@ from pytorch_lightning.callbacks import Callback
 from torch import Tensor
 
 from qaexp.checkpoint import BEST, WholeCheckpoints, part_of_test
-from qaexp.data.checksums import sha256
+from qaexp.data.files import digest
 from qaexp.processes import place_among
 from qaexp.results.record import RunRecord
 from qaexp.training.module import ScoringModule
@@ -32,7 +32,7 @@ class KeepScores(Callback):
 
     def on_test_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         best = self._folder / BEST
-        self._of = f"weights {sha256(best) if best.is_file() else 'untrained'}, data {self._record.data['fingerprint']}"
+        self._of = f"weights {digest(best) if best.is_file() else 'untrained'}, data {self._record.data['fingerprint']}"
         self._written = time.monotonic()
         path = part_of_test(self._folder, place_among()[0])
         kept = torch.load(path, weights_only=True) if path.is_file() else {}

@@ -19,6 +19,9 @@ from qaexp.processes import gathered, place_among
 from qaexp.scoring import SplitScores
 from qaexp.types import ScoringBlock
 
+EPOCHS, SEEDS = 1_000_003, 2**40
+"""More epochs than a run has, and more than a seed times these: no two of (seed, epoch, process) then share their dropout."""
+
 
 class ScoringModule(pl.LightningModule):
     """A scorer, its optimiser and learning-rate schedule; the data module says what is ranked and under which convention.
@@ -46,7 +49,7 @@ class ScoringModule(pl.LightningModule):
 
     def on_train_epoch_start(self) -> None:
         """Dropout, like the order of the batches, depends on (seed, epoch) alone: a resumed run repeats its epoch exactly."""
-        torch.manual_seed((self._data.seed * 1_000_003 + self.current_epoch + place_among()[0] * 2**40) % 2**63)
+        torch.manual_seed((self._data.seed * EPOCHS + self.current_epoch + place_among()[0] * SEEDS) % 2**63)
 
     def configure_optimizers(self) -> tuple[list[Optimizer], list[LRScheduler]]:  # Lightning steps the schedule once an epoch
         optimizer = self._optimizer(params=[p for p in self.parameters() if p.requires_grad])

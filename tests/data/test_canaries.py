@@ -18,7 +18,8 @@ from qaexp.data.__main__ import main
 from qaexp.data.canaries import BROKEN, LEAK, NOTE, OK, check
 from qaexp.data.chance import chance
 from qaexp.data.class_canaries import check_classes
-from qaexp.data.corpus import CorpusBuilder, RankingCorpus
+from qaexp.data.corpus import RankingCorpus
+from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.data.datasets.wikiqa import COLUMNS
 from qaexp.data.embeddings import RandomVectors
 from qaexp.data.module import RankingDataModule

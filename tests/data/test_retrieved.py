@@ -8,7 +8,8 @@ import pytest
 
 from qaexp.data import retrieved
 from qaexp.data.bm25 import BM25Index
-from qaexp.data.corpus import CorpusBuilder, RankingCorpus
+from qaexp.data.corpus import RankingCorpus
+from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.data.negatives import Groups
 from qaexp.data.retrieved import BM25Negatives
 from qaexp.errors import ConfigError

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from gensim.models import KeyedVectors
 
-from qaexp.data.corpus import CorpusBuilder
+from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.data.embeddings import PublishedVectors
 from qaexp.data.word2vec import read_word2vec
 from qaexp.errors import BadDataError, MissingDataError

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from qaexp.data.corpus import CorpusBuilder
+from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.models.overlap import WordOverlapFeatures
 
 TEXTS = ["what is the boiling point of water ?", "water boils at the boiling point of water .", "ice is cold", "nothing shared here"]

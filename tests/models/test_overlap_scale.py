@@ -2,7 +2,8 @@
 
 import torch
 
-from qaexp.data.corpus import CorpusBuilder, RankingCorpus
+from qaexp.data.corpus import RankingCorpus
+from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.models.overlap import WordOverlapFeatures
 
 POOLS = {

@@ -14,6 +14,10 @@ from qaexp.metrics import RankingMetrics, UnrankableScoresError
 from qaexp.results.trec_files import write_qrels, write_run
 
 
+def by_id(candidates):
+    return torch.as_tensor(string_tie_order(candidates))
+
+
 def random_split(seed, num_questions, distinct):
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, 12, num_questions)
@@ -27,9 +31,10 @@ def random_split(seed, num_questions, distinct):
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
 def test_exported_files_give_our_metrics(tmp_path, distinct, dtype):
     numbers, questions, candidates, scores, labels = random_split(distinct, 300, distinct)
-    scores, tie_order = scores.to(dtype), torch.as_tensor(string_tie_order(candidates))
+    scores, tie_order = scores.to(dtype), by_id(candidates)
     shuffled = torch.randperm(len(scores), generator=torch.Generator().manual_seed(0))
-    write_run(tmp_path / "run.txt", "ggsa-1", [questions[i] for i in shuffled], [candidates[i] for i in shuffled], scores[shuffled])
+    pairs = [questions[i] for i in shuffled], [candidates[i] for i in shuffled], scores[shuffled]
+    write_run(tmp_path / "run.txt", "ggsa-1", *pairs, tie_order[shuffled])
     write_qrels(tmp_path / "qrels.txt", questions, candidates, labels)
     with (tmp_path / "run.txt").open(encoding="utf-8") as run, (tmp_path / "qrels.txt").open(encoding="utf-8") as qrels:
         evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(qrels), {"map", "recip_rank", "P.1,5"})
@@ -48,7 +53,7 @@ def test_scores_read_back_as_the_same_float32(tmp_path):
     scores = bits.view(np.float32)
     scores = np.concatenate([scores[~np.isnan(scores)], np.float32([0.0, 1e-45, math.inf, -math.inf, 3.4028235e38, 1 / 3])])
     candidates = [f"c{i}" for i in range(len(scores))]
-    write_run(tmp_path / "run.txt", "t", ["q"] * len(scores), candidates, torch.tensor(scores))
+    write_run(tmp_path / "run.txt", "t", ["q"] * len(scores), candidates, torch.tensor(scores), by_id(candidates))
     read = pytrec_eval.parse_run((tmp_path / "run.txt").read_text().splitlines())["q"]
     assert np.array_equal(np.float32([read[candidate] for candidate in candidates]), scores)
 
@@ -56,7 +61,7 @@ def test_scores_read_back_as_the_same_float32(tmp_path):
 def test_lines_are_in_rank_order(tmp_path):
     questions, candidates = ["q2", "q1", "q2", "q2"], ["a10", "x", "a9", "b"]
     scores, labels = torch.tensor([0.5, -1.0, 0.5, 2.0]), torch.tensor([1, 0, 0, 0])
-    write_run(tmp_path / "run.txt", "t", questions, candidates, scores)
+    write_run(tmp_path / "run.txt", "t", questions, candidates, scores, by_id(candidates))
     assert (tmp_path / "run.txt").read_text() == "q2 Q0 b 1 2 t\nq2 Q0 a9 2 0.5 t\nq2 Q0 a10 3 0.5 t\nq1 Q0 x 1 -1 t\n"
     write_run(tmp_path / "run.txt", "t", questions, candidates, scores, torch.as_tensor(file_tie_order(candidates)))
     assert (tmp_path / "run.txt").read_text() == "q2 Q0 b 1 2 t\nq2 Q0 a10 2 0.5 t\nq2 Q0 a9 3 0.5 t\nq1 Q0 x 1 -1 t\n"
@@ -73,11 +78,11 @@ def test_ids_that_a_line_cannot_hold_are_refused_and_nothing_is_written(tmp_path
         ("t", ["q", "q"], ["a", "a"], "question q: candidate a again"),
     ):
         with pytest.raises(BadDataError, match=fault):
-            write_run(path, tag, questions, candidates, one)
+            write_run(path, tag, questions, candidates, one, by_id(candidates))
     with pytest.raises(BadDataError, match="candidate a again"):
         write_qrels(path, ["q", "q"], ["a", "a"], torch.tensor([1, 0]))
     with pytest.raises(UnrankableScoresError, match="NaN"):
-        write_run(path, "t", ["q", "q"], ["a", "b"], one * torch.nan)
+        write_run(path, "t", ["q", "q"], ["a", "b"], one * torch.nan, by_id(["a", "b"]))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -97,6 +102,6 @@ def test_nine_hundred_thousand_lines_take_seconds(tmp_path):
     candidates = [f"{(i * 7919) % 24_989}" for i in range(900_000)]
     scores = torch.rand(900_000, generator=torch.Generator().manual_seed(0))
     start = time.perf_counter()
-    write_run(tmp_path / "run.txt", "t", questions, candidates, scores)
+    write_run(tmp_path / "run.txt", "t", questions, candidates, scores, by_id(candidates))
     assert time.perf_counter() - start < 20  # about 2 when the machine is free
     assert (tmp_path / "run.txt").read_bytes().count(b"\n") == 900_000

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from qaexp.data.corpus import Candidate, CorpusBuilder, RankingCorpus
-from qaexp.data.fetch import fetch_hint
-from qaexp.data.files import Faults, lines, locate, records
+from qaexp.data.corpus import RankingCorpus
+from qaexp.data.corpus_builder import Candidate, CorpusBuilder
+from qaexp.data.files import lines, locate, published, records
+from qaexp.data.remotes import fetch_hint
 from qaexp.data.tokenise import bare
 
 FIELDS = ("title", "body")
-REMEDY = "The file is not as it was published."
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class AskUbuntuReader:
         """Question id to text."""
         tokenise, columns = bare(self.tokenise), [1 + FIELDS.index(field) for field in self.fields]
         text_of: dict[str, int] = {}
-        with Faults(path, f"{REMEDY} {fetch_hint(self.name)}") as faults:
+        with published(path, fetch_hint(self.name)) as faults:
             for line, row in records(faults, 1 + len(FIELDS)):
                 if row[0] in text_of:
                     faults.add(line, f"question {row[0]} again")
@@ -77,7 +77,7 @@ class AskUbuntuReader:
 
     def _held_out(self, path: Path, text_of: Mapping[str, int] | None, builder: CorpusBuilder) -> set[int]:
         held_out = set[int]()
-        with Faults(path, f"{REMEDY} {fetch_hint(self.name)}") as faults:
+        with published(path, fetch_hint(self.name)) as faults:
             for line, question in lines(faults):
                 if _unknown([question], text_of):
                     faults.add(line, f"question {question!r} has no text")
@@ -91,7 +91,7 @@ class AskUbuntuReader:
         self, path: Path, split: str, text_of: Mapping[str, int] | None, builder: CorpusBuilder
     ) -> Iterator[tuple[str, list[Candidate]]]:
         """The questions of a split with their pools."""
-        with Faults(path, f"{REMEDY} {fetch_hint(self.name)}") as faults:
+        with published(path, fetch_hint(self.name)) as faults:
             for line, row in lines(faults):
                 fields = row.split("\t")
                 if len(fields) not in (3, 4):

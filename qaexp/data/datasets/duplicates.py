@@ -9,18 +9,20 @@ from pathlib import Path
 from random import Random
 
 from qaexp.data.bm25 import BM25Index
-from qaexp.data.corpus import Candidate, CorpusBuilder, RankingCorpus
-from qaexp.data.fetch import fetch_hint
-from qaexp.data.files import Faults, locate, records
+from qaexp.data.corpus import RankingCorpus
+from qaexp.data.corpus_builder import Candidate, CorpusBuilder
+from qaexp.data.files import locate, published, records
 from qaexp.data.grouping import connected_groups
+from qaexp.data.remotes import fetch_hint
 from qaexp.data.tokenise import bare
 from qaexp.data.vocabulary import Vocabulary
 
 LABELS = ("duplicate", "non-duplicate")
 FIELDS = ("title", "body")
 K1, B = 1.2, 0.75
+"""BM25's, as Lucene sets them."""
 MAX_ANSWERS = 10
-REMEDY = "The file is not as it was published (see SOURCE.md beside it)."
+"""Half of AskUbuntu's pools of twenty, so that there is something to rank."""
 _NOTE = re.compile(r"<blockquote>(?:(?!</blockquote>).)*Possible Duplicate.*?</blockquote>", re.DOTALL)
 _BODY = re.compile(r"<(?=/?(?:p|h[1-6]|blockquote|pre|ul|ol|div|a|strong|em|code|img|hr|br|sub|sup|kbd)\b)")
 _TAG = re.compile(r"<[^>]*>")
@@ -75,7 +77,7 @@ class AskUbuntuDuplicatesReader:
         tokenise = bare(self.tokenise)
         numbers: dict[str, int] = {}  # of the distinct questions, in the order of the file
         duplicates: list[tuple[int, int]] = []
-        with Faults(path, REMEDY) as faults:
+        with published(path, fetch_hint("askubuntu_duplicates")) as faults:
             for line, (label, *questions) in records(faults, 3):
                 if label not in LABELS:
                     faults.add(line, f"{label!r} is not {' or '.join(LABELS)}")

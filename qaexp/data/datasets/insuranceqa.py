@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from qaexp.data.corpus import CorpusBuilder, RankingCorpus
-from qaexp.data.fetch import fetch_hint
-from qaexp.data.files import Faults, locate, records
+from qaexp.data.corpus import RankingCorpus
+from qaexp.data.corpus_builder import CorpusBuilder
+from qaexp.data.files import Faults, locate, published, records
+from qaexp.data.remotes import fetch_hint
 from qaexp.data.vocabulary import Vocabulary
 
 
@@ -58,12 +59,9 @@ class InsuranceQAReader:
             self._questions(split, path, builder, words, answer_text)
         return builder.build()
 
-    def _faults(self, path: Path) -> Faults:
-        return Faults(path, f"The file is not as it was published. {fetch_hint(self.name)}")
-
     def _words(self, path: Path) -> dict[str, str]:
         words: dict[str, str] = {}
-        with self._faults(path) as faults:
+        with published(path, fetch_hint(self.name)) as faults:
             for line, (index, word) in records(faults, 2):
                 if index in words:
                     faults.add(line, f"{index} is used twice")
@@ -72,7 +70,7 @@ class InsuranceQAReader:
 
     def _answers(self, path: Path, builder: CorpusBuilder, words: Mapping[str, str]) -> dict[str, int]:
         answer_text: dict[str, int] = {}
-        with self._faults(path) as faults:
+        with published(path, fetch_hint(self.name)) as faults:
             for line, (answer_id, indices) in records(faults, 2):
                 if answer_id in answer_text:
                     faults.add(line, f"answer id {answer_id} is used twice")
@@ -82,7 +80,7 @@ class InsuranceQAReader:
 
     def _questions(self, split: str, path: Path, builder: CorpusBuilder, words: Mapping[str, str], answer_text: Mapping[str, int]) -> None:
         is_train = split == "train"
-        with self._faults(path) as faults:
+        with published(path, fetch_hint(self.name)) as faults:
             for line, fields in records(faults, 2 if is_train else 3):
                 indices, right = fields[:2] if is_train else (fields[1], fields[0])
                 answers = dict.fromkeys(right.split())

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from qaexp.data.corpus import CorpusBuilder, RankingCorpus
+from qaexp.data.corpus import RankingCorpus
+from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.data.files import Faults, locate, records
 from qaexp.data.tokenise import bare
 

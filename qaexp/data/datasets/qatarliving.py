@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
-from qaexp.data.corpus import CorpusBuilder, RankingCorpus
-from qaexp.data.fetch import fetch_hint
-from qaexp.data.files import Faults, lines, locate, raw_lines
+from qaexp.data.corpus import RankingCorpus
+from qaexp.data.corpus_builder import CorpusBuilder
+from qaexp.data.files import Faults, lines, locate, published, raw_lines
+from qaexp.data.remotes import fetch_hint
 from qaexp.data.tokenise import bare
 
 LABELS = {"Good": 1, "PotentiallyUseful": 0, "Bad": 0}
@@ -84,7 +85,7 @@ class QatarLivingReader:
     def _read_file(self, split: str, path: Path, seen: dict[str, Path], builder: CorpusBuilder) -> None:
         tokenise = bare(self.tokenise)
         parse = _jsonl_threads if path.name.removesuffix(".gz").endswith(".jsonl") else _xml_threads
-        with Faults(path, f"The file is not as it was published. {fetch_hint('qatarliving')}") as faults:
+        with published(path, fetch_hint("qatarliving")) as faults:
             num_before = len(seen)
             for thread in parse(faults):
                 question_id = self._checked(thread, split, faults)

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from qaexp.data.corpus import CorpusBuilder, RankingCorpus
-from qaexp.data.fetch import fetch_hint
-from qaexp.data.files import Faults, lines, locate
+from qaexp.data.corpus import RankingCorpus
+from qaexp.data.corpus_builder import CorpusBuilder
+from qaexp.data.files import lines, locate, published
+from qaexp.data.remotes import fetch_hint
 from qaexp.data.tokenise import bare
 
 FIELDS = ("gold_label", "pairID", "sentence1_binary_parse", "sentence2_binary_parse")
@@ -71,7 +72,7 @@ class SNLIReader:
 
     def _pairs(self, path: Path, split: str, builder: CorpusBuilder) -> Iterator[tuple[str, int, str, str]]:
         number = {name: place for place, name in enumerate(self.classes)}
-        with Faults(path, f"The file is not as it was published. {fetch_hint('snli')}") as faults:
+        with published(path, fetch_hint("snli")) as faults:
             for line, text in lines(faults):
                 try:
                     pair = json.loads(text)

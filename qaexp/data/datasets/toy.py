@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from qaexp.data.corpus import CorpusBuilder, RankingCorpus
+from qaexp.data.corpus import RankingCorpus
+from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.data.datasets.toy_text import generate
 from qaexp.data.tokenise import bare
 

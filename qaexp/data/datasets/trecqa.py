@@ -19,10 +19,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from qaexp.data.corpus import CorpusBuilder, RankingCorpus
-from qaexp.data.fetch import fetch_hint
-from qaexp.data.files import Faults, lines, locate
+from qaexp.data.corpus import RankingCorpus
+from qaexp.data.corpus_builder import CorpusBuilder
+from qaexp.data.files import Faults, lines, locate, published
 from qaexp.data.naming import text_names
+from qaexp.data.remotes import fetch_hint
 from qaexp.data.tokenise import bare
 
 
@@ -72,7 +73,7 @@ class TrecQAReader(ABC):
         for number, split in enumerate(self.splits):
             with ExitStack() as stack:
                 paths = files[number * len(self.parts) : (number + 1) * len(self.parts)]
-                faults = [stack.enter_context(Faults(path, f"The file is not as it was published. {self.hint}")) for path in paths]
+                faults = [stack.enter_context(published(path, self.hint)) for path in paths]
                 questions = self._questions(split, *faults)
                 if not questions and not any(faults):
                     faults[0].add_whole("there is no question")

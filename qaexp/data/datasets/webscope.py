@@ -1,16 +1,12 @@
 """The posts of Yahoo! Answers Comprehensive (Webscope L6), read as a stream from its parts."""
 
-import bz2
-import gzip
 import html
 import re
 from collections.abc import Callable, Iterator, Sequence
-from io import BufferedIOBase
-from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple
 from xml.etree import ElementTree
 
-from qaexp.data.files import CUT_OFF, Faults
+from qaexp.data.files import CUT_OFF, Faults, opened
 
 CHUNK = 1 << 20
 
@@ -80,14 +76,8 @@ def _documents(files: Sequence[Faults]) -> Iterator[bytes]:
 
 def _chunks(file: Faults) -> Iterator[bytes]:
     try:
-        with _opened(file.path) as source:
+        with opened(file.path) as source:
             while chunk := source.read(CHUNK):
                 yield chunk
     except (*CUT_OFF, OSError) as error:
         file.add_whole(f"it cannot be read to its end: {error}")
-
-
-def _opened(path: Path) -> BufferedIOBase:
-    if path.suffix in (".gz", ".bz2"):
-        return cast(BufferedIOBase, {".gz": gzip.open, ".bz2": bz2.open}[path.suffix](path))
-    return path.open("rb")

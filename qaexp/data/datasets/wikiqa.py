@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from qaexp.data.corpus import CorpusBuilder, RankingCorpus
-from qaexp.data.fetch import fetch_hint
-from qaexp.data.files import Faults, locate, records
+from qaexp.data.corpus import RankingCorpus
+from qaexp.data.corpus_builder import CorpusBuilder
+from qaexp.data.files import locate, published, records
+from qaexp.data.remotes import fetch_hint
 from qaexp.data.tokenise import bare
 
 COLUMNS = ["QuestionID", "Question", "DocumentID", "DocumentTitle", "SentenceID", "Sentence", "Label"]
@@ -45,7 +46,7 @@ class WikiQAReader:
     def _read_split(self, split: str, path: Path, builder: CorpusBuilder) -> None:
         tokenise = bare(self.tokenise)
         questions: dict[str, tuple[int, list[tuple[str, int, int]]]] = {}
-        with Faults(path, f"The file is not as it was published. {fetch_hint('wikiqa')}") as faults:
+        with published(path, fetch_hint("wikiqa")) as faults:
             for line, fields in records(faults, len(COLUMNS)):
                 if line == 1:
                     if fields != COLUMNS:

@@ -1,6 +1,5 @@
 """Matching questions and answers of Yahoo! Answers (Liu et al. 2016, §6.4): short pairs, and wrong answers that resemble the right one."""
 
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -10,16 +9,16 @@ from random import Random
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from rich.console import Console
-from rich.progress import Progress
 
 from qaexp.data.bm25 import BM25Index
-from qaexp.data.corpus import CorpusBuilder, RankingCorpus
+from qaexp.data.corpus import RankingCorpus
+from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.data.datasets.webscope import NUM_POSTS, posts
 from qaexp.data.datasets.yahooqa import read_text_file
-from qaexp.data.fetch import fetch_hint
-from qaexp.data.files import Faults, locate
+from qaexp.data.files import Faults, locate, published
 from qaexp.data.naming import text_names
+from qaexp.data.progress import progress
+from qaexp.data.remotes import fetch_hint
 from qaexp.data.tokenise import bare
 from qaexp.data.vocabulary import Vocabulary
 from qaexp.errors import ConfigError
@@ -94,7 +93,7 @@ class YahooMQAReader(ABC):
         """
         builder = CorpusBuilder()
         with ExitStack() as stack:
-            files = [stack.enter_context(Faults(path, f"The file is not as it was published. {self.hint}")) for path in self.files()]
+            files = [stack.enter_context(published(path, self.hint)) for path in self.files()]
             pairs = self._selected(self._pairs(files, builder), builder)
         Random(self.split_seed).shuffle(pairs)
         answers = list(dict.fromkeys(pair.answer for pair in sorted(pairs)))
@@ -149,7 +148,7 @@ class YahooMQAReader(ABC):
         vocabulary = Vocabulary.of_words(word for answer in answers for word in answer.split(" "))
         words = [vocabulary.ids(answer.split(" ")) for answer in answers]
         index = BM25Index(words, len(vocabulary), self.k1, self.b)
-        with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True) as bar:
+        with progress() as bar:
             for number, pair in enumerate(bar.track(pairs, description="BM25")):
                 right, rng = place_of[pair.answer], np.random.default_rng([self.candidate_seed, number])
                 hits = index.best(words[right], self.hits + 1)
@@ -189,7 +188,7 @@ class YahooMQAWebscopeReader(YahooMQAReader):
         return self.file_parts
 
     def _pairs(self, files: Sequence[Faults], builder: CorpusBuilder) -> Iterator[tuple[str, str, str]]:
-        with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True) as bar:
+        with progress() as bar:
             for post in bar.track(posts(files, builder.note), total=NUM_POSTS, description="Yahoo! Answers"):
                 if post.language in ("", self.language):
                     yield post.uri, post.subject, post.best_answer

@@ -12,11 +12,12 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from qaexp.data.corpus import CorpusBuilder, RankingCorpus
-from qaexp.data.fetch import fetch_hint
-from qaexp.data.files import Faults, lines, locate
+from qaexp.data.corpus import RankingCorpus
+from qaexp.data.corpus_builder import CorpusBuilder
+from qaexp.data.files import Faults, lines, locate, published
 from qaexp.data.grouping import connected_groups
 from qaexp.data.naming import text_names
+from qaexp.data.remotes import fetch_hint
 from qaexp.data.tokenise import bare
 
 POOL = 5
@@ -106,7 +107,7 @@ class YahooQAReader:
 
 def _unpickled(path: Path) -> Any:
     """What the one pickle of a zip holds."""
-    with Faults(path, f"The file is not as it was published, and was not opened further. {fetch_hint('yahooqa')}") as faults:
+    with published(path, f"It was not opened further. {fetch_hint('yahooqa')}") as faults:
         try:
             with zipfile.ZipFile(path) as archive:
                 names = [name for name in archive.namelist() if name.endswith(".pkl") and not name.startswith("__MACOSX/")]
@@ -181,6 +182,9 @@ def _add(
             builder.answer(answer)
 
 
+HINT = f"{fetch_hint('yahooqa_partial')} For the whole set use dataset=yahooqa: {fetch_hint('yahooqa')}"
+
+
 @dataclass(frozen=True)
 class YahooQATextReader:
     """Reads two public excerpts of Yahoo! Answers ranking data, which hold a question, an answer and a label on each line.
@@ -229,7 +233,7 @@ class YahooQATextReader:
         builder, tokenise = CorpusBuilder(), bare(self.tokenise)
         pools: list[tuple[str, str, list[tuple[str, int]]]] = []
         for name, path, separator in zip(("hash", "tab"), self.files(), ("#", "\t"), strict=True):
-            with Faults(path, f"The file is not as it was published. {HINT}") as faults:
+            with published(path, HINT) as faults:
                 pools += ((f"{name}-{line}", question, pool) for line, question, pool in read_text_file(faults, separator, builder))
         texts = [[" ".join(tokenise(text)) for text in (question, *(answer for answer, _ in pool))] for _, question, pool in pools]
         split_of = self._draw_splits(texts)
@@ -253,9 +257,6 @@ class YahooQATextReader:
             if split_of[group] in room:
                 room[split_of[group]] -= size_of[group]
         return [split_of[group] for group in group_of]
-
-
-HINT = f"{fetch_hint('yahooqa_partial')} For the whole set use dataset=yahooqa: {fetch_hint('yahooqa')}"
 
 
 def read_text_file(faults: Faults, separator: str, builder: CorpusBuilder) -> list[tuple[int, str, list[tuple[str, int]]]]:

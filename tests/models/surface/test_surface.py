@@ -14,7 +14,8 @@ from sklearn.metrics.pairwise import cosine_similarity
 
 from qaexp.config import compose
 from qaexp.data.bm25 import BM25Index
-from qaexp.data.corpus import CorpusBuilder, RankingCorpus
+from qaexp.data.corpus import RankingCorpus
+from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.errors import ConfigError
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.surface.bm25 import BM25

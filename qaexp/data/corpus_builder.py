@@ -1,0 +1,100 @@
+"""How readers make a corpus: question by question, words as they come."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from qaexp.data.corpus import RankingCorpus, RankingSplit, TokenTable
+from qaexp.data.vocabulary import SPECIAL_WORDS, UNKNOWN, Vocabulary
+
+Candidate = tuple[str, int, int] | tuple[str, int, int, float]
+"""Candidate id, text, label, and where a search engine's score is published, that."""
+
+
+class CorpusBuilder:
+    """Collects a corpus question by question; equal texts are stored once, repeated candidates of a pool are dropped and counted."""
+
+    def __init__(self, vocabulary: Vocabulary | None = None, num_fields: int = 1) -> None:
+        self._vocabulary, self._num_fields = vocabulary, num_fields
+        self._word_ids: dict[str, int] = dict.fromkeys(SPECIAL_WORDS, UNKNOWN)
+        self._text_ids: dict[tuple[tuple[int, ...], ...], int] = {}
+        self._splits: dict[str, list[tuple[int, str, list[Candidate]]]] = {}
+        self._answer_set: dict[int, None] = {}
+        self._held_out: dict[int, None] = {}
+        self.notes: dict[str, int] = {}
+
+    def note(self, what: str, count: int = 1) -> None:
+        """Count an irregularity that the record should name."""
+        self.notes[what] = self.notes.get(what, 0) + count
+
+    def text(self, *fields: Sequence[str]) -> int:
+        """The number of a text, given the words of each field. A text without any word becomes one unknown word, and is counted."""
+        if not any(fields):
+            self.note("empty texts (read as one unknown word)")
+            return self._text_ids.setdefault(((UNKNOWN,), *[()] * (self._num_fields - 1)), len(self._text_ids))
+        return self._text_ids.setdefault(tuple(map(self._ids, fields)), len(self._text_ids))
+
+    def _ids(self, words: Sequence[str]) -> tuple[int, ...]:
+        if self._vocabulary is not None:
+            return tuple(self._vocabulary.ids(words))
+        return tuple(self._word_ids.setdefault(word, len(self._word_ids)) for word in words)
+
+    def answer(self, text: int) -> None:
+        """Let negatives be drawn from this text."""
+        self._answer_set[text] = None
+
+    def hold_out(self, text: int) -> None:
+        """Keep this text from training of any kind."""
+        self._held_out[text] = None
+
+    def split(self, name: str) -> None:
+        """Announce a split, so that it exists even without questions."""
+        self._splits.setdefault(name, [])
+
+    def pair(self, split: str, pair_id: str, first: int, second: int, label: int) -> None:
+        """Add a pair with a class: a question whose pool is one candidate."""
+        self._splits.setdefault(split, []).append((first, pair_id, [(pair_id, second, label)]))
+
+    def question(self, split: str, question_id: str, text: int, candidates: Iterable[Candidate]) -> None:
+        """Add a question and its pool of (candidate id, text, label), or with the retrieval score as well, in all pools of a split or none.
+
+        Of a candidate given twice the first one counts.
+        """
+        pool: dict[str, Candidate] = {}
+        for candidate in candidates:
+            if candidate[0] in pool:
+                self.note(f"{split}: repeated candidates (dropped)")
+            pool.setdefault(candidate[0], candidate)
+        if not any(candidate[2] for candidate in pool.values()):
+            self.note(f"{split}: questions without a right candidate")
+        if not pool:
+            self.note(f"{split}: questions without any candidate (left out)")
+        self._splits.setdefault(split, []).append((text, question_id, list(pool.values())))
+
+    def build(self) -> RankingCorpus:
+        vocabulary = self._vocabulary or Vocabulary.of_words(self._word_ids)
+        lengths = [len(ids) for text in self._text_ids for ids in text]
+        texts = TokenTable(
+            ids=np.fromiter((i for text in self._text_ids for ids in text for i in ids), dtype=np.int32, count=sum(lengths)),
+            offsets=np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]),
+            num_fields=self._num_fields,
+        )
+        splits = {name: _split_of(questions) for name, questions in self._splits.items()}
+        answers, held_out = (np.array(list(chosen), dtype=np.int64) for chosen in (self._answer_set, self._held_out))
+        corpus = RankingCorpus(vocabulary, texts, splits, answers, held_out, self.notes)
+        return replace(corpus, fingerprint=corpus.compute_fingerprint())
+
+
+def _split_of(questions: list[tuple[int, str, list[Candidate]]]) -> RankingSplit:
+    pairs: list[Any] = [candidate for _, _, pool in questions for candidate in pool]
+    return RankingSplit(
+        questions=np.array([text for text, _, _ in questions], dtype=np.int64),
+        offsets=np.concatenate([[0], np.cumsum([len(pool) for _, _, pool in questions], dtype=np.int64)]).astype(np.int64),
+        candidates=np.array([pair[1] for pair in pairs], dtype=np.int64),
+        labels=np.array([pair[2] for pair in pairs], dtype=np.int8),
+        question_ids=np.array([name.encode() for _, name, _ in questions], dtype=np.bytes_),
+        candidate_ids=np.array([pair[0].encode() for pair in pairs], dtype=np.bytes_),
+        retrieval_scores=np.array([pair[3] for pair in pairs if len(pair) > 3], dtype=np.float32),
+    )

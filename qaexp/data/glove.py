@@ -1,0 +1,94 @@
+"""Word vectors in GloVe's text format, lines of `word v1 ... vN`."""
+
+import math
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float
+
+from qaexp.data.files import Faults, raw_lines
+
+LINES_AT_A_TIME = 20_000
+
+
+def read_glove(path: Path) -> tuple[list[str], Float[np.ndarray, "word dim"]]:
+    """A whole file in GloVe's text format. A word may hold spaces, as some of GloVe 840B's do; a word2vec header is passed over.
+
+    Raises:
+        BadDataError: lines have another number of numbers than the first, or something that is no finite number.
+    """
+    words: list[str] = []
+    blocks: list[np.ndarray] = []
+    with Faults(path, "Word vectors are lines of `word v1 ... vN`; fetch the file again.") as faults:
+        source, number = raw_lines(faults), 1
+        lines = list(islice(source, LINES_AT_A_TIME))
+        if lines and _is_header(lines[0]):
+            lines, number = lines[1:], 2
+        dim = len(lines[0].split()) - 1 if lines else 0
+        while lines:
+            block_words, block = _block(lines, dim) or _line_by_line(lines, dim, number, faults)
+            words += [word.decode("utf-8", errors="replace") for word in block_words]
+            blocks.append(block)
+            number += len(lines)
+            lines = list(islice(source, LINES_AT_A_TIME))
+        if not words and not faults:
+            faults.add_whole("the file is empty")
+    return words, _joined(blocks, dim)
+
+
+def _joined(blocks: list[np.ndarray], dim: int) -> Float[np.ndarray, "word dim"]:
+    """The rows of all blocks, each of which is let go once it is copied, so that there are never two of everything."""
+    matrix, row = np.empty((sum(map(len, blocks)), dim), dtype=np.float32), 0
+    blocks.reverse()
+    while blocks:
+        block = blocks.pop()
+        matrix[row : row + len(block)] = block
+        row += len(block)
+    return matrix
+
+
+def _is_header(line: bytes) -> bool:
+    """Whether a first line is word2vec's: number of words, dimension."""
+    fields = line.split()
+    return len(fields) == 2 and fields[0].isdigit() and fields[1].isdigit()
+
+
+def _block(lines: Sequence[bytes], dim: int) -> tuple[list[bytes], np.ndarray] | None:
+    """Words and vectors of many lines at once; None unless every line is in order and no word holds a space."""
+    fields = [line.rstrip().partition(b" ") for line in lines]
+    if not all(numbers for _, _, numbers in fields):
+        return None
+    try:
+        block = np.loadtxt([numbers for _, _, numbers in fields], dtype=np.float32, comments=None, ndmin=2)
+    except ValueError:
+        return None
+    if block.shape != (len(lines), dim) or not np.isfinite(block).all():
+        return None
+    return [word for word, _, _ in fields], block
+
+
+def _line_by_line(lines: Sequence[bytes], dim: int, first: int, faults: Faults) -> tuple[list[bytes], np.ndarray]:
+    """The same line by line: words with spaces are read, what cannot be read is a fault."""
+    words: list[bytes] = []
+    rows: list[np.ndarray] = []
+    for number, line in enumerate(lines, start=first):
+        fields = line.split()
+        if len(fields) > dim + 1 and not _is_number(fields[-dim - 1]):
+            fields = [b" ".join(fields[:-dim]), *fields[-dim:]]
+        if len(fields) != dim + 1 or dim == 0:
+            faults.add(number, f"{max(0, len(fields) - 1)} numbers, {dim or 'at least one'} expected")
+        elif wrong := next((field for field in fields[1:] if not _is_number(field)), None):
+            faults.add(number, f"{wrong.decode(errors='replace')} is not a finite number")
+        else:
+            words.append(fields[0])
+            rows.append(np.array(fields[1:], dtype=np.float32))
+    return words, np.stack(rows) if rows else np.empty((0, dim), dtype=np.float32)
+
+
+def _is_number(field: bytes) -> bool:
+    try:
+        return math.isfinite(float(field))
+    except ValueError:
+        return False
