@@ -6,13 +6,14 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from qaexp.masking import masked_softmax, token_mask
+from qaexp.masking import masked_softmax
 from qaexp.models.classifier import Classifier
+from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.grid import grid_mask
 from qaexp.models.match.base import Match
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.shown import show
-from qaexp.models.stage import Encoder, Stage
+from qaexp.models.stage import Encoder
 from qaexp.types import Text
 
 
@@ -38,7 +39,7 @@ class AICNN(AnswerScorer):
 
     def __init__(
         self,
-        embedding: Callable[..., Stage],
+        embedding: Callable[..., WordEmbedding],
         encoder: Callable[..., Encoder],
         match: Callable[..., Match],
         attention_dim: int,
@@ -80,7 +81,7 @@ class AICNN(AnswerScorer):
         return self.classifier(torch.cat(r, dim=1))
 
     def _segments(self, tokens: Int[Tensor, "text length"]) -> Text:
-        return self.encoder(self.embedding({"tokens": tokens, "mask": token_mask(tokens)}))
+        return self.encoder(self.embedding.of(tokens))
 
 
 class SegmentAttention(nn.Module):
