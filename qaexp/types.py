@@ -20,7 +20,7 @@ from jaxtyping import Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from qaexp.data.vocabulary import PADDING
+from qaexp.masking import token_mask
 
 Text = dict[str, Tensor]
 """One side's texts part-way through a model. The first axis of every tensor is `text`; padding is False in `mask`.
@@ -79,7 +79,7 @@ class _Batch:
     @property
     def num_tokens(self) -> Int[Tensor, ""]:
         """Tokens of its texts, padding left out. They alone have several axes. A tensor, so that asking waits for no device."""
-        return torch.stack([(tensor != PADDING).sum() for tensor in self._tensors() if tensor.ndim > 1]).sum()
+        return torch.stack([token_mask(tensor).sum() for tensor in self._tensors() if tensor.ndim > 1]).sum()
 
     def _tensors(self) -> list[Tensor]:
         return [value for field in fields(self) if isinstance(value := getattr(self, field.name), Tensor)]

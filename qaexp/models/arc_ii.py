@@ -7,6 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from qaexp.masking import silenced
 from qaexp.models.classifier import Classifier
 from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.encoder.stacked_cnn import halved
@@ -71,6 +72,6 @@ class ARCII(AnswerScorer):
 
     def _windows(self, tokens: Int[Tensor, "text length"], convolution: nn.Conv1d) -> Text:
         text = self.embedding.of(tokens)
-        words = text["states"].masked_fill(~text["mask"].unsqueeze(2), 0.0)
+        words = silenced(text["states"], text["mask"])
         padded = F.pad(words.transpose(1, 2), (0, self.after))  # (text, dim, length + after)
         return {"mask": text["mask"], "states": convolution(padded).transpose(1, 2)}
