@@ -66,6 +66,9 @@ class PointwiseCrossEntropy:
 
     Reading: the paper's 2-way softmax over logits (z0, z1) is the logistic function of s = z1 − z0, the score.
 
+    Raises:
+        ConfigError: pairs have classes.
+
     >>> PointwiseCrossEntropy()(torch.tensor([0.0]), torch.tensor([1]), torch.tensor([0])).item()
     0.6931471824645996
     """

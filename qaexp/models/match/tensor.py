@@ -17,7 +17,7 @@ class TensorMatch(Match):
 
     uᵀ·T and both halves of W·[u ; v] are made once for each text.
 
-    Reading: how T begins is not said; the entries of each matrix are drawn uniformly within ±√(6 / 2·dim) (Glorot & Bengio 2010).
+    Reading: how T begins is not said; the entries of each matrix are drawn uniformly within ±√(3 / dim) (Glorot & Bengio 2010).
 
     Raises:
         ConfigError: f is neither relu nor tanh.
