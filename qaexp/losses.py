@@ -115,7 +115,7 @@ def _require_one_score(scores: Float[Tensor, "pair *class"], loss: str) -> None:
         )
 
 
-def by_group(scores: Float[Tensor, " pair"], groups: Int[Tensor, " pair"], keep: Bool[Tensor, " pair"]) -> Float[Tensor, "group width"]:
+def by_group(scores: Float[Tensor, " pair"], groups: Int[Tensor, " pair"], keep: Bool[Tensor, " pair"]) -> Float[Tensor, "group place"]:
     """A row for each group, with its pairs that `keep` names; the rest of a row is the lowest number of the type."""
     sizes = torch.bincount(groups)
     place = torch.arange(len(groups), device=groups.device) - (sizes.cumsum(0) - sizes)[groups]
