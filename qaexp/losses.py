@@ -66,6 +66,9 @@ class PointwiseCrossEntropy:
 
     Reading: the paper's 2-way softmax over logits (z0, z1) is the logistic function of s = z1 − z0, the score.
 
+    Raises:
+        ConfigError: pairs have classes.
+
     >>> PointwiseCrossEntropy()(torch.tensor([0.0]), torch.tensor([1]), torch.tensor([0])).item()
     0.6931471824645996
     """
@@ -112,7 +115,7 @@ def _require_one_score(scores: Float[Tensor, "pair *class"], loss: str) -> None:
         )
 
 
-def by_group(scores: Float[Tensor, " pair"], groups: Int[Tensor, " pair"], keep: Bool[Tensor, " pair"]) -> Float[Tensor, "group width"]:
+def by_group(scores: Float[Tensor, " pair"], groups: Int[Tensor, " pair"], keep: Bool[Tensor, " pair"]) -> Float[Tensor, "group place"]:
     """A row for each group, with its pairs that `keep` names; the rest of a row is the lowest number of the type."""
     sizes = torch.bincount(groups)
     place = torch.arange(len(groups), device=groups.device) - (sizes.cumsum(0) - sizes)[groups]

@@ -1,4 +1,4 @@
-"""Padding's only home: maximum, mean and softmax over real tokens.
+"""Padding's only home: maximum, mean and softmax over real tokens, the last of them, and states without the others.
 
 Masks are True on real tokens; states are finite on padding, too. Every function gives finite values and finite gradients for a
 text that is all padding (zeros for the poolings), so that the padding rows and groups a layout needs never turn into NaN.
@@ -23,8 +23,27 @@ def token_mask(tokens: Int[Tensor, "text *field length"]) -> Bool[Tensor, "text 
     return tokens != PADDING
 
 
+def silenced(states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text length dim"]:
+    """The states, with zeros on padding.
+
+    >>> silenced(torch.tensor([[[2.0], [9.0]]]), torch.tensor([[True, False]])).tolist()
+    [[[2.0], [0.0]]]
+    """
+    return states.masked_fill(~mask.unsqueeze(2), 0.0)
+
+
+def highest(values: Float[Tensor, "*shape"], mask: Bool[Tensor, "*#shape"], dim: int) -> Float[Tensor, "..."]:
+    """Maximum over what is real along one axis, such as the words of one text in a grid; 0 where nothing is.
+
+    >>> highest(torch.tensor([[-2.0, -1.0, 9.0]]), torch.tensor([[True, True, False]]), dim=1).item()
+    -1.0
+    """
+    lowest = torch.finfo(values.dtype).min
+    return values.masked_fill(~mask, lowest).amax(dim=dim).masked_fill(~mask.any(dim=dim), 0.0)
+
+
 def masked_max(states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text dim"]:
-    """Maximum over real tokens, per dimension.
+    """Maximum over real tokens, per dimension: `highest` of states, with fewer copies of them.
 
     >>> masked_max(torch.tensor([[[-2.0], [-1.0], [9.0]]]), torch.tensor([[True, True, False]])).item()
     -1.0
@@ -55,5 +74,9 @@ def masked_softmax(scores: Float[Tensor, "*rows length"], mask: Bool[Tensor, "*#
 
 
 def last_real(H: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text dim"]:
-    """The state of the last real token; the first one of a text that has none."""
+    """The state of the last real token; the first one of a text that has none.
+
+    >>> last_real(torch.tensor([[[2.0], [4.0], [9.0]]]), torch.tensor([[True, True, False]])).item()
+    4.0
+    """
     return H[torch.arange(len(H), device=H.device), (mask.sum(dim=1) - 1).clamp(min=0)]

@@ -1,14 +1,65 @@
 """The vocabulary of shapes, and the batches that cross module boundaries.
 
-Axis words used in every annotation:
+The axis words of every annotation in qaexp/. A number is an axis of that size, and `*` stands for any number of axes.
 
-    text        distinct texts (questions or candidates) of one batch
-    question    distinct questions                    candidate   distinct candidates
-    pair        (question, candidate) pairs           group       one training example: a right candidate and its negatives
-    field       parts of a text, such as title and body; an axis only where a data set has several
-    class       classes of a pair, an axis of scores only where there are more than right and wrong
-    length      tokens of a padded text, padding id 0 dim         width of a vector
-    head        attention heads                       word        rows of the vocabulary
+Texts and pairs:
+
+    text                               distinct texts of one batch, questions or candidates; of a corpus where there is no batch
+    question, candidate                the distinct ones of one batch or one split
+    pair                               (question, candidate) pairs
+    group                              training examples: a right candidate and its negatives
+    place                              the pairs of a group, as many as the largest group has
+    class                              classes of a pair, an axis of scores only where there are more than right and wrong
+    field                              parts of a text, such as title and body; an axis only where a data set has several
+    answer, negative                   texts that negatives are drawn from; wrong pairs
+    hit                                texts that a search finds for another, the best first
+    item, chosen, kept                 what is drawn from; what was drawn; the questions of a part
+    batch_item, block_pair             the items of one batch; the pairs of one block
+    pair_or_none                       pairs, or nothing where files do not say
+
+Words:
+
+    length                             tokens of a padded text; the padding id is 0
+    question_length, candidate_length  the same where both sides are there
+    partner_length, context_length     the same of the other text of a pair; of a context beside its title
+    token                              the tokens of many texts, end to end and without padding
+    word, known_word                   rows of the vocabulary; those that word vectors have
+    ngram                              n-grams of a text
+    position, range                    positions; runs of them, given by start and size
+
+Widths:
+
+    dim                                width of a vector
+    hidden                             width of a recurrent state in one direction
+    direction                          forwards and backwards
+    head, head_dim                     attention heads; width of one
+    gate, gates, products              width of one gate; of all of them, end to end; of the gates and all that they let in
+    order                              the lengths of patterns, from 1, that an RCNN counts
+    hop                                vectors of a text that is read several times
+    filter, width                      filters of a convolution; its widths in words
+    slice, neuron, form                values of a grid's cell; the same, of any model; bilinear forms of a pair
+    feature, features                  what is measured of a pair; all of a text that is compared; `*features`: what stands before a grid
+    output                             outputs of the last layer
+
+Grids:
+
+    row, column                        words of the question and of the candidate; of attention, rows of words that see one another
+    row_column, cells                  all cells, row by row
+    cell, padded_cell                  cells of a diagonal; with those beyond the grid's border
+    part, two_states                   the LSTMs of a cell; the hidden states that one of them reads, end to end
+    rows, columns                      the parts that dynamic pooling cuts a grid into; `*rows`: whatever stands before the last axis
+    k                                  the largest values of a grid
+
+Counts:
+
+    question_and_end                   where each question begins, and where the last one ends
+    group_and_end, field_and_end       the same of groups and of fields
+    rank                               ranks, from 1
+    resample                           random signs of a permutation test
+    key                                numbers that stand for a question and a text
+    num                                as many as are asked for
+    some, others, other                of two lists of any size
+    shape, whole, axis, any            whatever is there
 """
 
 from collections.abc import Sequence
@@ -20,13 +71,16 @@ from jaxtyping import Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from qaexp.data.vocabulary import PADDING
+from qaexp.masking import token_mask
 
 Text = dict[str, Tensor]
 """One side's texts part-way through a model. The first axis of every tensor is `text`; padding is False in `mask`.
 
-Keys: `tokens` (text, length) ids; `mask` (text, length); `states` (text, length, dim); `vector` (text, dim) after pooling.
-Where there is a `mask`, axis 1 of every tensor beside it counts tokens, but for `vector`.
+Of all chains: `tokens` (text, length) ids; `mask` (text, length); `states` (text, length, dim); `vector` (text, dim) after pooling.
+Of some stages, for the stage that follows: `gates` (text, length, …), what a recurrence goes on from; `keys` (text, length, dim), a text's
+share of an attention or alignment; `linear` (text, length, slice), its share of a grid; `attention` (text, length), its words' weights.
+Of models without vectors: `hash` (text); `keys`, `counts` and `weights` (text, ngram).
+Where there is a `mask`, axis 1 of every tensor beside it counts tokens (or n-grams), but for `vector`.
 """
 
 
@@ -79,7 +133,7 @@ class _Batch:
     @property
     def num_tokens(self) -> Int[Tensor, ""]:
         """Tokens of its texts, padding left out. They alone have several axes. A tensor, so that asking waits for no device."""
-        return torch.stack([(tensor != PADDING).sum() for tensor in self._tensors() if tensor.ndim > 1]).sum()
+        return torch.stack([token_mask(tensor).sum() for tensor in self._tensors() if tensor.ndim > 1]).sum()
 
     def _tensors(self) -> list[Tensor]:
         return [value for field in fields(self) if isinstance(value := getattr(self, field.name), Tensor)]

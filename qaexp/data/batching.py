@@ -67,6 +67,20 @@ def batches_by_length(lengths: Int[np.ndarray, " item"], batch_size: int, rng: n
     return [batches[i] for i in rng.permutation(len(batches))]
 
 
+def blocks_within(lengths: Int[np.ndarray, " text"], most: int) -> Iterator[slice]:
+    """Texts, given by ascending length, in the longest blocks of at most `most` tokens, padding included; a longer text is a block alone.
+
+    >>> [(block.start, block.stop) for block in blocks_within(np.array([1, 2, 2, 9]), most=6)]
+    [(0, 3), (3, 4)]
+    """
+    start = 0
+    while start < len(lengths):
+        tokens = np.arange(1, len(lengths) - start + 1) * lengths[start:]  # of a block that ends with each text
+        stop = start + max(1, int(np.searchsorted(tokens, most, side="right")))
+        yield slice(start, stop)
+        start = stop
+
+
 class ScoringBlocks:
     """Everything a split needs scored, each distinct text once: first its questions, then its candidates with their pairs.
 
@@ -91,12 +105,7 @@ class ScoringBlocks:
         """The blocks of texts, and for each text its place in the order of the blocks."""
         lengths = self._texts.lengths(texts, max_length)
         order = np.argsort(lengths, kind="stable")
-        blocks, start = [], 0
-        while start < len(order):
-            tokens = np.arange(1, len(order) - start + 1) * lengths[order[start:]]  # of a block that ends with each text
-            size = max(1, int(np.searchsorted(tokens, block_tokens, side="right")))
-            blocks.append(texts[order[start : start + size]])
-            start += size
+        blocks = [texts[order[block]] for block in blocks_within(lengths[order], block_tokens)]
         place = np.empty(len(texts), dtype=np.int64)
         place[order] = np.arange(len(texts))
         return blocks, place

@@ -6,13 +6,14 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from qaexp.masking import masked_softmax, token_mask
+from qaexp.masking import highest, masked_softmax
 from qaexp.models.classifier import Classifier
+from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.grid import grid_mask
 from qaexp.models.match.base import Match
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.shown import show
-from qaexp.models.stage import Encoder, Stage
+from qaexp.models.stage import Encoder
 from qaexp.types import Text
 
 
@@ -38,7 +39,7 @@ class AICNN(AnswerScorer):
 
     def __init__(
         self,
-        embedding: Callable[..., Stage],
+        embedding: Callable[..., WordEmbedding],
         encoder: Callable[..., Encoder],
         match: Callable[..., Match],
         attention_dim: int,
@@ -64,14 +65,13 @@ class AICNN(AnswerScorer):
     def score(self, question: Text, candidate: Text) -> Float[Tensor, "pair *class"]:
         grid = self.match(question, candidate)
         show("grid", grid)
-        real = grid.masked_fill(~grid_mask(question["mask"], candidate["mask"]), torch.finfo(grid.dtype).min)
-        both = question["mask"].any(dim=1) & candidate["mask"].any(dim=1)  # an empty partner has nothing to say
+        real = grid_mask(question["mask"], candidate["mask"])
         alphas, r = [], []
         for attention, u, mask in (
-            (self.question_attention, real.amax(dim=3), question["mask"]),
-            (self.candidate_attention, real.amax(dim=2), candidate["mask"]),
+            (self.question_attention, highest(grid, real, dim=3), question["mask"]),
+            (self.candidate_attention, highest(grid, real, dim=2), candidate["mask"]),
         ):
-            u = u.transpose(1, 2).masked_fill(~(mask & both[:, None]).unsqueeze(2), 0.0)  # (pair, length, slice)
+            u = u.transpose(1, 2).contiguous()  # (pair, length, slice)
             alpha = attention(u, mask)
             alphas.append(alpha)
             r.append((alpha.unsqueeze(1) @ u).squeeze(1))
@@ -80,7 +80,7 @@ class AICNN(AnswerScorer):
         return self.classifier(torch.cat(r, dim=1))
 
     def _segments(self, tokens: Int[Tensor, "text length"]) -> Text:
-        return self.encoder(self.embedding({"tokens": tokens, "mask": token_mask(tokens)}))
+        return self.encoder(self.embedding.of(tokens))
 
 
 class SegmentAttention(nn.Module):

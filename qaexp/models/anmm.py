@@ -7,11 +7,11 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from qaexp.masking import masked_softmax, token_mask
+from qaexp.masking import masked_softmax
+from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.grid import grid_mask
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.shown import show
-from qaexp.models.stage import Stage
 from qaexp.types import Text
 
 
@@ -40,7 +40,9 @@ class ANMM(AnswerScorer):
 
     bounded = True
 
-    def __init__(self, embedding: Callable[..., Stage], num_bins: int, num_weight_sets: int, vectors: Float[Tensor, "word dim"]) -> None:
+    def __init__(
+        self, embedding: Callable[..., WordEmbedding], num_bins: int, num_weight_sets: int, vectors: Float[Tensor, "word dim"]
+    ) -> None:
         super().__init__()
         self.embedding = embedding(vectors=vectors)
         self.num_bins = num_bins
@@ -49,16 +51,14 @@ class ANMM(AnswerScorer):
         self.v = _uniform(self.embedding.output_dim, by=self.embedding.output_dim)
 
     def encode_question(self, tokens: Int[Tensor, "text length"]) -> Text:
-        mask = token_mask(tokens)
-        words = self.embedding({"tokens": tokens, "mask": mask})["states"]
-        attention = masked_softmax(words @ self.v, mask)
+        words = self.embedding.of(tokens)
+        attention = masked_softmax(words["states"] @ self.v, words["mask"])
         show("attention", attention)
-        return {"tokens": tokens, "mask": mask, "states": F.normalize(words.float(), dim=2), "attention": attention}
+        return {"tokens": tokens, "mask": words["mask"], "states": F.normalize(words["states"].float(), dim=2), "attention": attention}
 
     def encode_candidate(self, tokens: Int[Tensor, "text length"]) -> Text:
-        mask = token_mask(tokens)
-        words = self.embedding({"tokens": tokens, "mask": mask})["states"]
-        return {"tokens": tokens, "mask": mask, "states": F.normalize(words.float(), dim=2)}
+        words = self.embedding.of(tokens)
+        return {"tokens": tokens, "mask": words["mask"], "states": F.normalize(words["states"].float(), dim=2)}
 
     def score(self, question: Text, candidate: Text) -> Float[Tensor, " pair"]:
         with torch.autocast(question["states"].device.type, enabled=False):

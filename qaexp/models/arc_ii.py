@@ -7,13 +7,13 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from qaexp.masking import token_mask
+from qaexp.masking import silenced
 from qaexp.models.classifier import Classifier
+from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.encoder.stacked_cnn import halved
 from qaexp.models.grid import grid_mask, max_by_cell
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.shown import show
-from qaexp.models.stage import Stage
 from qaexp.types import Text
 
 
@@ -37,7 +37,7 @@ class ARCII(AnswerScorer):
 
     def __init__(
         self,
-        embedding: Callable[..., Stage],
+        embedding: Callable[..., WordEmbedding],
         num_filters: Sequence[int],
         window: int,
         cells: int,
@@ -71,7 +71,7 @@ class ARCII(AnswerScorer):
         return self.classifier(max_by_cell(grid, rows, columns, self.cells, self.cells).flatten(1))
 
     def _windows(self, tokens: Int[Tensor, "text length"], convolution: nn.Conv1d) -> Text:
-        mask = token_mask(tokens)
-        words = self.embedding({"tokens": tokens, "mask": mask})["states"].masked_fill(~mask.unsqueeze(2), 0.0)
+        text = self.embedding.of(tokens)
+        words = silenced(text["states"], text["mask"])
         padded = F.pad(words.transpose(1, 2), (0, self.after))  # (text, dim, length + after)
-        return {"mask": mask, "states": convolution(padded).transpose(1, 2)}
+        return {"mask": text["mask"], "states": convolution(padded).transpose(1, 2)}

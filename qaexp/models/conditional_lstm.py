@@ -7,11 +7,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from qaexp.masking import token_mask
 from qaexp.models.classifier import Classifier
+from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.encoder.packed import leave_one_bias, run_packed, run_packed_from
 from qaexp.models.scorer import AnswerScorer
-from qaexp.models.stage import Stage
 from qaexp.types import Text
 
 
@@ -27,7 +26,12 @@ class ConditionalLSTMs(AnswerScorer):
     """
 
     def __init__(
-        self, embedding: Callable[..., Stage], hidden_dim: int, output_dim: int, num_classes: int, vectors: Float[Tensor, "word dim"]
+        self,
+        embedding: Callable[..., WordEmbedding],
+        hidden_dim: int,
+        output_dim: int,
+        num_classes: int,
+        vectors: Float[Tensor, "word dim"],
     ) -> None:
         super().__init__()
         self.embedding = embedding(vectors=vectors)
@@ -48,18 +52,14 @@ class ConditionalLSTMs(AnswerScorer):
         """One vector of a pair, from the states of both texts."""
 
     def encode_question(self, tokens: Int[Tensor, "text length"]) -> Text:
-        text = self._embed(tokens)
+        text = self.embedding.of(tokens)
         Y, (_, memory) = run_packed_from(self.question_lstm, text["states"], text["mask"], None)
         return {"mask": text["mask"], "states": Y, "vector": memory[0]}
 
     def encode_candidate(self, tokens: Int[Tensor, "text length"]) -> Text:
-        return self._embed(tokens)
+        return self.embedding.of(tokens)
 
     def score(self, question: Text, candidate: Text) -> Float[Tensor, "pair *class"]:
         memory = question["vector"].unsqueeze(0)
         H = run_packed(self.candidate_lstm, candidate["states"], candidate["mask"], (torch.zeros_like(memory), memory))
         return self.output(self.read(question["states"], question["mask"], H, candidate["mask"]))
-
-    def _embed(self, tokens: Int[Tensor, "text length"]) -> Text:
-        mask = token_mask(tokens)
-        return {"mask": mask, "states": self.embedding({"tokens": tokens, "mask": mask})["states"]}

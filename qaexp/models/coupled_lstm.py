@@ -7,14 +7,13 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from qaexp.errors import ConfigError
-from qaexp.masking import token_mask
 from qaexp.models.classifier import Classifier
 from qaexp.models.coupled_cells import CoupledCell
 from qaexp.models.coupled_grid import over_cells, over_words
+from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.grid import max_by_cell
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.shown import show
-from qaexp.models.stage import Stage
 from qaexp.models.uniform import draw_uniformly
 from qaexp.types import Text
 
@@ -44,7 +43,7 @@ class CoupledLSTM(AnswerScorer):
 
     def __init__(
         self,
-        embedding: Callable[..., Stage],
+        embedding: Callable[..., WordEmbedding],
         cell: Callable[..., CoupledCell],
         hidden_dim: int,
         num_directions: int,
@@ -95,5 +94,5 @@ class CoupledLSTM(AnswerScorer):
 
     def _gates(self, tokens: Int[Tensor, "text length"], linear: nn.Linear | None) -> Text:
         assert linear is not None  # a block of words has one for each side
-        mask = token_mask(tokens)
-        return {"mask": mask, "gates": linear(self.embedding({"tokens": tokens, "mask": mask})["states"])}
+        words = self.embedding.of(tokens)
+        return {"mask": words["mask"], "gates": linear(words["states"])}

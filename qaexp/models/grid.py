@@ -8,6 +8,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
+from qaexp.masking import highest
+
 
 def grid_mask(
     question: Bool[Tensor, "pair question_length"], candidate: Bool[Tensor, "pair candidate_length"]
@@ -52,8 +54,8 @@ def max_by_cell(
     >>> max_by_cell(grid, torch.ones(1, 2).bool(), torch.ones(1, 3).bool(), rows=1, columns=2).tolist()
     [[[[5.0, 4.0]]]]
     """
-    by_row = torch.stack([_max_over(grid, member[:, None, :, None], dim=2) for member in _cells(question, rows)], dim=2)
-    return torch.stack([_max_over(by_row, member[:, None, None, :], dim=3) for member in _cells(candidate, columns)], dim=3)
+    by_row = torch.stack([highest(grid, member[:, None, :, None], dim=2) for member in _cells(question, rows)], dim=2)
+    return torch.stack([highest(by_row, member[:, None, None, :], dim=3) for member in _cells(candidate, columns)], dim=3)
 
 
 def _cells(mask: Bool[Tensor, "pair length"], num: int) -> list[Tensor]:
@@ -61,8 +63,3 @@ def _cells(mask: Bool[Tensor, "pair length"], num: int) -> list[Tensor]:
     lengths = mask.sum(dim=1, keepdim=True).clamp(min=1)
     cell = torch.arange(mask.shape[1], device=mask.device) * num // lengths  # (pair, length)
     return [(cell == number) & mask for number in range(num)]
-
-
-def _max_over(grid: Tensor, member: Tensor, dim: int) -> Tensor:
-    highest = grid.masked_fill(~member, torch.finfo(grid.dtype).min).amax(dim=dim)
-    return highest.masked_fill(~member.any(dim=dim), 0.0)

@@ -7,12 +7,11 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from qaexp.masking import token_mask
 from qaexp.models.classifier import Classifier
+from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.multi_perspective import MultiPerspectiveCNN
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.shown import show
-from qaexp.models.stage import Stage
 from qaexp.types import Text
 
 
@@ -34,7 +33,7 @@ class MPCNN(AnswerScorer):
 
     def __init__(
         self,
-        embedding: Callable[..., Stage],
+        embedding: Callable[..., WordEmbedding],
         num_widths: int,
         num_dimension_filters: int,
         hidden_dim: int,
@@ -65,8 +64,8 @@ class MPCNN(AnswerScorer):
         return self.classifier(torch.cat([part.flatten(1) for part in (*horizontal, *by_widths, *by_filter)], dim=1))
 
     def _encode(self, tokens: Int[Tensor, "text length"]) -> Text:
-        mask = token_mask(tokens)
-        block_a, block_b = self.perspectives(self.embedding({"tokens": tokens, "mask": mask})["states"], mask)
+        words = self.embedding.of(tokens)
+        block_a, block_b = self.perspectives(words["states"], words["mask"])
         return {"vector": torch.cat([block_a.flatten(1), block_b.flatten(1)], dim=1)}
 
     def _blocks(self, vector: Float[Tensor, "pair features"]) -> tuple[Tensor, Tensor]:

@@ -6,14 +6,14 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from qaexp.masking import token_mask
 from qaexp.models.classifier import Classifier
+from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.grid import grid_mask, largest
 from qaexp.models.match.base import Match
 from qaexp.models.overlap import WordOverlapFeatures
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.shown import show
-from qaexp.models.stage import Encoder, Stage
+from qaexp.models.stage import Encoder
 from qaexp.types import Text
 
 
@@ -37,7 +37,7 @@ class MVLSTM(AnswerScorer):
 
     def __init__(
         self,
-        embedding: Callable[..., Stage],
+        embedding: Callable[..., WordEmbedding],
         encoder: Callable[..., Encoder],
         match: Callable[..., Match],
         k: int,
@@ -73,4 +73,4 @@ class MVLSTM(AnswerScorer):
         return self.classifier(x)
 
     def _positions(self, tokens: Int[Tensor, "text length"]) -> Text:
-        return self.encoder(self.embedding({"tokens": tokens, "mask": token_mask(tokens)}))
+        return self.encoder(self.embedding.of(tokens))

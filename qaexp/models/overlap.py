@@ -6,7 +6,6 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from qaexp.data.corpus import RankingCorpus
-from qaexp.data.vocabulary import PADDING
 from qaexp.masking import token_mask
 from qaexp.models.surface.stop_words import content_words
 
@@ -77,7 +76,7 @@ class WordOverlapFeatures(nn.Module):
     ) -> Float[Tensor, "pair 4"]:
         ordered = question.sort(dim=1).values
         first = ordered.diff(dim=1, prepend=ordered.new_full((len(ordered), 1), -1)) != 0  # a word repeated counts once
-        shared = (ordered[:, :, None] == candidate[:, None, :]).any(dim=2) & first & (ordered != PADDING)  # (pair, question_length)
+        shared = (ordered[:, :, None] == candidate[:, None, :]).any(dim=2) & first & token_mask(ordered)  # (pair, question_length)
         idf, content = self.idf[ordered], self.content[ordered]
         weights = torch.stack([torch.ones_like(idf), idf, content, idf * content], dim=-1)  # (pair, question_length, 4)
         lengths = token_mask(question).sum(dim=1) + token_mask(candidate).sum(dim=1)

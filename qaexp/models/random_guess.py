@@ -1,15 +1,16 @@
 """Random Guess: the scores that any model must beat."""
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from qaexp.masking import token_mask
+from qaexp.models.hashing import CANDIDATE_FACTOR, PRIME, QUESTION_FACTOR, hash_of
 from qaexp.models.scorer import AnswerScorer
 from qaexp.types import Text
 
-PRIME = 2_147_483_647
-"""2³¹ − 1: products of two residues fit in 64 bits."""
+SEED_FACTOR, MIX_FACTOR = 69_069, 1_103_515_245
+"""Multipliers of old linear congruential generators, MTH$RANDOM of the VAX and rand() of BSD and ANSI C: one sets the seeds apart, the
+other stirs the hash of a pair.
+"""
 
 
 class RandomGuess(AnswerScorer):
@@ -23,22 +24,13 @@ class RandomGuess(AnswerScorer):
         self.seed = seed
 
     def encode_question(self, tokens: Int[Tensor, "text *field length"]) -> Text:
-        return {"hash": hash_of(tokens.flatten(1), factor=48_271)}
+        return {"hash": hash_of(tokens.flatten(1), QUESTION_FACTOR)}
 
     def encode_candidate(self, tokens: Int[Tensor, "text *field length"]) -> Text:
-        return {"hash": hash_of(tokens.flatten(1), factor=69_621)}
+        return {"hash": hash_of(tokens.flatten(1), CANDIDATE_FACTOR)}
 
     def score(self, question: Text, candidate: Text) -> Float[Tensor, " pair"]:
-        mixed = (question["hash"] + candidate["hash"] + 69_069 * (self.seed - 1)) % PRIME
+        mixed = (question["hash"] + candidate["hash"] + SEED_FACTOR * (self.seed - 1)) % PRIME
         for _ in range(3):
-            mixed = (mixed ^ (mixed >> 13)) * 1_103_515_245 % PRIME
+            mixed = (mixed ^ (mixed >> 13)) * MIX_FACTOR % PRIME
         return (mixed.double() / PRIME).float()
-
-
-def hash_of(tokens: Int[Tensor, "text length"], factor: int) -> Int[Tensor, " text"]:
-    """A polynomial of the real tokens, modulo a prime; padding adds nothing."""
-    value = torch.ones(len(tokens), dtype=torch.int64, device=tokens.device)
-    mask = token_mask(tokens)
-    for position in range(tokens.shape[1]):
-        value = torch.where(mask[:, position], (value * factor + tokens[:, position]) % PRIME, value)
-    return value

@@ -11,7 +11,6 @@ from torch import Tensor, nn
 
 from qaexp.data.corpus import RankingCorpus
 from qaexp.errors import ConfigError
-from qaexp.masking import token_mask
 from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.encoding import encode_texts
 from qaexp.models.overlap import WordOverlapFeatures
@@ -113,7 +112,7 @@ class Scorer(AnswerScorer):
 
     def __init__(
         self,
-        embedding: Callable[..., Stage],
+        embedding: Callable[..., WordEmbedding],
         encoder: Callable[..., Encoder],
         interaction: Callable[..., Interaction],
         pooling: Callable[..., Stage],
@@ -175,16 +174,15 @@ class Scorer(AnswerScorer):
 
     def _encode(self, side: str, encoder: Encoder, tokens: Int[Tensor, "text length"]) -> Text:
         """What comes before the cut."""
-        mask = token_mask(tokens)
-        text = self.embedding({"tokens": tokens, "mask": mask})
+        words = self.embedding.of(tokens)
         if side in self.interaction.begun:
-            text = encoder.begin(text)
+            text = encoder.begin(words)
         else:
-            text = encoder(text)
+            text = encoder(words)
             if not self.interaction.pairwise:
                 text = self.interaction(text)
                 text = self.pooling.prepare(side, text) if self.pooling.pairwise else self.pooling(text)
-        return text if self.overlap is None else {**text, "tokens": tokens, "mask": mask}
+        return text if self.overlap is None else {**text, "tokens": tokens, "mask": words["mask"]}
 
 
 def num_parameters(scorer: nn.Module) -> dict[str, int]:

@@ -6,11 +6,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from qaexp.masking import last_real, token_mask
+from qaexp.masking import last_real
 from qaexp.models.classifier import Classifier
+from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.encoder.packed import leave_one_bias, run_packed, run_packed_from
 from qaexp.models.scorer import AnswerScorer
-from qaexp.models.stage import Stage
 from qaexp.models.uniform import draw_uniformly
 from qaexp.types import Text
 
@@ -27,7 +27,7 @@ class SingleLSTM(AnswerScorer):
 
     def __init__(
         self,
-        embedding: Callable[..., Stage],
+        embedding: Callable[..., WordEmbedding],
         hidden_dim: int,
         output_dim: int,
         num_classes: int,
@@ -43,12 +43,12 @@ class SingleLSTM(AnswerScorer):
         draw_uniformly(self, initial_bound)
 
     def encode_question(self, tokens: Int[Tensor, "text length"]) -> Text:
-        text = self._embed(tokens)
+        text = self.embedding.of(tokens)
         _, (h, c) = run_packed_from(self.lstm, text["states"], text["mask"], None)
         return {"vector": torch.cat([h[0], c[0]], dim=1)}
 
     def encode_candidate(self, tokens: Int[Tensor, "text length"]) -> Text:
-        return self._embed(tokens)
+        return self.embedding.of(tokens)
 
     def score(self, question: Text, candidate: Text) -> Float[Tensor, "pair *class"]:
         delimiter = self.delimiter.to(candidate["states"].dtype).expand(len(candidate["mask"]), 1, -1)
@@ -56,7 +56,3 @@ class SingleLSTM(AnswerScorer):
         mask = torch.cat([torch.ones_like(candidate["mask"][:, :1]), candidate["mask"]], dim=1)
         h, c = (half.contiguous().unsqueeze(0) for half in question["vector"].chunk(2, dim=1))
         return self.output(last_real(run_packed(self.lstm, states, mask, (h, c)), mask))
-
-    def _embed(self, tokens: Int[Tensor, "text length"]) -> Text:
-        mask = token_mask(tokens)
-        return {"mask": mask, "states": self.embedding({"tokens": tokens, "mask": mask})["states"]}

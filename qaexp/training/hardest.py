@@ -4,6 +4,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from qaexp.data.batching import blocks_within
 from qaexp.losses import by_group
 from qaexp.masking import token_mask
 from qaexp.models.scorer import AnswerScorer
@@ -11,6 +12,9 @@ from qaexp.scoring import SplitScores
 from qaexp.types import RankingBatch, ScoringBlock
 
 BLOCK_TOKENS = 2**14
+"""Tokens of candidates that are encoded at once, padding included: what conf/dataset/_base.yaml gives the blocks of a split, which go the
+same way. No setting, so that none of scoring's changes how training rounds.
+"""
 
 
 def hardest_negatives(scorer: AnswerScorer, batch: RankingBatch) -> RankingBatch:
@@ -38,11 +42,8 @@ def batch_scores(scorer: AnswerScorer, batch: RankingBatch) -> Tensor:
     split.add(ScoringBlock("train", "question", batch.questions, none, none, none))
     lengths = _lengths(batch.candidates)
     order = lengths.argsort(stable=True)
-    start = 0
-    while start < len(order):
-        tokens = torch.arange(1, len(order) - start + 1, device=order.device) * lengths[order[start:]]  # of a block ending with each text
-        size = max(1, int((tokens <= BLOCK_TOKENS).sum()))
-        block = order[start : start + size]
+    for rows in blocks_within(lengths[order].cpu().numpy(), BLOCK_TOKENS):
+        block = order[rows]
         place = torch.full_like(order, -1)
         place[block] = torch.arange(len(block), device=order.device)
         pairs = torch.nonzero(place[batch.pair_candidate] >= 0).squeeze(1)
@@ -56,7 +57,6 @@ def batch_scores(scorer: AnswerScorer, batch: RankingBatch) -> Tensor:
                 place[batch.pair_candidate[pairs]],
             )
         )
-        start += size
     return split.scores
 
 

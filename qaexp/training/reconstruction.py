@@ -11,7 +11,6 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError
-from qaexp.masking import token_mask
 from qaexp.models.encoder.recurrent import RecurrentEncoder
 from qaexp.models.scorer import Scorer
 from qaexp.models.title_decoder import TitleDecoder
@@ -53,7 +52,7 @@ class ReconstructionModule(ScoringModule):
         """log P of each word of each title given its context, title after title, ends included."""
         encoder = self.scorer.question_encoder
         assert isinstance(encoder, RecurrentEncoder)  # as its decoder is
-        context = self.scorer.embedding({"tokens": batch.contexts, "mask": token_mask(batch.contexts)})
+        context = self.scorer.embedding.of(batch.contexts)
         _, state = encoder.run(context, None)
         return self.decoder(batch.titles, state, self.scorer.embedding)
 

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from qaexp.data.vocabulary import PADDING
+from qaexp.masking import token_mask
 from qaexp.models.stage import Stage
 from qaexp.types import Text
 
@@ -32,6 +33,10 @@ class WordEmbedding(Stage):
     def forward(self, text: Text) -> Text:
         states = self.dropout(self.projection(self._vectors(text["tokens"])))
         return {"mask": text["mask"], "states": states}
+
+    def of(self, tokens: Int[Tensor, "text length"]) -> Text:
+        """A text of `mask` and `states` from words alone, every id but padding being one of them."""
+        return self({"tokens": tokens, "mask": token_mask(tokens)})
 
     @contextmanager
     def looked_up(self, *tokens: Int[Tensor, "..."]) -> Iterator[None]:

@@ -4,6 +4,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from qaexp.masking import silenced
 from qaexp.models.stage import Encoder
 from qaexp.types import Text
 
@@ -22,7 +23,7 @@ class CNN(Encoder):
         self.output_dim = num_filters
 
     def finish(self, text: Text) -> Text:
-        words = text["states"].masked_fill(~text["mask"].unsqueeze(-1), 0.0)
+        words = silenced(text["states"], text["mask"])
         image = F.pad(words, (0, 0, self.before, self.after)).transpose(1, 2).unsqueeze(2)  # (text, dim, 1, before + length + after)
         # channels last, as words lie in memory: so nothing is turned around, and each state comes out in one piece
         image = image.contiguous(memory_format=torch.channels_last)

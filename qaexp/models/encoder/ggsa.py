@@ -1,26 +1,17 @@
 """Gated group self-attention (Xu et al. 2019, §3.1): words attend within groups; a gate brings in the whole text."""
 
-from typing import ClassVar
-
 import torch
 from jaxtyping import Bool, Float
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from qaexp.errors import ConfigError
-from qaexp.masking import masked_mean
-from qaexp.models.encoder.self_attention import SelfAttention, attention
-from qaexp.models.shown import show
+from qaexp.models.encoder.gated_self_attention import GatedSelfAttention
+from qaexp.models.encoder.self_attention import attention
 
 
-class GatedGroupSelfAttention(SelfAttention):
-    """One GGSA block.
-
-        x̄ = Σ_i x_i / L                                                         eq. 1, over real tokens
-        g_i = σ(W·(x_i ⊙ x̄) + b)
-        C = GroupMultiHeadAttention(X ⊙ G)
-        Y = LayerNorm(X + C)                                                    eq. 2, the joint
-        R = FeedForwardLayer(Y),  H = Y + R                                     eq. 3–4, no norm at the end
+class GatedGroupSelfAttention(GatedSelfAttention):
+    """One GGSA block: that of `GatedSelfAttention`, with C = GroupMultiHeadAttention(X ⊙ G), where a word attends to its group.
 
     `gate: false` leaves X ungated and `offset: 0` puts every head's borders in the same places, which together make the
     "group self-attention" of Table 4.
@@ -35,8 +26,6 @@ class GatedGroupSelfAttention(SelfAttention):
         ConfigError: the offset is not smaller than the group, or the heads do not divide the width.
     """
 
-    final_norm: ClassVar[bool] = False
-
     def __init__(
         self,
         input_dim: int,
@@ -48,19 +37,10 @@ class GatedGroupSelfAttention(SelfAttention):
         offset: int,
         gate: bool,
     ) -> None:
-        super().__init__(input_dim, num_heads, feed_forward_factor, scale_by, input_scale)
+        super().__init__(input_dim, num_heads, feed_forward_factor, scale_by, input_scale, gate)
         if not 0 <= offset < group_size:
             raise ConfigError(f"model.encoder.offset={offset} must be at least 0 and smaller than model.encoder.group_size={group_size}")
         self.group_size, self.offset = group_size, offset
-        self.gate = nn.Linear(input_dim, input_dim) if gate else None
-
-    def context(self, X: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text length dim"]:
-        if self.gate is not None:
-            mean = masked_mean(X, mask)  # x̄: (text, dim)
-            G = self.gate(X * mean.unsqueeze(1)).sigmoid()
-            show("gate", G)
-            X = X * G
-        return super().context(X, mask)
 
     def attend(
         self, QKV: Float[Tensor, "text length 3 head head_dim"], mask: Bool[Tensor, "text length"]

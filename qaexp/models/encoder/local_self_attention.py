@@ -1,19 +1,16 @@
 """Local self-attention (Xu et al. 2019, §3.1.1 and Table 3): every word attends to the words in a window around it."""
 
-from typing import ClassVar
-
 import torch
 from jaxtyping import Bool, Float
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from qaexp.errors import ConfigError
-from qaexp.masking import masked_mean, masked_softmax
-from qaexp.models.encoder.self_attention import SelfAttention
-from qaexp.models.shown import show
+from qaexp.masking import masked_softmax
+from qaexp.models.encoder.gated_self_attention import GatedSelfAttention
 
 
-class LocalSelfAttention(SelfAttention):
+class LocalSelfAttention(GatedSelfAttention):
     """A window of `window_size` words, its own in the middle, in place of GGSA's groups; with `gate`, GGSA's global information gate.
 
     Xu et al. 2019, Figure 4(b): "a sliding window moves from left to right with a stepsize being one word ... the self-attention is only
@@ -28,8 +25,6 @@ class LocalSelfAttention(SelfAttention):
         ConfigError: the window has no middle, or the heads do not divide the width.
     """
 
-    final_norm: ClassVar[bool] = False
-
     def __init__(
         self,
         input_dim: int,
@@ -40,18 +35,10 @@ class LocalSelfAttention(SelfAttention):
         window_size: int,
         gate: bool,
     ) -> None:
-        super().__init__(input_dim, num_heads, feed_forward_factor, scale_by, input_scale)
+        super().__init__(input_dim, num_heads, feed_forward_factor, scale_by, input_scale, gate)
         if window_size < 1 or window_size % 2 == 0:
             raise ConfigError(f"model.encoder.window_size={window_size}: a window has a middle word, so it is odd and at least 1")
         self.window_size = window_size
-        self.gate = nn.Linear(input_dim, input_dim) if gate else None
-
-    def context(self, X: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text length dim"]:
-        if self.gate is not None:
-            G = self.gate(X * masked_mean(X, mask).unsqueeze(1)).sigmoid()
-            show("gate", G)
-            X = X * G
-        return super().context(X, mask)
 
     def attend(
         self, QKV: Float[Tensor, "text length 3 head head_dim"], mask: Bool[Tensor, "text length"]

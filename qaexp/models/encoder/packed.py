@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from qaexp.masking import silenced
 from qaexp.models.encoding import blocks_of
 
 State = Any
@@ -86,8 +87,7 @@ def _run_padded(
             batch_first=True,
         )[0]
         directions.append(H[rows, backwards] if suffix else H)
-    padding = torch.arange(states.shape[1]) >= lengths.unsqueeze(1)
-    return torch.cat(directions, dim=2).masked_fill(padding.unsqueeze(2), 0.0)
+    return silenced(torch.cat(directions, dim=2), torch.arange(states.shape[1]) < lengths.unsqueeze(1))
 
 
 def _parts(layer: nn.RNNBase, start: State, states: Float[Tensor, "text length dim"]) -> Sequence[Tensor]:

@@ -5,6 +5,7 @@ from typing import ClassVar
 from torch import nn
 from torch.nn import functional as F
 
+from qaexp.masking import silenced
 from qaexp.models.recurrence import activate, fo_pool
 from qaexp.models.shown import show, watched
 from qaexp.models.stage import Encoder
@@ -38,7 +39,7 @@ class QRNN(Encoder):
         self.output_dim = hidden_dim
 
     def begin(self, text: Text) -> Text:
-        words = text["states"].masked_fill(~text["mask"].unsqueeze(-1), 0.0)
+        words = silenced(text["states"], text["mask"])
         image = F.pad(words, (0, 0, self.window - 1, 0)).transpose(1, 2).unsqueeze(2)  # (text, dim, 1, length), channels last in memory
         gates = self.gates(image).squeeze(2).transpose(1, 2).contiguous()  # (text, length, 3 dim)
         return {"mask": text["mask"], "gates": activate(gates)}

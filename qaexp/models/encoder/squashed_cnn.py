@@ -1,12 +1,8 @@
 """Convolution over words with a non-linearity on every column: the sentence models of Yu et al. 2014 and Severyn & Moschitti 2015."""
 
-import torch
-
-from qaexp.errors import ConfigError
+from qaexp.models.activation import activation_of
 from qaexp.models.encoder.cnn import CNN
 from qaexp.types import Text
-
-SQUASHES = {"tanh": torch.tanh, "relu": torch.relu}
 
 
 class SquashedCNN(CNN):
@@ -24,9 +20,7 @@ class SquashedCNN(CNN):
 
     def __init__(self, input_dim: int, num_filters: int, window: int, squash: str) -> None:
         super().__init__(input_dim, num_filters, window)
-        if squash not in SQUASHES:
-            raise ConfigError(f"model.encoder.squash={squash}: choose {' or '.join(SQUASHES)}")
-        self.squash = SQUASHES[squash]
+        self.squash = activation_of("model.encoder.squash", squash)
 
     def finish(self, text: Text) -> Text:
         convolved = super().finish(text)

@@ -11,7 +11,7 @@ from qaexp.types import Text
 class BilinearMatch(Match):
     """s(u, v) = uᵀ·M·v + b, one slice (Wan et al. 2016, "Interactions between two sentences").
 
-    Reading: the paper does not say how M begins; its entries are drawn uniformly within ±√(6 / 2·dim) (Glorot & Bengio 2010).
+    Reading: the paper does not say how M begins; its entries are drawn uniformly within ±√(3 / dim) (Glorot & Bengio 2010).
     """
 
     num_slices = 1

@@ -1,14 +1,12 @@
 """Words matched by a tensor layer."""
 
-import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from qaexp.errors import ConfigError
+from qaexp.models.activation import activation_of
 from qaexp.models.match.base import Match
+from qaexp.models.similarity.bilinear import bilinear_weights
 from qaexp.types import Text
-
-ACTIVATIONS = {"relu": torch.relu, "tanh": torch.tanh}
 
 
 class TensorMatch(Match):
@@ -17,7 +15,7 @@ class TensorMatch(Match):
 
     uᵀ·T and both halves of W·[u ; v] are made once for each text.
 
-    Reading: how T begins is not said; the entries of each matrix are drawn uniformly within ±√(6 / 2·dim) (Glorot & Bengio 2010).
+    Reading: how T begins is not said; the entries of each matrix are drawn uniformly within ±√(3 / dim) (Glorot & Bengio 2010).
 
     Raises:
         ConfigError: f is neither relu nor tanh.
@@ -25,11 +23,8 @@ class TensorMatch(Match):
 
     def __init__(self, input_dim: int, num_slices: int, activation: str) -> None:
         super().__init__()
-        if activation not in ACTIVATIONS:
-            raise ConfigError(f"model.match.activation={activation}: choose {' or '.join(ACTIVATIONS)}")
-        self.num_slices, self.activation = num_slices, ACTIVATIONS[activation]
-        bound = (3 / input_dim) ** 0.5
-        self.T = nn.Parameter(torch.empty(num_slices, input_dim, input_dim).uniform_(-bound, bound))
+        self.num_slices, self.activation = num_slices, activation_of("model.match.activation", activation)
+        self.T = bilinear_weights(num_slices, input_dim)
         self.W_question = nn.Linear(input_dim, num_slices, bias=False)
         self.W_candidate = nn.Linear(input_dim, num_slices)  # with b
 

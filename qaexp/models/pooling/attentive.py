@@ -21,7 +21,7 @@ class AttentivePooling(Stage):
 
     Shows `alignment` (pair, M, L), `question_attention` (pair, M) and `attention` (pair, L): G, σ^q and σ^a.
 
-    Reading: the paper does not say how U begins; its entries are drawn uniformly within ±√(6 / 2c) (Glorot & Bengio 2010).
+    Reading: the paper does not say how U begins; its entries are drawn uniformly within ±√(3 / c) (Glorot & Bengio 2010).
     """
 
     pairwise: ClassVar[bool] = True

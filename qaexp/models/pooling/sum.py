@@ -1,5 +1,6 @@
 """Sum over time."""
 
+from qaexp.masking import silenced
 from qaexp.models.stage import Stage
 from qaexp.types import Text
 
@@ -12,4 +13,4 @@ class SumPooling(Stage):
         self.output_dim = input_dim
 
     def forward(self, text: Text) -> Text:
-        return {"vector": text["states"].masked_fill(~text["mask"].unsqueeze(-1), 0.0).sum(dim=1)}
+        return {"vector": silenced(text["states"], text["mask"]).sum(dim=1)}

@@ -34,7 +34,7 @@ class Bilinear(Similarity):
 
 
 def bilinear_weights(num: int, dim: int) -> nn.Parameter:
-    """`num` square matrices, each drawn uniformly within ±√(6 / 2·dim) (Glorot & Bengio 2010)."""
+    """`num` square matrices, each drawn uniformly within ±√(3 / dim) (Glorot & Bengio 2010)."""
     bound = (3 / dim) ** 0.5
     return nn.Parameter(torch.empty(num, dim, dim).uniform_(-bound, bound))
 

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from qaexp.data.batching import blocks_within
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.vocabulary import PADDING, UNKNOWN
 from qaexp.errors import ConfigError
@@ -128,9 +129,5 @@ def padded_chunks(corpus: RankingCorpus, texts: Int[np.ndarray, " text"]) -> Ite
     """Whole texts, by ascending length, CHUNK_TOKENS at a time."""
     lengths = corpus.texts.lengths(texts, 10**9).clip(min=1) * corpus.texts.num_fields
     order = np.argsort(lengths, kind="stable")
-    start = 0
-    while start < len(order):
-        tokens = np.arange(1, len(order) - start + 1) * lengths[order[start:]]
-        size = max(1, int(np.searchsorted(tokens, CHUNK_TOKENS, side="right")))
-        yield torch.from_numpy(corpus.texts.padded(texts[order[start : start + size]], 10**9))
-        start += size
+    for block in blocks_within(lengths[order], CHUNK_TOKENS):
+        yield torch.from_numpy(corpus.texts.padded(texts[order[block]], 10**9))

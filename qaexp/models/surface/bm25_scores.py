@@ -6,7 +6,7 @@ from torch import Tensor
 
 from qaexp.data.corpus import RankingCorpus
 from qaexp.errors import ConfigError
-from qaexp.models.random_guess import PRIME, hash_of
+from qaexp.models.hashing import CANDIDATE_FACTOR, PRIME, QUESTION_FACTOR, hash_of
 from qaexp.models.scorer import AnswerScorer, Examples
 from qaexp.models.surface.bag import NgramTable
 from qaexp.types import Text
@@ -48,10 +48,10 @@ class BM25Scores(AnswerScorer):
         self.table.keys, self.table.frequency = torch.cat(keys)[order], torch.cat(scores)[order]
 
     def encode_question(self, tokens: Int[Tensor, "text *field length"]) -> Text:
-        return {"hash": hash_of(tokens[..., :LOOKED_AT].flatten(1), factor=48_271)}
+        return {"hash": hash_of(tokens[..., :LOOKED_AT].flatten(1), QUESTION_FACTOR)}
 
     def encode_candidate(self, tokens: Int[Tensor, "text *field length"]) -> Text:
-        return {"hash": hash_of(tokens[..., :LOOKED_AT].flatten(1), factor=69_621)}
+        return {"hash": hash_of(tokens[..., :LOOKED_AT].flatten(1), CANDIDATE_FACTOR)}
 
     def score(self, question: Text, candidate: Text) -> Float[Tensor, " pair"]:
         return self.table(_pairs(question, candidate).unsqueeze(1)).squeeze(1)

@@ -22,7 +22,11 @@ class CandidateOnly(AnswerScorer):
     has it: a model that does not beat it may have learned nothing of how questions and answers go together, and on a data set where it
     ranks well, candidates themselves tell which is right, be it that comments differ in quality or that splits share wrong answers.
 
-    Pairs are the first `num_pairs` of an epoch of training examples. Words that training candidates lack count nothing.
+    Pairs are those of an epoch's first training batches, whole ones, until there are `num_pairs` or more. Words that training candidates
+    lack count nothing.
+
+    Raises, when preparing:
+        ConfigError: the pairs are all right or all wrong.
     """
 
     reads_fields = True

@@ -6,6 +6,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from qaexp.data.vocabulary import UNKNOWN
+from qaexp.masking import token_mask
 from qaexp.models.scorer import AnswerScorer
 from qaexp.types import Text
 
@@ -41,8 +42,8 @@ class CommonWords(AnswerScorer):
             diagonal = (F.pad(row, (1, 0))[:, :-1] + 1) * same
             row = torch.maximum(row, diagonal).cummax(dim=1).values if self._gaps else diagonal
             longest = torch.maximum(longest, row)
-        return longest.amax(dim=1) / (q != 0).sum(dim=1).clamp(min=1)
+        return longest.amax(dim=1) / token_mask(q).sum(dim=1).clamp(min=1)
 
     def _encode(self, tokens: Int[Tensor, "text *field length"]) -> Text:
         apart = F.pad(tokens, (0, 1)).flatten(1)  # padding between fields
-        return {"tokens": apart, "mask": apart != 0}
+        return {"tokens": apart, "mask": token_mask(apart)}

@@ -35,6 +35,9 @@ class SVM(AnswerScorer):
     test; here dev stays unseen.
 
     Pairs are the first `num_pairs` of an epoch of training examples. Until it is fitted, all features weigh the same.
+
+    Raises, when preparing:
+        ConfigError: the pairs are all right or all wrong.
     """
 
     reads_fields = True

@@ -46,5 +46,5 @@ def test_a_window_of_five_reaches_two_words_either_way() -> None:
 
 
 def test_another_squash_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"model\.encoder\.squash=sigmoid: choose tanh or relu"):
+    with pytest.raises(ConfigError, match=r"model\.encoder\.squash=sigmoid: choose relu or tanh"):
         SquashedCNN(input_dim=4, num_filters=5, window=2, squash="sigmoid")
