@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from qaexp.masking import masked_max, masked_mean, masked_softmax, token_mask
+from qaexp.masking import highest, masked_max, masked_mean, masked_softmax, silenced, token_mask
 
 LENGTHS = [3, 1, 5, 0]
 MASK = torch.arange(5) < torch.tensor(LENGTHS)[:, None]
@@ -32,6 +32,18 @@ def test_the_maximum_is_over_real_tokens_and_zero_without_any(dtype: torch.dtype
     for row, length in enumerate(LENGTHS):
         for k in range(3):
             assert result[row, k].item() == max([values[row, t, k].item() for t in range(length)], default=0.0)
+
+
+def test_highest_is_the_same_maximum_along_any_axis() -> None:
+    values = states()
+    assert torch.equal(highest(values, MASK.unsqueeze(2), dim=1), masked_max(values, MASK))
+    assert torch.equal(highest(values.transpose(1, 2), MASK.unsqueeze(1), dim=2), masked_max(values, MASK))
+
+
+def test_silenced_states_are_zero_on_padding_and_themselves_elsewhere() -> None:
+    values = states()
+    assert silenced(values, MASK)[~MASK].eq(0).all()
+    assert torch.equal(silenced(values, MASK)[MASK], values[MASK])
 
 
 @pytest.mark.parametrize("dtype", TYPES)
