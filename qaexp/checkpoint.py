@@ -127,10 +127,10 @@ class Ranker:
         """The answers, best first. Words that the vocabulary lacks are read as one unknown word.
 
         Raises:
-            ValueError: there is no answer to rank, or the model gives classes.
+            ValueError: there is no answer to rank, or one text in place of a list, or the model gives classes.
         """
-        if not answers:
-            raise ValueError("rank needs at least one answer")
+        if not answers or isinstance(answers, str):
+            raise ValueError("rank needs a list of at least one answer")
         if self.classes:
             raise ValueError(f"this model tells {', '.join(self.classes)} apart and ranks nothing; call classify(first, second)")
         scores = self._scores(question, answers).tolist()

@@ -15,7 +15,7 @@ from typing import Any
 from qaexp.config import CONF, PRETRAIN, RANK, Program
 from qaexp.errors import ConfigError, OutputError, QaexpError
 from qaexp.exit_status import INTERRUPTED, USER_ERROR
-from qaexp.mistakes import SWEEP, explain, require_meaningful, require_no_flags, usual_config
+from qaexp.mistakes import SWEEP, explain, require_meaningful, require_no_flags, require_sweep, usual_config
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +55,7 @@ def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
 
     from qaexp.data.presence import require_files
 
+    require_sweep(arguments)
     usual = usual_config(arguments, program)
     require_no_flags(arguments, usual, program)
     failures: list[Exception] = []
@@ -88,6 +89,8 @@ def _resume(folder: Path, arguments: Sequence[str], program: Program) -> None:
         raise ConfigError("resume=FOLDER goes on with that run's own configuration and takes no other option; leave the others out")
     if not (folder / "config.yaml").is_file():
         raise ConfigError(f"resume={folder}: no run has left a config.yaml there; runs are the folders in results/runs/<day>/")
+    if not (folder / "record.json").is_file():
+        raise ConfigError(f"resume={folder}: that run left no record.json to go on from; begin again with its command line")
     cfg = OmegaConf.load(folder / "config.yaml")
     assert isinstance(cfg, DictConfig)
     if program.own_key not in cfg:
@@ -127,12 +130,15 @@ def run_in(folder: Path, cfg: Any, command: str, program: Program = RANK, resume
         console.quieten()
         console.show_results(work(cfg, folder, command, resume), folder)
     except (KeyboardInterrupt, SystemExit) as stop:  # Lightning turns Ctrl-C into SystemExit
-        log.error("interrupted; go on with: %s resume=%s", program.command, folder)
+        if (folder / "record.json").is_file():
+            log.error("interrupted; go on with: %s resume=%s", program.command, folder)
+        else:
+            log.error("interrupted before anything was read or measured; the same command begins again")
         raise KeyboardInterrupt from stop
     except Exception:
         with contextlib.suppress(OSError):  # a full disk is what may have brought us here
             (folder / "error.log").write_text(traceback.format_exc(), encoding="utf-8")
-        if (folder / "last.ckpt").exists():
+        if (folder / "last.ckpt").exists() and (folder / "record.json").exists():
             log.error("what was measured is in %s; to go on from its last epoch: %s resume=%s", folder, program.command, folder)
         raise
     finally:

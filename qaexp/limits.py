@@ -9,9 +9,11 @@ COUNTS = (
     r"batch_size|block_tokens|max_epochs|patience|steps_per_epoch|epochs|hits|num|window|window_size|group_size|dim|\w+_dim|"
     r"accumulate_grad_batches|max_(question|candidate)_length|num_(filters|heads|blocks|slices|hops|bins|directions)"
 )
+SEEDS = r"seed|\w+_seed"
+WHOLE = (COUNTS, SEEDS)
 LIMITS = {  # the last word of an option's name: the least it may be, the first that is too much, in words
     COUNTS: (1, math.inf, "at least 1"),
-    r"seed|\w+_seed": (0, 2**32, "from 0 to 4294967295"),
+    SEEDS: (0, 2**32, "from 0 to 4294967295"),
     r"dropout_rate": (0, 1, "at least 0 and less than 1"),
     r"lr|margin|momentum|weight_decay|eps|alpha|gradient_clip_val": (0, math.inf, "at least 0"),
 }
@@ -23,8 +25,10 @@ def beyond(config: Mapping[Any, Any], prefix: str = "") -> Iterator[str]:
 
     >>> list(beyond({"optimizer": {"lr": 0.1}, "dataset": {"batch_size": 0}}))
     ['dataset.batch_size=0: at least 1 is expected']
+    >>> list(beyond({"dataset": {"seed": -1}, "seed": -1, "patience": 1.5}))[:2]
+    ['seed=-1: from 0 to 4294967295 is expected', 'patience=1.5: a whole number is expected']
     """
-    for key, value in config.items():
+    for key, value in sorted(config.items(), key=lambda item: isinstance(item[1], Mapping)):  # seed before dataset.seed, which it gives
         if isinstance(value, Mapping):
             yield from beyond(value, f"{prefix}{key}.")
         elif key in WORDS and value not in WORDS[key]:
@@ -33,3 +37,5 @@ def beyond(config: Mapping[Any, Any], prefix: str = "") -> Iterator[str]:
             for names, (least, too_much, words) in LIMITS.items():
                 if re.fullmatch(names, str(key)) and not least <= value < too_much:
                     yield f"{prefix}{key}={value}: {words} is expected"
+                elif names in WHOLE and re.fullmatch(names, str(key)) and isinstance(value, float):
+                    yield f"{prefix}{key}={value}: a whole number is expected"

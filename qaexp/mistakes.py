@@ -50,12 +50,10 @@ def _mistakes(arguments: Sequence[str], program: Program) -> Iterator[str]:
     """For each argument that names no group, choice or key: which one, and what was probably meant."""
     overrides = [argument.lstrip("+~").partition("=")[::2] for argument in arguments if not argument.startswith("-")]
     for key, value in overrides:
-        if key not in program.groups():
-            continue
-        for choice in value.split(","):
+        for choice in value.split(",") if key in program.groups() else ():
             if choice not in choices(key):
                 yield f"there is no {key}={choice}{_nearest(choice, choices(key))}; choices: {', '.join(choices(key))}"
-        if "," in value and not set(SWEEP) & set(arguments):
+        if "," in value and value[0] not in "[{(\"'" and not set(SWEEP) & set(arguments):
             yield f"{key}={value} is a run for each: add -m"
     try:
         usual = usual_config(arguments, program)
@@ -116,6 +114,14 @@ def require_no_flags(arguments: Sequence[str], usual: Any, program: Program) -> 
             raise ConfigError(f"{argument}: options are written without dashes, as in {name}={value or following or 'VALUE'}")
 
 
+def require_sweep(arguments: Sequence[str]) -> None:
+    """Raises: ConfigError, when something is chosen that sweeps alone have, and this is none."""
+    of_sweeps = ("hydra/sweeper=", "hydra/launcher=", "hydra.sweeper.", "hydra.launcher.")
+    alone = [argument for argument in arguments if argument.startswith(of_sweeps)]
+    if alone and not set(SWEEP) & set(arguments):
+        raise ConfigError(f"{alone[0]} is for sweeps: add -m")
+
+
 def require_meaningful(cfg: Any, usual: Any, overrides: Sequence[str]) -> None:
     """Raises: ConfigError, when an override adds a key that nothing reads, words stand where a number or a switch is expected, or a value
     is out of its limits."""
@@ -144,6 +150,9 @@ def require_fitting(key: str, written: str, given: Any, usual: Any) -> None:
 
 def _require_kind(key: str, written: str, given: Any, usual: Any) -> None:
     default = OmegaConf.select(usual, key)
+    group = key.replace(".", "/")
+    if isinstance(given, str) and (CONF / group).is_dir():
+        raise ConfigError(f"{key}={written}: a choice is written with slashes, {group}={written}; choices: {', '.join(choices(group))}")
     if isinstance(default, (int, float)) and not isinstance(given, (int, float, type(None))):
         expected = "true or false" if isinstance(default, bool) else "a number"
         raise ConfigError(f"{key}={written}: {expected} is expected, as in {key}={default}")

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
-from yaml import YAMLError
+from yaml import MarkedYAMLError, YAMLError
 
 from qaexp.config import CONF
 from qaexp.errors import ConfigError, meant
@@ -52,6 +52,9 @@ def _parsed(path: Path, changed: int) -> Any:
     """Parsing YAML is slow, and every file is asked for several times."""
     try:
         return OmegaConf.to_container(OmegaConf.load(path))
+    except MarkedYAMLError as error:
+        where = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise ConfigError(f"{path}{where}: {error.problem}") from error
     except (OmegaConfBaseException, YAMLError, ValueError) as error:
         raise ConfigError(f"{path}: {str(error).splitlines()[0]}") from error
 

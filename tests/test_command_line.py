@@ -93,6 +93,11 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
         ("model.embedding.dropout_rate=1.5", "model.embedding.dropout_rate=1.5: at least 0 and less than 1 is expected"),
         ("trainer.precision=64-true", "trainer.precision=64-true: one of 32-true, bf16-mixed, 16-mixed is expected"),
         ("seed=-1", "seed=-1: from 0 to 4294967295 is expected"),
+        ("trainer.max_epochs=1.5", "trainer.max_epochs=1.5: a whole number is expected"),
+        ("seed=1,2", "seed=1,2 is a run for each: add -m"),
+        ("hydra/sweeper=tpe", "hydra/sweeper=tpe is for sweeps: add -m"),
+        ("dataset.vectors=random", "a choice is written with slashes, dataset/vectors=random; choices: "),
+        ("init_from=nowhere", "init_from=nowhere does not exist; name a run's folder or a .ckpt file in one"),
         (
             "+trainer.gradient_clip_algorithm=best",
             "the trainer cannot be built from this configuration: `gradient_clip_algorithm` best is invalid",
@@ -107,7 +112,14 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
 def test_mistakes_are_answered_with_one_sentence(argument: str, sentence: str, quiet: list[str], caplog: pytest.LogCaptureFixture) -> None:
     assert main([*quiet, argument]) == 2
     assert sentence in caplog.text
+    assert "dataset.seed" not in caplog.text  # which nobody gave
     assert "Traceback" not in caplog.text
+
+
+def test_a_run_without_a_record_is_not_resumed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "config.yaml").write_text("seed: 1\n")
+    assert main([f"resume={tmp_path}"]) == 2
+    assert "left no record.json to go on from; begin again with its command line" in caplog.text
 
 
 def test_a_run_that_never_began_leaves_no_folder(quiet: list[str], tmp_path: Path) -> None:

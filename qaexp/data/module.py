@@ -92,7 +92,7 @@ class RankingDataModule(pl.LightningDataModule):
             if not used.num_questions:
                 lacking = "candidates" if self._keep_unanswered and name != "train" else "a right candidate"
                 fault = f"split {name}: none of its {split.num_questions} questions has {lacking}, so nothing can be learned or measured"
-                raise BadDataError(f"data set {self.name}", [fault], "Put the published files in place of these.")
+                raise BadDataError(f"data set {self.name}", [fault], "Look at the labels of its file, or put others in its place.")
             splits[name] = used if self._shuffle_seed is None else used.shuffled(self._shuffle_seed + number)
         return splits
 
@@ -138,6 +138,7 @@ class RankingDataModule(pl.LightningDataModule):
 
     @cached_property
     def _word_vectors(self) -> WordVectors:
+        assert self.splits  # what is wrong with them is told before vectors are trained, which takes minutes
         return self._vectors.build(self.corpus, self._cache, self.seed)
 
     @property

@@ -1,5 +1,7 @@
 """Whether what a configuration reads is on disk: asked before anything is built from it."""
 
+from pathlib import Path
+
 from hydra.utils import get_object, instantiate
 from omegaconf import DictConfig
 
@@ -16,7 +18,10 @@ def missing(source: DictConfig) -> list[str]:
 
 
 def require_files(cfg: DictConfig) -> None:
-    """Raises: MissingDataError, naming all files that a run lacks: texts and, where its model reads them, word vectors."""
+    """Raises: MissingDataError, naming all files that a run lacks: texts and, where its model reads them, word vectors; or the run that it
+    is to begin from."""
+    if (source := cfg.get("init_from")) and not Path(source).exists():
+        raise MissingDataError(f"init_from={source} does not exist; name a run's folder or a .ckpt file in one")
     texts, vectors = missing(cfg.dataset.reader), missing(cfg.dataset.vectors)
     if vectors and not reads_vectors(cfg.model):
         vectors = []

@@ -24,7 +24,8 @@ from qaexp.errors import ConfigError
 from qaexp.figures.run_data import data_of
 from qaexp.figures.style import COLOURS, INK, SEQUENTIAL, new_figure, save
 from qaexp.masking import token_mask
-from qaexp.models.scorer import AnswerScorer
+from qaexp.models.encoder.rcnn import RCNN
+from qaexp.models.scorer import AnswerScorer, Scorer
 from qaexp.models.shown import looking
 
 FEWEST_TEXTS = 10
@@ -42,7 +43,8 @@ def gates(scorer: AnswerScorer, tokens: Int[Tensor, "text length"]) -> Float[Ten
     seen: list[Tensor] = []
     with torch.no_grad(), looking(lambda name, tensor: seen.append(tensor.detach()) if name == "gate" else None):
         scorer.encode_question(tokens)
-    if len(seen) != 1 or seen[0].shape[:2] != tokens.shape:
+    encoder = scorer.question_encoder if isinstance(scorer, Scorer) else None
+    if not isinstance(encoder, RCNN) or len(seen) != 1 or seen[0].shape[:2] != tokens.shape:
         raise ConfigError("this model has no gate for each word to draw; name a run of model=rcnn")
     return seen[0]
 

@@ -65,18 +65,21 @@ def run_table(records: Iterable[RunRecord], split: str) -> pd.DataFrame:
             "vectors": record.data["vectors"]["source"].replace(record.config["data_dir"], "data_dir"),
             "commit": record.commit,
             "key": config_key(record.config),
+            "data": record.data["fingerprint"][:8],
         }
         for record in records
         if split in record.metrics
     ]
-    return pd.DataFrame(lines).drop_duplicates("key", keep="last")
+    return pd.DataFrame(lines).drop_duplicates(["key", "data"], keep="last")
 
 
 def by_row(runs: pd.DataFrame) -> pd.DataFrame:
-    """Mean and deviation over the seeds of each row, metrics in percent."""
+    """Mean and deviation over the seeds of each row, metrics in percent. Where files of one name differed, `data` tells them apart."""
+    several = len(runs[["dataset", "data"]].drop_duplicates()) > len(runs["dataset"].drop_duplicates())
+    named = ["dataset", *(["data"] if several else []), "model", "options"]
     rows = []
-    for _, group in runs.groupby(["dataset", "model", "options"], sort=False):
-        row = {**group.iloc[0][["dataset", "model", "options"]].to_dict(), "seeds": group["seed"].nunique()}
+    for _, group in runs.groupby(named, sort=False):
+        row = {**group.iloc[0][named].to_dict(), "seeds": group["seed"].nunique()}
         row |= {metric.upper(): _percent(group[metric].dropna().tolist()) for metric in MEASURES if bool(runs[metric].notna().any())}
         rows.append({**row, "questions": group["questions"].iloc[0], "seconds": round(group["seconds"].mean())})
     return pd.DataFrame(rows)

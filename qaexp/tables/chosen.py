@@ -70,6 +70,8 @@ def require_known(chosen: Sequence[Table], options: argparse.Namespace) -> None:
             raise ConfigError(f"{name!r} is a row under one of its settings: --rows {row} --settings {setting}")
     _require_among("row", options.rows, labels)
     _require_among("setting", options.settings, [setting for table in chosen for setting in table.settings])
+    if options.quick and options.seeds:
+        raise ConfigError("a quick version has one seed, the table's first; leave --seeds out")
     seeds = sorted({seed for table in chosen for seed in table.seeds})
     if strange := [seed for seed in options.seeds if seed not in seeds]:
         raise ConfigError(f"seed {strange[0]} is none of these tables'; theirs are {', '.join(map(str, seeds))}")

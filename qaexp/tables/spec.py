@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from qaexp.errors import ConfigError
+from qaexp.errors import ConfigError, meant
 from qaexp.paper_table import EXPERIMENTS, FAULTS, PaperTable, content_of, fault_in, filled, name_of
 
 KIND = "results"
+KINDS = (KIND, "configuration", "statistics")
+"""Of tables: with runs, of settings, and of what data sets hold."""
 TUNING = "tuning"
 """What a tuning's file begins with, as in `tuning_trecqa.yaml`, and what stands in place of a number: `--table tuning`."""
 TUNED = "what a paper tuned"
@@ -169,7 +171,7 @@ def result_tables(folder: Path = EXPERIMENTS) -> list[Table]:
         ConfigError: naming the file and what is wrong in it.
     """
     found = [(path, content_of(path)) for path in folder.glob("*/table*.yaml")]
-    return _by_number([_table(path, content, Table, "a table of results") for path, content in found if content.pop("kind", "") == KIND])
+    return _by_number([_table(path, content, Table, "a table of results") for path, content in found if _kind(path, content) == KIND])
 
 
 def tunings(folder: Path = EXPERIMENTS) -> list[Tuning]:
@@ -179,6 +181,15 @@ def tunings(folder: Path = EXPERIMENTS) -> list[Tuning]:
         ConfigError: naming the file and what is wrong in it.
     """
     return [_tuning(path, content_of(path)) for path in sorted(folder.glob(f"*/{TUNING}_*.yaml"))]
+
+
+def _kind(path: Path, content: dict[str, Any]) -> str:
+    """Taken out of a table's content; a table is one of results where it does not say."""
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path}: it holds no options, such as columns: and rows:")
+    if (kind := content.pop("kind", KIND)) not in KINDS:
+        raise ConfigError(f"{path}: there is no kind {kind!r}; {meant(str(kind), KINDS)}")
+    return kind
 
 
 def _by_number(found: Sequence[Kind]) -> list[Kind]:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from qaexp.data.statistics import MeasuredRow, StatisticsTable, cell_of, to_csv
 from qaexp.results.table import markdown
-from qaexp.tables.build import Measured, by_setting_text
+from qaexp.tables.build import QUICK, Measured, by_setting_text
 from qaexp.tables.cells import Cell
 from qaexp.tables.configuration import ConfigurationTable
 from qaexp.tables.held import VERDICTS
@@ -132,9 +132,12 @@ def _commands(measured: Measured) -> list[str]:
 
 
 def as_latex(measured: Measured) -> str:
-    """The table of `_latex` with ours, interval and the paper's number in one column."""
+    """The table of `_latex` with ours, interval and the paper's number in one column, and in the caption what ours were measured on."""
     table = measured.table
-    return _latex(table, _compact(measured, measured.frame(), "±"), f"{table.caption} ({table.source}.) {_legend(table)}")
+    reasons = [reason for s in measured.states.values() if s.entries and s.cell.differs for reason in s.cell.differs.split("; ")]
+    reasons += ["small, quick runs"] * (QUICK in measured.counts)
+    said = f" Ours are not comparable: {'; '.join(dict.fromkeys(reasons))}." if reasons else ""
+    return _latex(table, _compact(measured, measured.frame(), "±"), f"{table.caption} ({table.source}.) {_legend(table)}{said}")
 
 
 def _latex(table: Table | ConfigurationTable | StatisticsTable, shown: pd.DataFrame, caption: str) -> str:

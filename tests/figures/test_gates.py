@@ -82,5 +82,8 @@ def test_a_model_without_gates_is_refused(tmp_path: Path, caplog: pytest.LogCapt
     run = run_of(tmp_path / "run", "model=word_overlap")
     with pytest.raises(ConfigError, match="no gate for each word"):
         of_words(qaexp.load(run), ["chain"])
+    other = qaexp.load(run_of(tmp_path / "other", "model=ggsa"))  # its gate is another
+    with pytest.raises(ConfigError, match="name a run of model=rcnn"):
+        of_words(other, ["chain"])
     assert main(["gates", str(run), "--to", str(tmp_path)]) == 2
     assert "name a run of model=rcnn" in caplog.text

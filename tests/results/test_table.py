@@ -10,7 +10,7 @@ from qaexp.results.record import RunRecord
 from qaexp.results.table import by_row, main, read_records, run_table
 
 
-def record(folder: Path, seed: int, score: float, status: str = "finished", **options: str) -> None:
+def record(folder: Path, seed: int, score: float, status: str = "finished", fingerprint: str = "f", **options: str) -> None:
     """A run's folder with a record in it."""
     command = " ".join([f"{name}={value}" for name, value in options.items()] + [f"seed={seed}", "output_dir=/anywhere", "logger=none"])
     config = {
@@ -29,7 +29,7 @@ def record(folder: Path, seed: int, score: float, status: str = "finished", **op
         command=command,
         status=status,
         started=f"2026-01-01T00:00:0{seed}",
-        data={"name": "wikiqa", "partial": False, "vectors": {"source": "random"}},
+        data={"name": "wikiqa", "partial": False, "fingerprint": fingerprint, "vectors": {"source": "random"}},
         convention="trec",
         history=[{"epoch": 1}],
         best_epoch=1,
@@ -55,6 +55,14 @@ def test_a_run_that_was_repeated_counts_once(tmp_path: Path) -> None:
     record(tmp_path / "a", 1, 0.50)
     record(tmp_path / "b", 1, 0.50)
     assert len(run_table(read_records(tmp_path), "test")) == 1
+
+
+def test_runs_over_other_files_of_the_same_name_are_rows_of_their_own(tmp_path: Path) -> None:
+    record(tmp_path / "a", 1, 0.50)
+    record(tmp_path / "b", 2, 0.60, fingerprint="e")
+    table = by_row(run_table(read_records(tmp_path), "test"))
+    assert table["data"].tolist() == ["f", "e"]
+    assert table["MAP"].tolist() == ["50.00", "60.00"]
 
 
 def test_the_command_prints_markdown_and_writes_a_line_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

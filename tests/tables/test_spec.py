@@ -142,6 +142,20 @@ def test_a_mistake_is_named_with_file_and_fault(spoil: Callable[[dict], None], f
     assert fault in str(raised.value)
 
 
+def test_a_kind_that_is_none_is_named(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    path = tmp_path / "mine" / "table1.yaml"
+    path.write_text("kind: result\ncaption: Mine.\n")
+    with pytest.raises(ConfigError, match=r"mine/table1\.yaml: there is no kind 'result'; did you mean results\?"):
+        result_tables(tmp_path)
+    path.write_text("caption: Mine.\n")  # one of results, where it does not say
+    with pytest.raises(ConfigError, match=r"mine/table1\.yaml: it is not a table of results: it lacks 'settings'"):
+        result_tables(tmp_path)
+    path.write_text("rows\n  - label: QA-CNN\n")
+    with pytest.raises(ConfigError, match=r"mine/table1\.yaml, line 2: mapping values are not allowed here"):
+        result_tables(tmp_path)
+
+
 def test_what_is_no_yaml_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"table5\.yaml"):
         _loaded(tmp_path, "rows: [")

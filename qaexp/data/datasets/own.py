@@ -10,12 +10,12 @@ from qaexp.data.files import Faults, locate, records
 from qaexp.data.tokenise import bare
 
 SPLITS = ("train", "dev", "test")
-LAYOUT = "A line is a question, a candidate, and 1 if it is a right one, else 0, separated by tabs."
+LAYOUT = "A line is a question, a candidate, and 1 if it is a right one, else 0, separated by tabs. A first line of headings ends in label."
 
 
 @dataclass(frozen=True)
 class OwnReader:
-    """Reads `train.tsv`, `dev.tsv` and `test.tsv`, with or without a line of headings.
+    """Reads `train.tsv`, `dev.tsv` and `test.tsv`, with or without a line of headings, the third of them `label`.
 
     Lines with the same question, wherever they stand in a file, are its pool. Questions and candidates are named by line: `Q12`, `12`.
     """

@@ -64,7 +64,7 @@ def test_faults_are_named_with_the_layout(own: Make, lines: list[str], fault: st
         own(test=lines).read()
     assert str(error.value).splitlines()[1:] == [
         f"  {fault}",
-        "A line is a question, a candidate, and 1 if it is a right one, else 0, separated by tabs.",
+        "A line is a question, a candidate, and 1 if it is a right one, else 0, separated by tabs. A first line of headings ends in label.",
     ]
 
 
