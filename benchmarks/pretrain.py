@@ -8,7 +8,6 @@ from hydra.utils import instantiate
 from benchmarks.row import Row
 from benchmarks.timing import CPU, DEVICE, paired
 from qaexp.config import PRETRAIN, compose
-from qaexp.masking import token_mask
 from qaexp.models.title_decoder import TitleDecoder
 
 WORDS, EMBEDDING_DIM = 100_000, 200
@@ -41,7 +40,7 @@ def step(model: str, output: str) -> Callable[[], None]:
 
     def run() -> None:
         optimizer.zero_grad()
-        _, state = scorer.question_encoder.run(scorer.embedding({"tokens": contexts, "mask": token_mask(contexts)}), None)
+        _, state = scorer.question_encoder.run(scorer.embedding.of(contexts), None)
         (-decoder(titles, state, scorer.embedding).mean()).backward()
         optimizer.step()
 

@@ -15,7 +15,7 @@ from typing import Any
 from qaexp.config import CONF, PRETRAIN, RANK, Program
 from qaexp.errors import ConfigError, OutputError, QaexpError
 from qaexp.exit_status import INTERRUPTED, USER_ERROR
-from qaexp.mistakes import SWEEP, explain, require_meaningful, require_no_flags, require_sweep, usual_config
+from qaexp.mistakes import SWEEP, explain, is_sweep, require_meaningful, require_no_flags, require_sweep, usual_config
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +71,7 @@ def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
             with contextlib.suppress(OSError):
                 folder.rmdir()  # if nothing is in it: Hydra makes it before a mistake is found
 
-    if set(SWEEP) & set(arguments):
+    if is_sweep(arguments):
         from qaexp.sweep.sweeper import register
 
         register()

@@ -35,7 +35,9 @@ def beyond(config: Mapping[Any, Any], prefix: str = "") -> Iterator[str]:
             yield f"{prefix}{key}={value}: one of {', '.join(WORDS[key])} is expected"
         elif isinstance(value, (int, float)) and not isinstance(value, bool):
             for names, (least, too_much, words) in LIMITS.items():
-                if re.fullmatch(names, str(key)) and not least <= value < too_much:
+                if not re.fullmatch(names, str(key)):
+                    continue
+                if not least <= value < too_much:
                     yield f"{prefix}{key}={value}: {words} is expected"
-                elif names in WHOLE and re.fullmatch(names, str(key)) and isinstance(value, float):
+                elif names in WHOLE and isinstance(value, float):
                     yield f"{prefix}{key}={value}: a whole number is expected"

@@ -53,7 +53,7 @@ def _mistakes(arguments: Sequence[str], program: Program) -> Iterator[str]:
         for choice in value.split(",") if key in program.groups() else ():
             if choice not in choices(key):
                 yield f"there is no {key}={choice}{_nearest(choice, choices(key))}; choices: {', '.join(choices(key))}"
-        if "," in value and value[0] not in "[{(\"'" and not set(SWEEP) & set(arguments):
+        if "," in value and value[0] not in "[{(\"'" and not is_sweep(arguments):
             yield f"{key}={value} is a run for each: add -m"
     try:
         usual = usual_config(arguments, program)
@@ -114,11 +114,16 @@ def require_no_flags(arguments: Sequence[str], usual: Any, program: Program) -> 
             raise ConfigError(f"{argument}: options are written without dashes, as in {name}={value or following or 'VALUE'}")
 
 
+def is_sweep(arguments: Sequence[str]) -> bool:
+    """Whether a command line asks for several runs."""
+    return not set(SWEEP).isdisjoint(arguments)
+
+
 def require_sweep(arguments: Sequence[str]) -> None:
     """Raises: ConfigError, when something is chosen that sweeps alone have, and this is none."""
     of_sweeps = ("hydra/sweeper=", "hydra/launcher=", "hydra.sweeper.", "hydra.launcher.")
     alone = [argument for argument in arguments if argument.startswith(of_sweeps)]
-    if alone and not set(SWEEP) & set(arguments):
+    if alone and not is_sweep(arguments):
         raise ConfigError(f"{alone[0]} is for sweeps: add -m")
 
 

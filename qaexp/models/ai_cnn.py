@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from qaexp.masking import highest, masked_softmax
+from qaexp.masking import masked_softmax
 from qaexp.models.classifier import Classifier
 from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.grid import grid_mask
@@ -65,13 +65,14 @@ class AICNN(AnswerScorer):
     def score(self, question: Text, candidate: Text) -> Float[Tensor, "pair *class"]:
         grid = self.match(question, candidate)
         show("grid", grid)
-        real = grid_mask(question["mask"], candidate["mask"])
+        real = grid.masked_fill(~grid_mask(question["mask"], candidate["mask"]), torch.finfo(grid.dtype).min)
+        both = question["mask"].any(dim=1) & candidate["mask"].any(dim=1)  # an empty partner has nothing to say
         alphas, r = [], []
         for attention, u, mask in (
-            (self.question_attention, highest(grid, real, dim=3), question["mask"]),
-            (self.candidate_attention, highest(grid, real, dim=2), candidate["mask"]),
+            (self.question_attention, real.amax(dim=3), question["mask"]),
+            (self.candidate_attention, real.amax(dim=2), candidate["mask"]),
         ):
-            u = u.transpose(1, 2).contiguous()  # (pair, length, slice)
+            u = u.transpose(1, 2).masked_fill(~(mask & both[:, None]).unsqueeze(2), 0.0)  # (pair, length, slice)
             alpha = attention(u, mask)
             alphas.append(alpha)
             r.append((alpha.unsqueeze(1) @ u).squeeze(1))

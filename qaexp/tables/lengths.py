@@ -15,8 +15,6 @@ from qaexp.whole_files import OF_RESULTS, write_whole
 if TYPE_CHECKING:  # it needs torch, and tables are written without
     from qaexp.data.module import RankingDataModule
 
-UNCUT = 2**31 - 1
-
 
 def answer_lengths(state: CellState, split: str, ledger: Ledger) -> PerQuestion | None:
     """The tokens of each question's longest right answer, 0 where there is none; None where neither file nor data are at hand.
@@ -42,7 +40,7 @@ def _lengths(cell: Cell) -> dict[str, dict[str, Any]]:
     found = {}
     for name in data.ranked_splits[1:]:
         split = data.splits[name]
-        tokens = np.where(split.labels == 1, data.corpus.texts.lengths(split.candidates, UNCUT), 0)
+        tokens = np.where(split.labels == 1, data.corpus.texts.lengths(split.candidates), 0)
         longest = np.maximum.reduceat(tokens, split.offsets[:-1]).tolist()
         found[name] = {"of": digest([question.decode() for question in split.question_ids]), "tokens": longest}
     return found

@@ -127,7 +127,7 @@ def collection(corpus: RankingCorpus) -> Int[np.ndarray, " text"]:
 
 def padded_chunks(corpus: RankingCorpus, texts: Int[np.ndarray, " text"]) -> Iterator[Int[Tensor, "text *field length"]]:
     """Whole texts, by ascending length, CHUNK_TOKENS at a time."""
-    lengths = corpus.texts.lengths(texts, 10**9).clip(min=1) * corpus.texts.num_fields
+    lengths = corpus.texts.lengths(texts).clip(min=1) * corpus.texts.num_fields
     order = np.argsort(lengths, kind="stable")
     for block in blocks_within(lengths[order], CHUNK_TOKENS):
-        yield torch.from_numpy(corpus.texts.padded(texts[order[block]], 10**9))
+        yield torch.from_numpy(corpus.texts.padded(texts[order[block]]))
