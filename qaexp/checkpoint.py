@@ -74,8 +74,8 @@ def part_of_test(folder: Path, process: int) -> Path:
 
 
 def clear(folder: Path) -> None:
-    """Remove what only an unfinished run needs."""
-    for path in (folder / LAST, *folder.glob("test-*.part")):
+    """Remove what only an unfinished run needs, and what a kill in the middle of a checkpoint has left."""
+    for path in (folder / LAST, *folder.glob("test-*.part"), *folder.glob(".*.ckpt.*")):
         path.unlink(missing_ok=True)
 
 

@@ -54,9 +54,9 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
         prefer_onednn()
         with record.timing("data"):
             data = open_data(cfg.dataset)
-            vectors = data.word_vectors
             pairs: ReconstructionDataModule = instantiate(cfg.pairs)(ranking=data)
             record.data, record.convention = {**data.describe(), "pairs": pairs.describe()}, data.convention
+            vectors = data.word_vectors
         scorer = instantiate(cfg.model, vectors=vectors)
         decoder = TitleDecoder(instantiate(cfg.model.encoder), scorer.embedding.output_dim, instantiate(cfg.output), pairs.word_uses)
         record.parameters = {**num_parameters(scorer), "decoder": num_parameters(decoder)["trainable"]}

@@ -42,8 +42,8 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
         with record.timing("data"):
             data = open_data(cfg.dataset)
             reads = reads_vectors(cfg.model)
-            vectors = data.word_vectors if reads else data.no_vectors
             record.data, record.convention = data.describe(reads), data.convention
+            vectors = data.word_vectors if reads else data.no_vectors
         scorer = instantiate(cfg.model, vectors=vectors)
         scorer.prepare(data.corpus, data.training_batches)
         if last is None:

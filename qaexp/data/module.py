@@ -92,7 +92,7 @@ class RankingDataModule(pl.LightningDataModule):
             if not used.num_questions:
                 lacking = "candidates" if self._keep_unanswered and name != "train" else "a right candidate"
                 fault = f"split {name}: none of its {split.num_questions} questions has {lacking}, so nothing can be learned or measured"
-                raise BadDataError(f"data set {self.name}", [fault], "Look at the labels of its file, or put others in its place.")
+                raise BadDataError(f"data set {self.name}", [fault], "Put the published files in place of these.")
             splits[name] = used if self._shuffle_seed is None else used.shuffled(self._shuffle_seed + number)
         return splits
 
@@ -138,7 +138,6 @@ class RankingDataModule(pl.LightningDataModule):
 
     @cached_property
     def _word_vectors(self) -> WordVectors:
-        assert self.splits  # what is wrong with them is told before vectors are trained, which takes minutes
         return self._vectors.build(self.corpus, self._cache, self.seed)
 
     @property
@@ -194,8 +193,10 @@ class RankingDataModule(pl.LightningDataModule):
         )
 
     def describe(self, reads_vectors: bool = True) -> dict[str, Any]:
-        """What a record says of the data: card, counts as read and as used, irregularities, texts that were cut, fingerprint."""
-        source, known = (repr(self._vectors), coverage(self._word_vectors, self.corpus)) if reads_vectors else ("none read", {})
+        """What a record says of the data: card, counts as read and as used, irregularities, texts that were cut, fingerprint.
+
+        Vectors, which may have to be trained, come last: what is wrong with a split is told before.
+        """
         return {
             "name": self.name,
             "partial": self.partial_data,
@@ -206,8 +207,11 @@ class RankingDataModule(pl.LightningDataModule):
             "as read": {name: self._spelled_counts(split) for name, split in self.corpus.splits.items()},
             "splits": {name: self._describe_split(split) for name, split in self.splits.items()},
             "notes": dict(self.corpus.notes),
-            "vectors": {"source": source, "coverage": known},
+            "vectors": self._describe_vectors() if reads_vectors else {"source": "none read", "coverage": {}},
         }
+
+    def _describe_vectors(self) -> dict[str, Any]:
+        return {"source": repr(self._vectors), "coverage": coverage(self._word_vectors, self.corpus)}
 
     def _describe_split(self, split: RankingSplit) -> dict[str, int]:
         cut = {}
