@@ -19,11 +19,10 @@ from qaexp.models.encoding import encode_texts
 from qaexp.models.pairing import MOST_TOKENS, score_pairs
 from qaexp.models.readout import read_out
 from qaexp.models.scorer import AnswerScorer
+from qaexp.run_folder import BEST, LAST, checkpoint_file
 from qaexp.whole_files import whole
 
 log = logging.getLogger(__name__)
-
-LAST, BEST = "last.ckpt", "best.ckpt"
 
 
 class WholeCheckpoints(TorchCheckpointIO):
@@ -185,9 +184,7 @@ def open_checkpoint(path: str | Path) -> dict[str, Any]:
     Raises:
         CheckpointError: there is no such file, or it is not a checkpoint of qaexp.
     """
-    file = Path(path) / BEST if Path(path).is_dir() else Path(path)
-    if not file.is_file():
-        raise CheckpointError(f"{file} does not exist; name a run's folder or a .ckpt file in one")
+    file = checkpoint_file(path)
     try:
         checkpoint = torch.load(file, map_location="cpu", weights_only=True)
         plan = checkpoint["qaexp"]

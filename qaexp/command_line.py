@@ -16,6 +16,7 @@ from qaexp.config import CONF, PRETRAIN, RANK, Program
 from qaexp.errors import ConfigError, OutputError, QaexpError
 from qaexp.exit_status import INTERRUPTED, USER_ERROR
 from qaexp.mistakes import SWEEP, explain, is_sweep, require_meaningful, require_no_flags, require_sweep, usual_config
+from qaexp.run_folder import CONFIG, LAST, LOG, RECORD, TRACEBACK
 
 log = logging.getLogger(__name__)
 
@@ -87,11 +88,11 @@ def _resume(folder: Path, arguments: Sequence[str], program: Program) -> None:
 
     if len(arguments) > 1:
         raise ConfigError("resume=FOLDER goes on with that run's own configuration and takes no other option; leave the others out")
-    if not (folder / "config.yaml").is_file():
+    if not (folder / CONFIG).is_file():
         raise ConfigError(f"resume={folder}: no run has left a config.yaml there; runs are the folders in results/runs/<day>/")
-    if not (folder / "record.json").is_file():
+    if not (folder / RECORD).is_file():
         raise ConfigError(f"resume={folder}: that run left no record.json to go on from; begin again with its command line")
-    cfg = OmegaConf.load(folder / "config.yaml")
+    cfg = OmegaConf.load(folder / CONFIG)
     assert isinstance(cfg, DictConfig)
     if program.own_key not in cfg:
         [other] = [other for other in (RANK, PRETRAIN) if other.own_key in cfg]
@@ -114,9 +115,9 @@ def run_in(folder: Path, cfg: Any, command: str, program: Program = RANK, resume
         return
     try:
         if not resume:
-            with (folder / "config.yaml").open("x", encoding="utf-8") as file:
+            with (folder / CONFIG).open("x", encoding="utf-8") as file:
                 file.write(OmegaConf.to_yaml(cfg, resolve=True))
-        log_file = logging.FileHandler(folder / "run.log")
+        log_file = logging.FileHandler(folder / LOG)
     except OSError as error:
         raise OutputError(f"cannot write to {folder}: {error.strerror}. Name another place with output_dir=FOLDER") from error
     logging.getLogger().addHandler(log_file)
@@ -130,15 +131,15 @@ def run_in(folder: Path, cfg: Any, command: str, program: Program = RANK, resume
         console.quieten()
         console.show_results(work(cfg, folder, command, resume), folder)
     except (KeyboardInterrupt, SystemExit) as stop:  # Lightning turns Ctrl-C into SystemExit
-        if (folder / "record.json").is_file():
+        if (folder / RECORD).is_file():
             log.error("interrupted; go on with: %s resume=%s", program.command, folder)
         else:
             log.error("interrupted before anything was read or measured; the same command begins again")
         raise KeyboardInterrupt from stop
     except Exception:
         with contextlib.suppress(OSError):  # a full disk is what may have brought us here
-            (folder / "error.log").write_text(traceback.format_exc(), encoding="utf-8")
-        if (folder / "last.ckpt").exists() and (folder / "record.json").exists():
+            (folder / TRACEBACK).write_text(traceback.format_exc(), encoding="utf-8")
+        if (folder / LAST).exists() and (folder / RECORD).exists():
             log.error("what was measured is in %s; to go on from its last epoch: %s resume=%s", folder, program.command, folder)
         raise
     finally:

@@ -9,7 +9,7 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.callbacks import Callback
 
-from qaexp.checkpoint import BEST, best_checkpoint, clear, last_checkpoint, rebuild_plan
+from qaexp.checkpoint import best_checkpoint, clear, last_checkpoint, rebuild_plan
 from qaexp.data.presence import reads_vectors
 from qaexp.data.shared import open_data
 from qaexp.initial_weights import begin_from, pinned
@@ -19,6 +19,7 @@ from qaexp.processes import for_the_writer, writes
 from qaexp.products import prefer_onednn
 from qaexp.results.rankings import write_rankings
 from qaexp.results.record import RunRecord
+from qaexp.run_folder import BEST
 from qaexp.training.callbacks import callbacks
 from qaexp.training.conclusion import log_conclusion
 from qaexp.training.logger import open_logger

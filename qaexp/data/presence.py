@@ -1,11 +1,10 @@
 """Whether what a configuration reads is on disk: asked before anything is built from it."""
 
-from pathlib import Path
-
 from hydra.utils import get_object, instantiate
 from omegaconf import DictConfig
 
-from qaexp.errors import MissingDataError
+from qaexp.errors import CheckpointError, MissingDataError
+from qaexp.run_folder import checkpoint_file
 
 
 def missing(source: DictConfig) -> list[str]:
@@ -20,12 +19,13 @@ def missing(source: DictConfig) -> list[str]:
 def require_files(cfg: DictConfig) -> None:
     """Raises: MissingDataError, naming all files that a run lacks: texts and, where its model reads them, word vectors; or the run that it
     is to begin from."""
-    if (source := cfg.get("init_from")) and not Path(source).exists():
-        raise MissingDataError(f"init_from={source} does not exist; name a run's folder or a .ckpt file in one")
+    if source := cfg.get("init_from"):
+        try:
+            checkpoint_file(source)
+        except CheckpointError as error:
+            raise MissingDataError(f"init_from={error}") from error
     texts, vectors = missing(cfg.dataset.reader), missing(cfg.dataset.vectors)
-    if vectors and not reads_vectors(cfg.model):
-        vectors = []
-    if found := texts + vectors:
+    if found := texts + (vectors if vectors and reads_vectors(cfg.model) else []):  # asking the model takes seconds
         raise MissingDataError("\n".join(found))
 
 

@@ -21,6 +21,7 @@ from qaexp.errors import QaexpError
 from qaexp.figures.style import COLOURS, INK, MARKERS, look, new_figure, save
 from qaexp.results.record import RunRecord
 from qaexp.results.table import row_name
+from qaexp.run_folder import RECORD
 
 SHORT = 16
 """Characters of names that fit beside each other in a legend."""
@@ -36,7 +37,7 @@ def read_runs(places: Iterable[Path]) -> list[RunRecord]:
     """
     records: dict[str, RunRecord] = {}
     for place in places:
-        found = [RunRecord.load(path.parent) for path in sorted(place.rglob("record.json"))]
+        found = [RunRecord.load(path.parent) for path in sorted(place.rglob(RECORD))]
         pretrained = [record for record in found if record.history and PERPLEXITY in record.history[0]]
         if not pretrained:
             raise QaexpError(f"{place} holds no run of pre-training with an epoch behind it; `python -m qaexp.pretrain` makes one")

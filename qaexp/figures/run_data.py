@@ -15,6 +15,7 @@ from qaexp.checkpoint import Ranker
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError
 from qaexp.models.readout import read_out
+from qaexp.run_folder import CONFIG
 
 
 def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
@@ -23,9 +24,9 @@ def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
     Raises:
         ConfigError: it is no folder of a run.
     """
-    if not (run / "config.yaml").is_file():
+    if not (run / CONFIG).is_file():
         raise ConfigError(f"{run} has no config.yaml, which names its data set; name the folder of a run, or give the texts themselves")
-    cfg = OmegaConf.load(run / "config.yaml")
+    cfg = OmegaConf.load(run / CONFIG)
     assert isinstance(cfg, DictConfig)
     if data_dir is not None:
         whole = OmegaConf.to_yaml(cfg).replace(str(cfg.data_dir), data_dir)  # resolved paths begin with it

@@ -69,6 +69,16 @@ def new_figure(width: float, height: float, rows: int = 1, columns: int = 1, **s
     return figure, [list(row) for row in grid]
 
 
+def write_picture(figure: Figure, path: Path, **options: Any) -> None:
+    """Write a picture of the kind that the file's name ends in.
+
+    Raises:
+        OutputError: the folder is full or read-only.
+    """
+    with whole(path, OF_FIGURES) as staging:
+        figure.savefig(staging, format=path.suffix.removeprefix("."), **options)
+
+
 def save(figure: Figure, data: pd.DataFrame, folder: Path, name: str) -> list[Path]:
     """Write `<name>.png`, `<name>.svg` and, with what is drawn in them, `<name>.csv`. Equal figures give equal files.
 
@@ -77,9 +87,7 @@ def save(figure: Figure, data: pd.DataFrame, folder: Path, name: str) -> list[Pa
     """
     paths = [folder / f"{name}.{kind}" for kind in KINDS]
     with look():
-        with whole(paths[0], OF_FIGURES) as staging:
-            figure.savefig(staging, format="png", dpi=200, metadata={"Software": None})
-        with whole(paths[1], OF_FIGURES) as staging:
-            figure.savefig(staging, format="svg", metadata={"Date": None})
+        write_picture(figure, paths[0], dpi=200, metadata={"Software": None})
+        write_picture(figure, paths[1], metadata={"Date": None})
     write_whole(paths[2], data.to_csv(index=False), OF_FIGURES)
     return paths

@@ -10,9 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from qaexp.errors import QaexpError, RecordError
+from qaexp.figures.style import write_picture
 from qaexp.results.record import RunRecord
+from qaexp.run_folder import RECORD
 from qaexp.sweep.job import dev_score
-from qaexp.whole_files import OF_FIGURES, whole, write_whole
+from qaexp.whole_files import OF_FIGURES, write_whole
 
 SHOWN = ("finished", "pruned")
 
@@ -26,9 +28,8 @@ def draw_sweep(folder: Path, to: Path) -> list[Path]:
     """
     runs, metric = sweep_table(folder)
     paths = [to / "parallel.png", to / "effects.png", to / "sweep.csv"]
-    for path, figure in ((paths[0], parallel_coordinates(runs, metric)), (paths[1], effects(runs, metric))):
-        with whole(path, OF_FIGURES) as staging:
-            figure.savefig(staging, format="png", dpi=150)
+    write_picture(parallel_coordinates(runs, metric), paths[0], dpi=150)
+    write_picture(effects(runs, metric), paths[1], dpi=150)
     write_whole(paths[2], runs.to_csv(index=False), OF_FIGURES)
     return paths
 
@@ -36,7 +37,7 @@ def draw_sweep(folder: Path, to: Path) -> list[Path]:
 def sweep_table(folder: Path) -> tuple[pd.DataFrame, str]:
     """A row a run, best first: its options that differ from other runs', dev score, best epoch, status, seconds. And the score's name."""
     rows, metric = [], ""
-    for path in sorted(folder.rglob("record.json")):
+    for path in sorted(folder.rglob(RECORD)):
         try:
             record = RunRecord.load(path.parent)
         except RecordError:

@@ -17,6 +17,7 @@ from typing import Any
 
 from qaexp.errors import OutputError, PrunedError, QaexpError, RecordError
 from qaexp.processes import writes
+from qaexp.run_folder import RECORD
 from qaexp.whole_files import write_whole
 
 SCHEMA = 1
@@ -69,7 +70,7 @@ class RunRecord:
     @classmethod
     def load(cls, folder: Path) -> "RunRecord":
         """Raises: RecordError, for a file that is not there or is no record."""
-        path = folder / "record.json"
+        path = folder / RECORD
         try:
             return cls(**json.loads(path.read_text(encoding="utf-8")))
         except OSError as error:
@@ -127,7 +128,7 @@ class RunRecord:
         self.seconds |= {stage: read() for stage, read in self._watches.items()}
         if writes():
             kept = {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
-            write_whole(folder / "record.json", json.dumps(kept, indent=1) + "\n")
+            write_whole(folder / RECORD, json.dumps(kept, indent=1) + "\n")
 
 
 def config_key(config: dict[str, Any]) -> str:

@@ -16,12 +16,12 @@ from qaexp.console import quieten
 from qaexp.errors import OutputError, PrunedError
 from qaexp.mistakes import explain, require_meaningful, usual_config
 from qaexp.results.record import RunRecord, config_key
+from qaexp.run_folder import CONFIG, ERROR, LAST, TRACEBACK
 from qaexp.whole_files import write_whole
 
 log = logging.getLogger(__name__)
 
-LAST = "last.ckpt"
-CONFIG, CLAIM, ERROR = "config.yaml", ".claim", "error.txt"
+CLAIM = ".claim"
 
 
 @dataclass(frozen=True)
@@ -83,9 +83,9 @@ def run_kept(
         except Exception as error:
             sentence = explain(error, command.split(), program) or repr(error)
             write_whole(folder / ERROR, sentence + "\n")
-            write_whole(folder / "error.log", traceback.format_exc())
+            write_whole(folder / TRACEBACK, traceback.format_exc())
             return Outcome("failed", folder, error=sentence)
-        for name in (ERROR, "error.log"):
+        for name in (ERROR, TRACEBACK):
             (folder / name).unlink(missing_ok=True)
         return Outcome("ran", folder, record)
 

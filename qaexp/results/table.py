@@ -16,6 +16,7 @@ from qaexp.conventions import METRICS
 from qaexp.errors import QaexpError
 from qaexp.exit_status import exit_status
 from qaexp.results.record import RunRecord, config_key
+from qaexp.run_folder import RECORD
 from qaexp.whole_files import elsewhere, write_whole
 
 MEASURES = (*METRICS, "accuracy")
@@ -30,7 +31,7 @@ def read_records(folder: Path) -> list[RunRecord]:
     Raises:
         QaexpError: there is none.
     """
-    records = [RunRecord.load(path.parent) for path in folder.rglob("record.json")]
+    records = [RunRecord.load(path.parent) for path in folder.rglob(RECORD)]
     done = sorted((record for record in records if record.status == "finished"), key=lambda record: record.started)
     if not done:
         raise QaexpError(f"{folder} holds no finished run; `python -m qaexp` makes one")

@@ -1,6 +1,7 @@
 """A measured table as CSV, Markdown and LaTeX, and the page that shows all tables and figures."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from string import ascii_lowercase
 
@@ -15,6 +16,8 @@ from qaexp.tables.held import VERDICTS
 from qaexp.tables.spec import Table, Tuning
 from qaexp.tables.statistics import INCOMPARABLE
 from qaexp.whole_files import OF_RESULTS, write_whole
+
+_write = partial(write_whole, remedy=OF_RESULTS)
 
 EXPLAINED = """\
 A row is one of the paper's, in its order; `(paper)` is what it prints, the number beside it what we measured: the mean over seeds, \
@@ -53,16 +56,16 @@ def write_table(measured: Measured, folder: Path, latex: bool) -> None:
         OutputError: the folder cannot be written.
     """
     table, frame = measured.table, measured.frame()
-    write_whole(folder / f"{table.name}.csv", frame.to_csv(index=False), OF_RESULTS)
-    write_whole(folder / f"{table.name}.md", as_markdown(measured), OF_RESULTS)
+    _write(folder / f"{table.name}.csv", frame.to_csv(index=False))
+    _write(folder / f"{table.name}.md", as_markdown(measured))
     comparisons = measured.comparisons()
     path = folder / f"{table.name}.comparisons.csv"
     if len(comparisons):
-        write_whole(path, comparisons.to_csv(index=False), OF_RESULTS)
+        _write(path, comparisons.to_csv(index=False))
     else:
         path.unlink(missing_ok=True)
     if latex:
-        write_whole(folder / f"{table.name}.tex", as_latex(measured), OF_RESULTS)
+        _write(folder / f"{table.name}.tex", as_latex(measured))
 
 
 def as_markdown(measured: Measured, commands: bool = True) -> str:
@@ -198,12 +201,12 @@ def write_claims(paper: str, claims: pd.DataFrame, folder: Path) -> None:
     Raises:
         OutputError: the folder cannot be written.
     """
-    write_whole(folder / "claims.csv", claims.to_csv(index=False), OF_RESULTS)
+    _write(folder / "claims.csv", claims.to_csv(index=False))
     noted = dict.fromkeys(f"- {claim}: {note}" for claim, note in zip(claims["claim"], claims["note"], strict=True) if note)
     shown, said = claims.drop(columns="note"), ["claim", "where", "of"]
     shown.loc[shown[said].eq(shown[said].shift()).all(axis=1), said] = ""  # the sentence before, of two more rows
     lines = [f"# Claims of {paper}", "", CLAIMS_EXPLAINED, "", markdown(shown), "", *noted]
-    write_whole(folder / "claims.md", "\n".join(lines).rstrip() + "\n", OF_RESULTS)
+    _write(folder / "claims.md", "\n".join(lines).rstrip() + "\n")
 
 
 def write_configuration(table: ConfigurationTable, folder: Path, latex: bool) -> None:
@@ -213,13 +216,13 @@ def write_configuration(table: ConfigurationTable, folder: Path, latex: bool) ->
         OutputError: the folder cannot be written.
     """
     frame = table.frame()
-    write_whole(folder / f"{table.name}.csv", frame.to_csv(index=False), OF_RESULTS)
+    _write(folder / f"{table.name}.csv", frame.to_csv(index=False))
     notes = [*table.notes, *(f"{row.label}: {row.note}" for row in table.rows if row.note)]
     caption = f"{table.caption} ({table.source}.) Ours beside the paper's."
     lines = [f"# {table.title}", "", caption, "", markdown(frame), ""]
-    write_whole(folder / f"{table.name}.md", "\n".join([*lines, *(f"- {note}" for note in notes), ""]), OF_RESULTS)
+    _write(folder / f"{table.name}.md", "\n".join([*lines, *(f"- {note}" for note in notes), ""]))
     if latex:
-        write_whole(folder / f"{table.name}.tex", _latex(table, frame, caption), OF_RESULTS)
+        _write(folder / f"{table.name}.tex", _latex(table, frame, caption))
 
 
 def write_overview(
@@ -266,7 +269,7 @@ def write_overview(
         "",
     ]
     pages += [_figure_page(each) for each in figures if _drawn(each, folder)]
-    write_whole(folder / "README.md", "\n".join([*head, *pages]), OF_RESULTS)
+    _write(folder / "README.md", "\n".join([*head, *pages]))
 
 
 def _states(what: str, listed: Sequence[tuple[Measured, str]]) -> pd.DataFrame:
@@ -306,11 +309,11 @@ def write_statistics(table: StatisticsTable, rows: Sequence[MeasuredRow], folder
     Raises:
         OutputError: the folder cannot be written.
     """
-    write_whole(folder / f"{table.name}.csv", to_csv(table, rows), OF_RESULTS)
+    _write(folder / f"{table.name}.csv", to_csv(table, rows))
     shown = {"": [*table.columns, "status", "counted on"]}
     for row in rows:
         shown[row.row.label] = [*(cell_of(row, place) for place in range(len(table.columns))), row.status, row.measured_on]
     caption = f"Questions {table.questions}: ours (paper's). ({table.source}.)"
-    write_whole(folder / f"{table.name}.md", f"# {table.title}\n\n{caption}\n\n{markdown(pd.DataFrame(shown))}\n", OF_RESULTS)
+    _write(folder / f"{table.name}.md", f"# {table.title}\n\n{caption}\n\n{markdown(pd.DataFrame(shown))}\n")
     if latex:
-        write_whole(folder / f"{table.name}.tex", _latex(table, pd.DataFrame(shown), caption), OF_RESULTS)
+        _write(folder / f"{table.name}.tex", _latex(table, pd.DataFrame(shown), caption))

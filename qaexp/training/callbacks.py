@@ -10,9 +10,10 @@ from typing import Any, cast
 import pytorch_lightning as pl
 from pytorch_lightning.callbacks import Callback, EarlyStopping, ModelCheckpoint, RichProgressBar
 
-from qaexp.checkpoint import BEST, LAST, WholeCheckpoints
+from qaexp.checkpoint import WholeCheckpoints
 from qaexp.data.module import RankingDataModule
 from qaexp.results.record import RunRecord
+from qaexp.run_folder import BEST, LAST
 from qaexp.training.epochs import LogEpochs
 from qaexp.training.kept_scores import KeepScores
 from qaexp.training.module import ScoringModule

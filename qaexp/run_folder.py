@@ -1,0 +1,22 @@
+"""What lies in a run's folder, by name: whoever only looks for a run, or at it, needs no torch for that."""
+
+from pathlib import Path
+
+from qaexp.errors import CheckpointError
+
+CONFIG, RECORD, LOG = "config.yaml", "record.json", "run.log"
+BEST, LAST = "best.ckpt", "last.ckpt"
+ERROR, TRACEBACK = "error.txt", "error.log"
+"""Why a run failed: in a sentence, where runs are kept for tables and sweeps; and where in the code."""
+
+
+def checkpoint_file(path: str | Path) -> Path:
+    """A checkpoint, or the best one in a run's folder.
+
+    Raises:
+        CheckpointError: there is none.
+    """
+    file = Path(path) / BEST if Path(path).is_dir() else Path(path)
+    if not file.is_file():
+        raise CheckpointError(f"{file} does not exist; name a run's folder or a .ckpt file in one")
+    return file
