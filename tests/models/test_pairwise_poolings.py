@@ -34,6 +34,16 @@ def test_a_padded_batch_scores_as_its_pairs_do_one_by_one(model: str, pooling: s
         torch.testing.assert_close(scores[row], alone[0], rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("pooling", ["attentive", "question_attention", "multihop_mlp", "multihop_sequential"])
+@torch.no_grad()
+def test_padding_beside_a_text_without_a_word_counts_for_nothing(pooling: str) -> None:
+    scorer, tokens = build("self_attention", pooling), texts(extra=0)
+    tokens[1], others = 0, tokens.roll(1, dims=0)  # neither a candidate nor, in the next pair, a question
+    padded = F.pad(tokens, (0, 5)), F.pad(others, (0, 5))
+    both = [scorer.score(scorer.encode_question(q), scorer.encode_candidate(a)) for a, q in ((tokens, others), padded)]
+    torch.testing.assert_close(both[0], both[1], rtol=1e-5, atol=1e-5)
+
+
 def test_what_a_pooling_makes_of_one_text_is_made_before_the_cut() -> None:
     tokens = texts(extra=0)
     for pooling, of_candidate in (("question_attention", {"mask", "states", "keys"}), ("multihop_sequential", {"mask", "states"})):

@@ -5,7 +5,7 @@ from typing import ClassVar
 import torch
 from torch import nn
 
-from qaexp.masking import masked_softmax
+from qaexp.masking import highest, masked_softmax
 from qaexp.models.shown import show
 from qaexp.models.stage import Stage
 from qaexp.types import Text
@@ -20,6 +20,8 @@ class AttentivePooling(Stage):
         r^q = Q·σ^q,  r^a = A·σ^a                                               eq. 17–18
 
     Shows `alignment` (pair, M, L), `question_attention` (pair, M) and `attention` (pair, L): G, σ^q and σ^a.
+
+    A text without a word has r = 0, and beside it the other's weights are even.
 
     Reading: the paper does not say how U begins; its entries are drawn uniformly within ±√(3 / c) (Glorot & Bengio 2010).
     """
@@ -39,11 +41,10 @@ class AttentivePooling(Stage):
     def forward(self, question: Text, candidate: Text) -> tuple[Text, Text]:
         Q, A = question["states"], candidate["states"]  # (pair, M, c), (pair, L, c)
         G = torch.tanh(question["keys"] @ A.transpose(1, 2))  # (pair, M, L)
-        lowest = torch.finfo(G.dtype).min
-        g_question = G.masked_fill(~candidate["mask"].unsqueeze(1), lowest).amax(dim=2)  # (pair, M)
-        g_candidate = G.masked_fill(~question["mask"].unsqueeze(2), lowest).amax(dim=1)  # (pair, L)
-        weights_question = masked_softmax(g_question, question["mask"])
-        weights_candidate = masked_softmax(g_candidate, candidate["mask"])
+        g_question = highest(G, candidate["mask"].unsqueeze(1), dim=2)  # (pair, M)
+        g_candidate = highest(G, question["mask"].unsqueeze(2), dim=1)  # (pair, L)
+        weights_question = masked_softmax(g_question, question["mask"]) * question["mask"]
+        weights_candidate = masked_softmax(g_candidate, candidate["mask"]) * candidate["mask"]
         show("alignment", G)
         show("question_attention", weights_question)
         show("attention", weights_candidate)
