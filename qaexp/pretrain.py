@@ -62,8 +62,9 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
         record.parameters = {**num_parameters(scorer), "decoder": num_parameters(decoder)["trainable"]}
         rebuild = rebuild_plan(record.config, data, vectors.shape[1], record.key, record.command)
         module = ReconstructionModule(scorer, decoder, instantiate(cfg.optimizer), instantiate(cfg.schedule), data, rebuild)
+        trainer = open_trainer(cfg.trainer, **callbacks(folder, record, data, cfg.patience, watchers))
         with open_logger(record, folder) as logger:
-            trainer = open_trainer(cfg.trainer, logger=logger, **callbacks(folder, record, data, cfg.patience, watchers))
+            trainer.loggers = [logger] if logger else []
             with record.timing("fit"):
                 trainer.fit(module, datamodule=pairs, ckpt_path=last_checkpoint(folder) if resume else None, weights_only=True)
             with record.timing("test"):

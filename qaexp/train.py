@@ -52,8 +52,9 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
         record.parameters = num_parameters(scorer)
         rebuild = rebuild_plan(record.config, data, vectors.shape[1], record.key, record.command)
         module = RankingModule(scorer, instantiate(cfg.loss), instantiate(cfg.optimizer), instantiate(cfg.schedule), data, rebuild)
+        trainer = open_trainer(cfg.trainer, **callbacks(folder, record, data, cfg.patience, watchers))
         with for_the_writer(open_logger(record, folder)) as logger:
-            trainer = open_trainer(cfg.trainer, logger=logger, **callbacks(folder, record, data, cfg.patience, watchers))
+            trainer.loggers = [logger] if logger else []
             if record.parameters["trainable"]:
                 with record.timing("fit"):
                     trainer.fit(module, datamodule=data, ckpt_path=last, weights_only=True)

@@ -115,7 +115,9 @@ def test_scores_depend_on_word_vectors_or_the_model_says_that_they_do_not(build:
 
 @pytest.mark.parametrize("extra", [1, 7, 30])
 def test_more_padding_changes_no_score(build: Build, batch: RankingBatch, extra: int) -> None:
+    """Not even where a question, or a candidate, has no word."""
     scorer = build()
+    batch.questions[1], batch.candidates[3] = 0, 0
     with torch.no_grad():
         questions = scorer.encode_question(F.pad(batch.questions, (0, extra)))
         candidates = scorer.encode_candidate(F.pad(batch.candidates, (0, 2 * extra)))

@@ -130,6 +130,12 @@ def out_of_reach(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     wandb.teardown()
 
 
+def test_a_run_that_the_trainer_refuses_is_not_begun(overrides: list[str], tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="the trainer cannot be built from this configuration"):
+        train(compose([*overrides, "trainer.precision=12"]), tmp_path)
+    assert list(tmp_path.glob("wandb*")) == []
+
+
 @pytest.mark.usefixtures("out_of_reach")
 def test_a_run_is_kept_offline_where_w_and_b_is_out_of_reach(record: RunRecord, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with open_logger(record, tmp_path) as logger:
