@@ -36,10 +36,13 @@ COLUMNS = 36
 """Words of an answer beside each other over a grid; further ones go below."""
 LINE, CELL, SPACE, FOOT = 0.2, 0.16, 0.3, 1.0
 """Inches; below a grid its words stand upright."""
+SCALE = (0.79, 0.1)
+"""Where the strip of all shades begins, beside the name of what it is of, and how wide it is, in parts of the width."""
 
 
 def draw(placed: Sequence[Heat], title: str) -> Figure:
-    """One figure with everything that was placed, words on coloured ground and grids, from dark blue (low) to yellow (high).
+    """One figure with everything that was placed, words on coloured ground and grids, from dark blue (low) to yellow (high), each with a
+    strip that says which values these are.
 
     Uses neither pyplot nor matplotlib's global settings: any thread may draw.
     """
@@ -53,6 +56,7 @@ def draw(placed: Sequence[Heat], title: str) -> Figure:
     top = tall - head
     for (part, shades, name), height in zip(parts, heights, strict=True):
         figure.text(0.02, (top - SPACE / 2) / tall, _printable(name), color=INK, **PLAIN)
+        _scale(figure, (top - SPACE / 2) / tall, shades)
         top -= SPACE + height
         if part.rows:
             width = 0.17 * len(part.columns)
@@ -125,6 +129,17 @@ def _grid(axes: Axes, heat: Heat, shades: Normalize) -> None:
         )
         axis.set_tick_params(length=0)
     axes.tick_params(axis="x", labelrotation=90)
+
+
+def _scale(figure: Figure, middle: float, shades: Normalize) -> None:
+    """A strip of all shades, between what the darkest and what the brightest stand for."""
+    left, width = SCALE
+    high = LINE / 2 / figure.get_figheight()
+    strip = figure.add_axes((left, middle - high / 2, width, high), label="scale")
+    strip.imshow(np.linspace(0, 1, 128)[None], cmap=COLOURS, vmin=0, vmax=1, aspect="auto", interpolation="nearest")
+    strip.set_axis_off()
+    for value, at, side in ((shades.vmin, left - 0.01, "right"), (shades.vmax, left + width + 0.01, "left")):
+        figure.text(at, middle, f"{value:.3g}", color=INK, ha=side, **PLAIN)
 
 
 def _shades(heat: Heat) -> Normalize:

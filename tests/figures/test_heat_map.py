@@ -35,7 +35,7 @@ def test_every_word_is_drawn_once_and_the_highest_value_is_the_brightest() -> No
     words = [f"w{number}" for number in range(90)]
     values = np.arange(90)[None] / 90
     figure = draw([Heat("pair.attention", (), words, values), Heat("pair.grid", ["$a$", "b"], words, np.tile(values, (2, 1)))], "漢 title")
-    [line, *grids] = figure.axes
+    [line, *grids] = [axes for axes in figure.axes if axes.get_label() != "scale"]
     assert [text.get_text() for text in line.texts] == words
     brightness = [sum(box.get_facecolor()[:3]) for box in line.patches if isinstance(box, Rectangle)]
     assert int(np.argmax(brightness)) == 89
@@ -43,6 +43,7 @@ def test_every_word_is_drawn_once_and_the_highest_value_is_the_brightest() -> No
     assert [len(grid.get_xticklabels()) for grid in grids] == [COLUMNS, COLUMNS, 90 - 2 * COLUMNS]
     assert [label.get_text() for label in grids[0].get_yticklabels()] == ["$a$", "b"]
     assert figure.texts[0].get_text() == "□ title"
+    assert [text.get_text() for text in figure.texts].count("0.989") == len(figure.axes) - len([line, *grids])
     shades = np.concatenate([np.asarray(grid.images[0].get_array())[0] for grid in grids])
     np.testing.assert_allclose(shades, np.arange(90) / 89, err_msg="all parts of a grid have the same shades")
     for grid in grids:
