@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from qaexp.masking import silenced
 from qaexp.models.classifier import Classifier
 from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.encoder.packed import leave_one_bias, run_packed, run_packed_from
@@ -54,7 +55,7 @@ class ConditionalLSTMs(AnswerScorer):
     def encode_question(self, tokens: Int[Tensor, "text length"]) -> Text:
         text = self.embedding.of(tokens)
         Y, (_, memory) = run_packed_from(self.question_lstm, text["states"], text["mask"], None)
-        return {"mask": text["mask"], "states": Y, "vector": memory[0]}
+        return {"mask": text["mask"], "states": silenced(Y, text["mask"]), "vector": memory[0]}  # no word, nothing to attend to
 
     def encode_candidate(self, tokens: Int[Tensor, "text length"]) -> Text:
         return self.embedding.of(tokens)
