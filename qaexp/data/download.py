@@ -21,6 +21,9 @@ log = logging.getLogger(__name__)
 
 CHUNK = 1 << 16
 
+UNKNOWN_HOST = "the host name is not known; is this machine online?"
+"""A fault that a second does not mend: the next mirror is asked at once."""
+
 
 class UnreachableError(MissingDataError):
     """No mirror answered, so neither will the next file."""
@@ -104,6 +107,8 @@ class Downloader:
                 reason = str(error) if isinstance(error, _PassingError) else _connection_fault(error)
             except requests.RequestException as error:
                 raise _RefusedError(str(error)) from error
+            if reason == UNKNOWN_HOST:
+                break
             if attempt < self.retries:
                 log.info("%s: %s; trying again (%d of %d)", file.path, reason, attempt + 1, self.retries)
         raise _PassingError(reason)
@@ -157,7 +162,7 @@ def _connection_fault(error: Exception) -> str:
     if isinstance(error, requests.exceptions.ProxyError):
         return "the proxy refused the connection"
     if "resolve" in text or "getaddrinfo" in text:
-        return "the host name is not known; is this machine online?"
+        return UNKNOWN_HOST
     return "connection refused" if "refused" in text else "the connection was cut"
 
 

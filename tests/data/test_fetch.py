@@ -24,7 +24,7 @@ from qaexp.config import choices, compose
 from qaexp.data import __main__ as cli
 from qaexp.data.checksums import git_blob_id
 from qaexp.data.copies import Copies
-from qaexp.data.download import CHUNK, Downloader
+from qaexp.data.download import CHUNK, Downloader, UnreachableError
 from qaexp.data.fetch import Fetch, data_root
 from qaexp.data.remotes import PUBLISHED, Content, PublishedFile, PublishedSet, fetch_hint
 from qaexp.errors import MissingDataError, OutputError
@@ -269,6 +269,13 @@ def test_no_connection_stops_at_once(tmp_path: Path, capsys: pytest.CaptureFixtu
     error = capsys.readouterr().err
     assert "V1/answers (127.0.0.1:9: connection refused)" in error
     assert "vocabulary" not in error
+
+
+def test_a_host_that_is_not_known_is_asked_once(tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "*")
+    with pytest.raises(UnreachableError, match="the host name is not known; is this machine online"), caplog.at_level("INFO"):
+        quick(Site(url="http://nowhere.invalid")).download(published("answers", BIG, "http://nowhere.invalid/answers"), tmp_path / "part")
+    assert "trying again" not in caplog.text
 
 
 @pytest.mark.parametrize(
