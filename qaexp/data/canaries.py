@@ -150,8 +150,7 @@ def _retrieval(split: str, metrics: RankingMetrics) -> Finding:
 
 
 def _seen_in_training(split: str, table: RankingSplit, train: RankingSplit) -> Finding:
-    """Equal token sequences are one text of the corpus."""
-    seen = int(np.isin(table.questions, train.questions).sum())
+    seen = table.asked_in(train)
     remark = f"{seen:,} of {table.num_questions:,} questions are asked in train too, word for word" if seen else ""
     return Finding(split, "asked in train", NOTE if seen else OK, {"count": float(seen)}, {}, remark)
 

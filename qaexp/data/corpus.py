@@ -106,6 +106,10 @@ class RankingSplit:
     def answers_per_question(self) -> Int[np.ndarray, " question"]:
         return np.bincount(self.pair_question, weights=self.labels, minlength=self.num_questions).astype(np.int64)
 
+    def asked_in(self, other: "RankingSplit") -> int:
+        """How many of the questions another split has too, word for word: equal words are one text of the corpus."""
+        return int(np.isin(self.questions, other.questions).sum())
+
     def keep(self, questions: Int[np.ndarray, " kept"]) -> "RankingSplit":
         """The split restricted to some of its questions."""
         sizes = np.diff(self.offsets)[questions]

@@ -1,5 +1,6 @@
 """The one LightningDataModule: a reader's corpus, its word vectors, batches to learn from and blocks to score."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +22,8 @@ from qaexp.data.prepare import Reader, prepared
 from qaexp.errors import BadDataError, ConfigError
 from qaexp.metrics import RankingMetrics
 from qaexp.processes import no_others, place_among
+
+log = logging.getLogger(__name__)
 
 
 class RankingDataModule(pl.LightningDataModule):
@@ -94,7 +97,19 @@ class RankingDataModule(pl.LightningDataModule):
                 fault = f"split {name}: none of its {split.num_questions} questions has {lacking}, so nothing can be learned or measured"
                 raise BadDataError(f"data set {self.name}", [fault], "Put the published files in place of these.")
             splits[name] = used if self._shuffle_seed is None else used.shuffled(self._shuffle_seed + number)
+        self._warn_of_repeats(splits)
         return splits
+
+    def _warn_of_repeats(self, splits: Mapping[str, RankingSplit]) -> None:
+        """Say so where most of what is ranked was learned from: a file that was copied to two names."""
+        for name, split in splits.items():
+            seen = split.asked_in(splits["train"]) if "train" in splits and name != "train" else 0
+            if 2 * seen > split.num_questions:
+                log.warning(
+                    "dataset=%s: %s of the %s questions of %s are asked in train too, word for word; what is measured there says little of "
+                    "new questions",
+                    *(self.name, f"{seen:,}", f"{split.num_questions:,}", name),
+                )
 
     def usable(self, name: str, split: RankingSplit) -> Bool[np.ndarray, " question"]:
         """The questions that are learned from or ranked: those with a right candidate, or, if unanswered ones are kept, with any."""

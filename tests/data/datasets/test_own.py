@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hydra.utils import instantiate
 
+from qaexp.config import compose
 from qaexp.data.datasets.own import OwnReader
 from qaexp.data.tokenise import words_v1
 from qaexp.errors import BadDataError, MissingDataError
@@ -82,3 +84,16 @@ def test_a_model_learns_from_them(own: Make, tmp_path: Path) -> None:
     assert outcome.record, outcome.error
     assert outcome.record.data["splits"]["train"]["pairs"] == 4
     assert outcome.record.metrics["test"]["mrr"] in (0.5, 1.0)
+
+
+def test_a_file_that_was_copied_to_two_names_is_told(own: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def told() -> str:
+        caplog.clear()
+        places = [f"dataset.reader.folder={tmp_path}/own", f"cache_dir={tmp_path}/cache", f"data_dir={tmp_path}"]
+        _ = instantiate(compose(["dataset=own", "dataset/vectors=random", *places]).dataset).splits
+        return caplog.text
+
+    own()
+    assert told() == ""
+    own(dev=FILES["train"])
+    assert "dataset=own: 2 of the 2 questions of dev are asked in train too, word for word" in told()
