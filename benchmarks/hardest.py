@@ -9,7 +9,7 @@ from benchmarks.made_up import MEAN_LENGTH, VOCABULARY, answer_lengths, scorer
 from benchmarks.row import Row
 from benchmarks.timing import CPU, DEVICE, paired
 from qaexp.losses import PairwiseHinge
-from qaexp.training.hardest import hardest_negatives
+from qaexp.training.hardest_negatives import hardest_negatives
 from qaexp.types import RankingBatch
 
 NUM_NEGATIVES = 50

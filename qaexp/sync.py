@@ -16,7 +16,7 @@ from qaexp.config import CONF
 from qaexp.errors import ConfigError, QaexpError
 from qaexp.exit_status import exit_status
 from qaexp.results.offline import offline_runs, read_offline
-from qaexp.training.key import has_key
+from qaexp.wandb_key import has_key
 
 QUIET_SECONDS = 600
 """A run without an end whose log has not grown for so long was killed: W&B writes the machine's load down every few seconds."""

@@ -12,7 +12,7 @@ from qaexp.config import CONF
 from qaexp.dashboard.tables import finished_runs, our_numbers, paper_tables
 from qaexp.errors import ConfigError
 from qaexp.exit_status import exit_status
-from qaexp.training.key import has_key
+from qaexp.wandb_key import has_key
 
 REPOSITORY = CONF.parent
 

@@ -10,8 +10,8 @@ import pandas as pd
 
 from qaexp.results.ledger import Entry, Ledger, PerQuestion, model_and_dataset
 from qaexp.tables.cells import Cell, Keys, alternatives, at_hand, lacking, taken
+from qaexp.tables.significance import INCOMPARABLE, LEVEL, Interval, holm, paired_randomisation, verdict
 from qaexp.tables.spec import Column, Printed, Row, Table, Tuning
-from qaexp.tables.statistics import INCOMPARABLE, LEVEL, Interval, holm, paired_randomisation, verdict
 
 MEASURED, PARTIAL, QUICK = "measured", "partial data", "quick"
 PUBLISHED, MISSING, NOT_RUN = "published only", "data missing", "not run"

@@ -8,7 +8,7 @@ import pandas as pd
 from qaexp.results.ledger import PARAMETERS
 from qaexp.tables.build import Measured, p_of
 from qaexp.tables.claims import Claim
-from qaexp.tables.statistics import LEVEL, holm
+from qaexp.tables.significance import LEVEL, holm
 
 HELD, REVERSED, UNDECIDED, NOT_MEASURED = "held", "reversed", "undecided", "not measured"
 VERDICTS = (HELD, REVERSED, UNDECIDED, NOT_MEASURED)

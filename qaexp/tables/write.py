@@ -13,8 +13,8 @@ from qaexp.tables.build import QUICK, Measured, by_setting_text
 from qaexp.tables.cells import Cell
 from qaexp.tables.configuration import ConfigurationTable
 from qaexp.tables.held import VERDICTS
+from qaexp.tables.significance import INCOMPARABLE
 from qaexp.tables.spec import Table, Tuning
-from qaexp.tables.statistics import INCOMPARABLE
 from qaexp.whole_files import OF_RESULTS, write_whole
 
 _write = partial(write_whole, remedy=OF_RESULTS)

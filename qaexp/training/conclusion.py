@@ -10,7 +10,7 @@ import torch
 from qaexp.data.module import RankingDataModule
 from qaexp.models.readout import read_out
 from qaexp.models.scorer import AnswerScorer
-from qaexp.results.hardest import hardest
+from qaexp.results.hardest_questions import hardest
 from qaexp.results.record import RunRecord
 from qaexp.training.logger import RunLogger
 from qaexp.training.ranking import RankingModule

@@ -12,7 +12,7 @@ from pytorch_lightning.loggers import WandbLogger
 
 from qaexp.errors import ConfigError
 from qaexp.results.record import RunRecord
-from qaexp.training.key import has_key
+from qaexp.wandb_key import has_key
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from qaexp.data.module import RankingDataModule
 from qaexp.losses import Loss
 from qaexp.models.scorer import AnswerScorer
 from qaexp.processes import place_among
-from qaexp.training.hardest import hardest_negatives
+from qaexp.training.hardest_negatives import hardest_negatives
 from qaexp.training.module import ScoringModule
 from qaexp.training.shares import loss_of_all, share_of
 from qaexp.types import RankingBatch, ScoringBlock

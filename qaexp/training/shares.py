@@ -6,7 +6,7 @@ from torch import Tensor
 
 from qaexp.losses import Loss
 from qaexp.processes import gathered
-from qaexp.training.hardest import of_pairs
+from qaexp.training.hardest_negatives import of_pairs
 from qaexp.types import RankingBatch
 
 

@@ -8,7 +8,7 @@ from hydra.utils import instantiate
 
 from qaexp.config import compose
 from qaexp.data.module import RankingDataModule
-from qaexp.results.hardest import hardest
+from qaexp.results.hardest_questions import hardest
 
 
 @pytest.fixture(scope="module")

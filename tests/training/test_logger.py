@@ -19,10 +19,10 @@ from qaexp.results.offline import OfflineRun, read_offline
 from qaexp.results.record import RunRecord
 from qaexp.sync import pending
 from qaexp.train import train
-from qaexp.training.key import has_key
 from qaexp.training.logger import open_logger
 from qaexp.training.ranking import RankingModule
 from qaexp.types import RankingBatch
+from qaexp.wandb_key import has_key
 
 SPEEDS = {"speed/examples_per_second", "speed/tokens_per_second"}
 TRAINED = {"train/learning_rate", "train/gradient_norm", "train/gradient_norm_max"}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from qaexp.tables.statistics import Interval, holm, paired_randomisation, verdict
+from qaexp.tables.significance import Interval, holm, paired_randomisation, verdict
 
 
 def test_the_interval_is_that_of_scipys_t() -> None:
