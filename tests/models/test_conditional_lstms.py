@@ -2,10 +2,9 @@
 
 import pytest
 import torch
-from hydra.utils import instantiate
+from small_texts import built, some_tokens
 from torch import Tensor, nn
 
-from qaexp.config import compose
 from qaexp.models.attention_lstms import AttentionLSTMs
 from qaexp.models.single_lstm import SingleLSTM
 from qaexp.models.word_attention_lstms import WordAttentionLSTMs
@@ -13,17 +12,6 @@ from qaexp.types import RankingBatch
 
 WORDS, DIM, HIDDEN = 20, 5, 4
 QUESTIONS, CANDIDATES = [3, 1, 6], [4, 2, 7]
-
-
-def build(model: str) -> nn.Module:
-    torch.manual_seed(1)
-    return instantiate(
-        compose([f"model={model}", f"model.hidden_dim={HIDDEN}", "model.output_dim=3"]).model, vectors=torch.randn(WORDS, DIM)
-    ).eval()
-
-
-def texts(lengths: list[int]) -> Tensor:
-    return torch.randint(1, WORDS, (len(lengths), max(lengths) + 1)) * (torch.arange(max(lengths) + 1) < torch.tensor(lengths)[:, None])
 
 
 def output(scorer: nn.Module, x: Tensor) -> Tensor:
@@ -66,8 +54,8 @@ def by_hand(scorer: nn.Module, question: Tensor, candidate: Tensor) -> Tensor:
 @pytest.mark.parametrize("model", ["single_lstm", "attention_lstms", "word_attention_lstms"])
 @torch.no_grad()
 def test_scores_are_those_of_the_equations(model: str) -> None:
-    scorer = build(model)
-    questions, candidates = texts(QUESTIONS), texts(CANDIDATES)
+    scorer = built(f"model={model}", f"model.hidden_dim={HIDDEN}", "model.output_dim=3", words=WORDS, dim=DIM)
+    questions, candidates = some_tokens(QUESTIONS, WORDS, longest=8), some_tokens(CANDIDATES, WORDS, longest=9, seed=1)
     q, c = torch.arange(3).repeat_interleave(3), torch.arange(3).repeat(3)
     scores = scorer(RankingBatch(questions, candidates, q, c, torch.zeros(9, dtype=torch.int64), q))
     expected = [

@@ -6,6 +6,7 @@ import pytest
 import torch
 from hydra.errors import InstantiationException
 from hydra.utils import instantiate
+from small_texts import built
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
@@ -21,8 +22,7 @@ WORDS, DIM = 20, 6
 
 
 def build(*overrides: str) -> CoupledLSTM:
-    torch.manual_seed(1)
-    model = instantiate(compose([*overrides, "model.hidden_dim=4", "model.output_dim=3"]).model, vectors=torch.randn(WORDS, DIM)).eval()
+    model = built(*overrides, "model.hidden_dim=4", "model.output_dim=3", words=WORDS, dim=DIM)
     with torch.no_grad():
         for parameter in (*model.words_block.parameters(), *model.stacked_blocks.parameters()):
             parameter.mul_(8)  # far from linear

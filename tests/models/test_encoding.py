@@ -1,36 +1,21 @@
 """Encoding by length and field by field: the same encodings, in order, with less padding."""
 
-from collections.abc import Sequence
-
 import pytest
 import torch
-from hydra.utils import instantiate
+from small_texts import built, some_tokens
 from torch import Tensor
 
-from qaexp.config import compose
 from qaexp.errors import ConfigError
 from qaexp.models.encoding import blocks_by_length, encode_texts
-from qaexp.models.scorer import Scorer
 
 WORDS = 40
 
 
-def texts(lengths: Sequence[int]) -> Tensor:
-    random = torch.Generator().manual_seed(3)
-    tokens = torch.randint(1, WORDS, (len(lengths), max(lengths)), generator=random)
-    return tokens * (torch.arange(max(lengths)) < torch.tensor(lengths)[:, None])
-
-
-def build(*overrides: str) -> Scorer:
-    torch.manual_seed(1)
-    return instantiate(compose(overrides).model, vectors=torch.randn(WORDS, 12)).eval()
-
-
 @pytest.mark.parametrize("model", ["ggsa", "qa_lstm", "ap_cnn", "iggsa"])
 def test_blocks_of_similar_length_change_no_encoding(model: str) -> None:
-    scorer, calls = build(f"model={model}"), list[tuple[int, int]]()
+    scorer, calls = built(f"model={model}", words=WORDS, dim=12), list[tuple[int, int]]()
     lengths = torch.randint(1, 120, (48,), generator=torch.Generator().manual_seed(4)).tolist()
-    tokens = texts(lengths)
+    tokens = some_tokens(lengths, WORDS)
 
     def counted(block: Tensor) -> dict[str, Tensor]:
         calls.append((block.shape[0], block.shape[1]))
@@ -61,8 +46,8 @@ def test_each_cut_saves_enough_padding_to_be_worth_a_block() -> None:
 
 def test_fields_are_encoded_apart_and_those_that_are_there_averaged() -> None:
     """Lei et al. 2016, §4.1."""
-    scorer = build("model=qa_lstm")
-    title, body = texts([3, 5, 2]), texts([9, 1, 4])
+    scorer = built("model=qa_lstm", words=WORDS, dim=12)
+    title, body = some_tokens([3, 5, 2], WORDS), some_tokens([9, 1, 4], WORDS, seed=1)
     body[2] = 0  # the last question has a title only
     tokens = torch.zeros(3, 2, 9, dtype=torch.int64)
     tokens[:, 0, :5], tokens[:, 1] = title, body
@@ -75,4 +60,9 @@ def test_fields_are_encoded_apart_and_those_that_are_there_averaged() -> None:
 
 def test_fields_need_a_vector_for_each_text() -> None:
     with pytest.raises(ConfigError, match=r"keeps keys, mask, states of each text .* dataset\.reader\.fields a single field"):
-        encode_texts(build("model=ap_cnn").encode_question, torch.ones(2, 2, 3, dtype=torch.int64), skips_padding=False, reads_fields=False)
+        encode_texts(
+            built("model=ap_cnn", words=WORDS, dim=12).encode_question,
+            torch.ones(2, 2, 3, dtype=torch.int64),
+            skips_padding=False,
+            reads_fields=False,
+        )

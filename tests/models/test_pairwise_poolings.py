@@ -2,55 +2,33 @@
 
 import pytest
 import torch
-from hydra.utils import instantiate
-from torch import Tensor
-from torch.nn import functional as F
+from small_texts import built, some_tokens
 
-from qaexp.config import compose
 from qaexp.models.readout import read_out
-from qaexp.models.scorer import Scorer
 
 LENGTHS = [12, 1, 10, 7]
-
-
-def build(model: str, pooling: str) -> Scorer:
-    torch.manual_seed(1)
-    return instantiate(compose([f"model={model}", f"model/pooling={pooling}"]).model, vectors=torch.randn(30, 24)).eval()
-
-
-def texts(extra: int) -> Tensor:
-    tokens = torch.randint(1, 30, (4, 12), generator=torch.Generator().manual_seed(2)) * (torch.arange(12) < torch.tensor(LENGTHS)[:, None])
-    return F.pad(tokens, (0, extra))
 
 
 @pytest.mark.parametrize("pooling", ["attentive", "question_attention", "multihop_mlp", "multihop_sequential"])
 @pytest.mark.parametrize("model", ["qa_lstm_attention", "self_attention", "ggsa", "iggsa"])
 @torch.no_grad()
 def test_a_padded_batch_scores_as_its_pairs_do_one_by_one(model: str, pooling: str) -> None:
-    scorer, tokens = build(model, pooling), texts(extra=5)
+    scorer, tokens = built(f"model={model}", f"model/pooling={pooling}", words=30, dim=24), some_tokens(LENGTHS, 30, longest=17)
     scores = scorer.score(scorer.encode_question(tokens.flip(0)), scorer.encode_candidate(tokens))
     for row, (q, a) in enumerate(zip(LENGTHS[::-1], LENGTHS, strict=True)):
         alone = scorer.score(scorer.encode_question(tokens.flip(0)[row : row + 1, :q]), scorer.encode_candidate(tokens[row : row + 1, :a]))
         torch.testing.assert_close(scores[row], alone[0], rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("pooling", ["attentive", "question_attention", "multihop_mlp", "multihop_sequential"])
-@torch.no_grad()
-def test_padding_beside_a_text_without_a_word_counts_for_nothing(pooling: str) -> None:
-    scorer, tokens = build("self_attention", pooling), texts(extra=0)
-    tokens[1], others = 0, tokens.roll(1, dims=0)  # neither a candidate nor, in the next pair, a question
-    padded = F.pad(tokens, (0, 5)), F.pad(others, (0, 5))
-    both = [scorer.score(scorer.encode_question(q), scorer.encode_candidate(a)) for a, q in ((tokens, others), padded)]
-    torch.testing.assert_close(both[0], both[1], rtol=1e-5, atol=1e-5)
-
-
 def test_what_a_pooling_makes_of_one_text_is_made_before_the_cut() -> None:
-    tokens = texts(extra=0)
+    tokens = some_tokens(LENGTHS, 30)
     for pooling, of_candidate in (("question_attention", {"mask", "states", "keys"}), ("multihop_sequential", {"mask", "states"})):
-        scorer = build("ggsa", pooling)
+        scorer = built("model=ggsa", f"model/pooling={pooling}", words=30, dim=24)
         assert scorer.encode_question(tokens).keys() == {"mask", "vector"}
         assert scorer.encode_candidate(tokens).keys() == of_candidate
-    scorer = build("iggsa", "question_attention")  # the answer's states are known only once the question has stepped in
+    scorer = built(
+        "model=iggsa", "model/pooling=question_attention", words=30, dim=24
+    )  # the answer's states are known only once the question has stepped in
     assert scorer.encode_candidate(tokens).keys() == {"mask", "states"}
 
 
@@ -64,8 +42,8 @@ def test_what_a_pooling_makes_of_one_text_is_made_before_the_cut() -> None:
     ],
 )
 def test_the_weights_of_a_pair_can_be_read_out(pooling: str, question: dict[str, tuple[int]], candidate: dict[str, tuple[int]]) -> None:
-    tokens = texts(extra=0)
-    read = read_out(build("ggsa", pooling), tokens[3, :7], tokens[0])
+    tokens = some_tokens(LENGTHS, 30)
+    read = read_out(built("model=ggsa", f"model/pooling={pooling}", words=30, dim=24), tokens[3, :7], tokens[0])
     score = read.pop("score")
     assert score.shape == ()
     expected = question | candidate

@@ -2,19 +2,12 @@
 
 import pytest
 import torch
-from hydra.utils import instantiate
+from small_texts import built
 
-from qaexp.config import compose
 from qaexp.models.encoder.self_attention import SelfAttention
 from qaexp.models.readout import read_out
-from qaexp.models.scorer import Scorer
 
 QUESTION, CANDIDATE = torch.tensor([5, 9, 2]), torch.arange(1, 24)
-
-
-def build(*overrides: str) -> Scorer:
-    torch.manual_seed(1)
-    return instantiate(compose(overrides).model, vectors=torch.randn(30, 24)).eval()
 
 
 @pytest.mark.parametrize(
@@ -22,7 +15,7 @@ def build(*overrides: str) -> Scorer:
 )
 @torch.no_grad()
 def test_attention_weights_are_those_that_attend_uses(overrides: list[str]) -> None:
-    encoder = build(*overrides).question_encoder
+    encoder = built(*overrides, words=30, dim=24).question_encoder
     assert isinstance(encoder, SelfAttention)
     mask = torch.arange(23) < torch.tensor([[23], [11]])
     QKV = torch.randn(2, 23, 3, 6, 4)
@@ -31,16 +24,16 @@ def test_attention_weights_are_those_that_attend_uses(overrides: list[str]) -> N
 
 
 def test_a_pair_of_each_family_shows_its_parts() -> None:
-    ggsa = read_out(build("model=iggsa"), QUESTION, CANDIDATE)
+    ggsa = read_out(built("model=iggsa", words=30, dim=24), QUESTION, CANDIDATE)
     assert ggsa["candidate.attention"].shape == (6, 23, 23)
     assert ggsa["question.gate"].shape == (3, 24)
     assert ((ggsa["question.gate"] >= 0) & (ggsa["question.gate"] <= 1)).all()
-    attentive = read_out(build("model=ap_cnn"), QUESTION, CANDIDATE)
+    attentive = read_out(built("model=ap_cnn", words=30, dim=24), QUESTION, CANDIDATE)
     assert attentive["pair.alignment"].shape == (3, 23)
     torch.testing.assert_close(attentive["pair.attention"], attentive["pair.alignment"].amax(dim=0).softmax(dim=0))
 
 
 def test_reading_leaves_the_mode_of_the_model_as_it_was() -> None:
-    scorer = build("model=ap_cnn").train()
+    scorer = built("model=ap_cnn", words=30, dim=24).train()
     read_out(scorer, QUESTION, CANDIDATE)
     assert scorer.training

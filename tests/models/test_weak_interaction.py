@@ -2,28 +2,25 @@
 
 import pytest
 import torch
-from hydra.utils import instantiate
+from small_texts import built, some_tokens
 from torch import Tensor, nn
 
-from qaexp.config import compose
 from qaexp.types import RankingBatch
 
 WORDS, DIM = 20, 5
 QUESTIONS, CANDIDATES = [3, 1, 6], [4, 2, 7]
 
 
-def build(model: str, *overrides: str) -> nn.Module:
-    torch.manual_seed(1)
-    return instantiate(compose([f"model={model}", *overrides]).model, vectors=torch.randn(WORDS, DIM)).eval()
-
-
-def texts(lengths: list[int]) -> Tensor:
-    return torch.randint(1, WORDS, (len(lengths), max(lengths) + 1)) * (torch.arange(max(lengths) + 1) < torch.tensor(lengths)[:, None])
-
-
 def all_pairs() -> RankingBatch:
     q, c = torch.arange(3).repeat_interleave(3), torch.arange(3).repeat(3)
-    return RankingBatch(texts(QUESTIONS), texts(CANDIDATES), q, c, torch.zeros(9, dtype=torch.int64), q)
+    return RankingBatch(
+        some_tokens(QUESTIONS, WORDS, longest=8),
+        some_tokens(CANDIDATES, WORDS, longest=9, seed=1),
+        q,
+        c,
+        torch.zeros(9, dtype=torch.int64),
+        q,
+    )
 
 
 def last_state(layer: nn.LSTM, words: Tensor) -> Tensor:
@@ -38,7 +35,7 @@ def last_state(layer: nn.LSTM, words: Tensor) -> Tensor:
 @torch.no_grad()
 def test_nbow_is_the_sum_of_each_texts_words_end_to_end_in_dense_layers() -> None:
     """ "Each sequence as the sum of the embeddings of the words it contains, then they are concatenated and fed to a MLP." """
-    scorer, batch = build("nbow"), all_pairs()
+    scorer, batch = built("model=nbow", words=WORDS, dim=DIM), all_pairs()
     table = scorer.get_submodule("embedding.words").weight
     sums = [[sum(table[word] for word in text if word) for text in side] for side in (batch.questions, batch.candidates)]
     _check_dense_layers(scorer, batch, *sums)
@@ -47,7 +44,7 @@ def test_nbow_is_the_sum_of_each_texts_words_end_to_end_in_dense_layers() -> Non
 @torch.no_grad()
 def test_parallel_lstms_are_the_last_states_of_two_lstms_end_to_end_in_dense_layers() -> None:
     """ "Two sequences are encoded by two LSTMs separately, then they are concatenated and fed to a MLP." """
-    scorer, batch = build("parallel_lstms", "model.encoder.hidden_dim=4"), all_pairs()
+    scorer, batch = built("model=parallel_lstms", "model.encoder.hidden_dim=4", words=WORDS, dim=DIM), all_pairs()
     table = scorer.get_submodule("embedding.words").weight
     layers = [scorer.get_submodule(f"{side}_encoder.lstm") for side in ("question", "candidate")]
     assert layers[0] is not layers[1]
@@ -70,6 +67,6 @@ def _check_dense_layers(scorer: nn.Module, batch: RankingBatch, questions: list[
 )
 @torch.no_grad()
 def test_each_pair_of_a_data_set_with_classes_has_a_score_of_each(model: str) -> None:
-    scores = build(model, "dataset=snli")(all_pairs())
+    scores = built(f"model={model}", "dataset=snli", words=WORDS, dim=DIM)(all_pairs())
     assert scores.shape == (9, 3)
     assert len(scores.unique(dim=0)) == 9

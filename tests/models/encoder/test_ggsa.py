@@ -2,22 +2,16 @@
 
 import pytest
 import torch
+from small_texts import some_states
 from torch import Tensor, nn
 
 from qaexp.errors import ConfigError
 from qaexp.models.encoder.ggsa import GatedGroupSelfAttention
 from qaexp.models.encoder.positions import sinusoids
 from qaexp.models.encoder.self_attention import SelfAttention
-from qaexp.types import Text
 
 DIM = 12
 LENGTHS = [13, 1, 10, 4, 27]
-
-
-def texts(lengths: list[int], seed: int = 0) -> Text:
-    random = torch.Generator().manual_seed(seed)
-    mask = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
-    return {"states": torch.randn(len(lengths), max(lengths), DIM, generator=random), "mask": mask}
 
 
 def encoder(
@@ -70,7 +64,7 @@ def paper(block: GatedGroupSelfAttention, words: Tensor, scale_by: str) -> Tenso
 @pytest.mark.parametrize("gate", [True, False])
 @pytest.mark.parametrize(("group_size", "offset"), [(10, 5), (10, 0), (10, 9), (3, 1), (1, 0), (50, 5)])
 def test_a_batch_equals_the_papers_equations_word_by_word(group_size: int, offset: int, gate: bool) -> None:
-    block, text = encoder(group_size=group_size, offset=offset, gate=gate), texts(LENGTHS)
+    block, text = encoder(group_size=group_size, offset=offset, gate=gate), some_states(LENGTHS, DIM)
     H = block(text)["states"]
     assert H.shape == (5, 27, DIM)
     for i, length in enumerate(LENGTHS):
@@ -82,13 +76,13 @@ def test_a_batch_equals_the_papers_equations_word_by_word(group_size: int, offse
 @pytest.mark.parametrize("scale_by", ["head", "model"])
 def test_any_number_of_heads_and_either_scale(num_heads: int, scale_by: str) -> None:
     """One head, and the odd one of three, have offset 0."""
-    block, text = encoder(num_heads=num_heads, scale_by=scale_by, input_scale=2.5), texts([13])
+    block, text = encoder(num_heads=num_heads, scale_by=scale_by, input_scale=2.5), some_states([13], DIM)
     expected = paper(block, text["states"][0], scale_by)
     torch.testing.assert_close(block(text)["states"][0], expected, rtol=1e-5, atol=1e-5)
 
 
 def test_one_group_without_offset_and_gate_is_global_attention_but_for_the_last_norm() -> None:
-    group, text = encoder(group_size=27, offset=0, gate=False), texts(LENGTHS)
+    group, text = encoder(group_size=27, offset=0, gate=False), some_states(LENGTHS, DIM)
     everywhere = SelfAttention(DIM, num_heads=6, feed_forward_factor=4, scale_by="head", input_scale=1.0)
     missing, unexpected = everywhere.load_state_dict(group.state_dict(), strict=False)
     assert {name.partition(".")[0] for name in missing} == {"feed_forward_norm"}
@@ -100,7 +94,7 @@ def test_one_group_without_offset_and_gate_is_global_attention_but_for_the_last_
 @pytest.mark.parametrize("length", [20, 27])
 def test_an_offset_never_joins_the_end_of_a_text_to_its_beginning(length: int) -> None:
     """Changing the last word changes the words of its two groups, and no other."""
-    block, text = encoder(gate=False), texts([length])
+    block, text = encoder(gate=False), some_states([length], DIM)
     before = block(text)["states"]
     text["states"][0, -1] += 1.0
     changed = (block(text)["states"] != before).any(dim=2)[0].nonzero().flatten().tolist()
@@ -109,7 +103,7 @@ def test_an_offset_never_joins_the_end_of_a_text_to_its_beginning(length: int) -
 
 def test_the_offset_lets_words_on_either_side_of_a_border_meet() -> None:
     for offset, reach in ((0, range(10, 20)), (5, range(5, 20))):
-        block, text = encoder(gate=False, offset=offset), texts([30])
+        block, text = encoder(gate=False, offset=offset), some_states([30], DIM)
         before = block(text)["states"]
         text["states"][0, 10] += 1.0
         changed = (block(text)["states"] != before).any(dim=2)[0].nonzero().flatten().tolist()
@@ -117,7 +111,7 @@ def test_the_offset_lets_words_on_either_side_of_a_border_meet() -> None:
 
 
 def test_the_gate_brings_in_the_whole_text_but_no_padding() -> None:
-    block, text = encoder(), texts([25, 30])
+    block, text = encoder(), some_states([25, 30], DIM)
     before = block(text)["states"]
     text["states"][0, 24] += 1.0
     assert (block(text)["states"] != before).any(dim=2)[0, :25].all()

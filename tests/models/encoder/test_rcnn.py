@@ -2,22 +2,16 @@
 
 import pytest
 import torch
+from small_texts import some_states
 from torch import Tensor
 
 from qaexp.errors import ConfigError
 from qaexp.models.encoder.gated_convolution import gated_convolution
 from qaexp.models.encoder.rcnn import RCNN
 from qaexp.models.shown import SHOWN
-from qaexp.types import Text
 
 LENGTHS = [6, 1, 4]
 INPUT, HIDDEN = 5, 7
-
-
-def texts() -> Text:
-    mask = torch.arange(max(LENGTHS)) < torch.tensor(LENGTHS)[:, None]
-    states = torch.randn(3, max(LENGTHS), INPUT, generator=torch.Generator().manual_seed(4))
-    return {"states": states.masked_fill(~mask[:, :, None], 7.0), "mask": mask}  # what stands in the padding must not be read
 
 
 def encoder(order: int, gate: str) -> RCNN:
@@ -46,7 +40,7 @@ def paper(model: RCNN, words: Tensor, n: int) -> tuple[Tensor, Tensor]:
 @pytest.mark.parametrize("gate", ["vector", "scalar"])
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
 def test_states_and_their_gradients_are_the_papers_word_by_word(order: int, gate: str) -> None:
-    model, text = encoder(order, gate), texts()
+    model, text = encoder(order, gate), some_states(LENGTHS, INPUT, seed=4)
     wanted = torch.randn(3, max(LENGTHS), HIDDEN, generator=torch.Generator().manual_seed(5))
     text["states"].requires_grad_()
     H = model(text)["states"]
@@ -73,7 +67,7 @@ def test_gradients_to_double_precision(gate: int) -> None:
 
 @pytest.mark.parametrize("gate", ["vector", "scalar"])
 def test_the_gate_is_shown(gate: str) -> None:
-    model, text = encoder(2, gate), texts()
+    model, text = encoder(2, gate), some_states(LENGTHS, INPUT, seed=4)
     seen: dict[str, Tensor] = {}
     token = SHOWN.set(seen.__setitem__)
     model(text)
@@ -85,7 +79,7 @@ def test_the_gate_is_shown(gate: str) -> None:
 
 def test_a_gate_that_always_opens_makes_it_a_convolution() -> None:
     """§4.1: "When the gate λ_t = 0 (vector) for all t, the model represents a traditional CNN with filter width n"."""
-    model, text = encoder(3, "vector"), texts()
+    model, text = encoder(3, "vector"), some_states(LENGTHS, INPUT, seed=4)
     with torch.no_grad():
         model.b_gate.fill_(-100.0)
     W = model.W[HIDDEN:].unflatten(0, (3, HIDDEN))

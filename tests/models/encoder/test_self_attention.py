@@ -2,20 +2,14 @@
 
 import pytest
 import torch
+from small_texts import some_states
 from torch import Tensor, nn
 
 from qaexp.errors import ConfigError
 from qaexp.models.encoder.positions import sinusoids
 from qaexp.models.encoder.self_attention import SelfAttention
-from qaexp.types import Text
 
 DIM = 12
-
-
-def texts(lengths: list[int], seed: int = 0) -> Text:
-    random = torch.Generator().manual_seed(seed)
-    mask = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
-    return {"states": torch.randn(len(lengths), max(lengths), DIM, generator=random), "mask": mask}
 
 
 def encoder(num_heads: int = 3, scale_by: str = "head", input_scale: float = 1.0) -> SelfAttention:
@@ -56,7 +50,7 @@ def test_one_block_equals_torch_with_the_same_weights(num_heads: int, scale_by: 
     ours = encoder(num_heads, scale_by, input_scale)
     for norm in (ours.attention_norm, ours.feed_forward_norm):
         nn.init.normal_(norm.weight)  # type: ignore[arg-type]
-    text = texts([7, 1, 4])
+    text = some_states([7, 1, 4], DIM)
     X = input_scale * text["states"] + sinusoids(7, DIM, like=text["states"])
     expected = torch_layer(ours, score_factor)(X, src_key_padding_mask=~text["mask"])
     close(ours(text)["states"][text["mask"]], expected[text["mask"]])
@@ -64,14 +58,14 @@ def test_one_block_equals_torch_with_the_same_weights(num_heads: int, scale_by: 
 
 def test_queries_keys_and_values_all_learn() -> None:
     ours = encoder()
-    ours(texts([7, 3]))["states"].square().sum(dim=2).prod(dim=1).sum().backward()
+    ours(some_states([7, 3], DIM))["states"].square().sum(dim=2).prod(dim=1).sum().backward()
     gradient = ours.query_key_value.weight.grad
     assert gradient is not None
     assert all(part.abs().max() > 0 for part in gradient.unflatten(0, (3, 3, -1)).flatten(0, 1))
 
 
 def test_a_text_of_padding_alone_gives_finite_states_and_gradients() -> None:
-    ours, text = encoder(), texts([5, 3])
+    ours, text = encoder(), some_states([5, 3], DIM)
     text["mask"][1] = False
     text["states"].requires_grad_()
     states = ours(text)["states"]

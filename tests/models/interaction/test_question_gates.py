@@ -4,7 +4,7 @@ import pytest
 import torch
 from hydra.errors import InstantiationException
 from hydra.utils import instantiate
-from torch import Tensor
+from small_texts import built, some_tokens
 
 from qaexp.config import compose
 from qaexp.models.encoder.gated_gru import GatedGRU
@@ -14,13 +14,8 @@ from qaexp.models.scorer import Scorer
 QUESTIONS, CANDIDATES, HIDDEN = [5, 2], [7, 1, 4], 3
 
 
-def texts(lengths: list[int]) -> Tensor:
-    return torch.randint(1, 40, (len(lengths), max(lengths))) * (torch.arange(max(lengths)) < torch.tensor(lengths)[:, None])
-
-
 def iarnn_gate() -> Scorer:
-    torch.manual_seed(1)
-    return instantiate(compose(["model=iarnn_gate", f"model.encoder.hidden_dim={HIDDEN}"]).model, vectors=torch.randn(40, 6)).eval()
+    return built("model=iarnn_gate", f"model.encoder.hidden_dim={HIDDEN}", words=40, dim=6)
 
 
 @torch.no_grad()
@@ -30,7 +25,7 @@ def test_a_score_is_the_recurrence_with_the_question_in_its_gates() -> None:
     assert isinstance(interaction, QuestionGates)
     assert isinstance(encoder, GatedGRU)
     M = interaction.M.weight.reshape(2, 2, HIDDEN, 2 * HIDDEN)  # of each direction, for r and z
-    questions, candidates = texts(QUESTIONS), texts(CANDIDATES)
+    questions, candidates = some_tokens(QUESTIONS, 40), some_tokens(CANDIDATES, 40, seed=1)
     words = scorer.embedding({"tokens": candidates, "mask": candidates != 0})["states"]
     for q, q_length in enumerate(QUESTIONS):
         asked = scorer.embedding({"tokens": questions[q : q + 1, :q_length], "mask": torch.ones(1, q_length, dtype=torch.bool)})
@@ -63,7 +58,7 @@ def test_a_question_without_a_say_leaves_torchs_gru() -> None:
     scorer = iarnn_gate()
     assert isinstance(scorer.interaction, QuestionGates)
     scorer.interaction.M.weight.zero_()
-    tokens = texts([5, 7])
+    tokens = some_tokens([5, 7], 40)
     question, candidate = scorer.encode_question(tokens), scorer.encode_candidate(tokens)
     assert candidate.keys() == {"mask", "gates"}, "what precedes the gates is done once a text"
     _, met = scorer.interaction(question, candidate)

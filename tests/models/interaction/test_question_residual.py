@@ -1,10 +1,9 @@
 """iGGSA's interaction against loops over words, written from Xu et al. 2019, eq. 5–7."""
 
 import torch
-from hydra.utils import instantiate
+from small_texts import built, some_tokens
 from torch import Tensor, nn
 
-from qaexp.config import compose
 from qaexp.models.encoder.ggsa import GatedGroupSelfAttention
 from qaexp.models.encoder.self_attention import FeedForward
 from qaexp.models.interaction.question_residual import QuestionResidual
@@ -14,13 +13,8 @@ from qaexp.types import Text
 QUESTIONS, CANDIDATES = [5, 2], [13, 1, 11]
 
 
-def texts(lengths: list[int]) -> Tensor:
-    return torch.randint(1, 40, (len(lengths), max(lengths))) * (torch.arange(max(lengths)) < torch.tensor(lengths)[:, None])
-
-
 def iggsa() -> Scorer:
-    torch.manual_seed(1)
-    return instantiate(compose(["model=iggsa"]).model, vectors=torch.randn(40, 12)).eval()
+    return built("model=iggsa", words=40, dim=12)
 
 
 def embedded(scorer: Scorer, tokens: Tensor) -> Text:
@@ -45,7 +39,7 @@ def test_a_score_of_iggsa_is_eq_5_to_7_word_by_word() -> None:
     assert isinstance(interaction, QuestionResidual)
     assert isinstance(encoder, GatedGroupSelfAttention)
     nn.init.normal_(interaction.norm.weight)
-    questions, candidates = texts(QUESTIONS), texts(CANDIDATES)
+    questions, candidates = some_tokens(QUESTIONS, 40), some_tokens(CANDIDATES, 40, seed=1)
     for q, q_length in enumerate(QUESTIONS):
         for a, a_length in enumerate(CANDIDATES):
             H_q = scorer.question_encoder(embedded(scorer, questions[q : q + 1, :q_length]))["states"][0]
@@ -68,7 +62,10 @@ def test_a_score_of_iggsa_is_eq_5_to_7_word_by_word() -> None:
 @torch.no_grad()
 def test_the_answer_depends_on_the_question_before_the_cosine() -> None:
     scorer = iggsa()
-    question, candidate = scorer.encode_question(texts([5, 4])), scorer.encode_candidate(texts([7, 7])[:1].expand(2, -1))
+    question, candidate = (
+        scorer.encode_question(some_tokens([5, 4], 40)),
+        scorer.encode_candidate(some_tokens([7, 7], 40, seed=1)[:1].expand(2, -1)),
+    )
     _, seen = scorer.interaction(question, candidate)
     torch.testing.assert_close(candidate["states"][0], candidate["states"][1])
     assert (seen["states"][0] - seen["states"][1]).abs().max() > 0.01

@@ -4,18 +4,13 @@ import math
 
 import pytest
 import torch
+from small_texts import some_states
 from torch import Tensor
 
 from qaexp.models.encoder.qrnn import QRNN
 from qaexp.models.interaction.temporal_crossing import TemporalCrossing
-from qaexp.types import Text
 
 LENGTHS = [(5, 8), (3, 1), (1, 4), (6, 6)]
-
-
-def texts(lengths: list[int]) -> Text:
-    mask = torch.arange(max(lengths) + 1) < torch.tensor(lengths)[:, None]
-    return {"states": torch.randn(len(lengths), max(lengths) + 1, 3), "mask": mask}
 
 
 def cell(z: Tensor, f: Tensor, o: Tensor, partner_f: Tensor, partner_o: Tensor, alignment: str) -> list[Tensor]:
@@ -35,7 +30,7 @@ def cell(z: Tensor, f: Tensor, o: Tensor, partner_f: Tensor, partner_o: Tensor, 
 def test_each_text_runs_under_its_own_and_its_partners_gates(alignment: str) -> None:
     torch.manual_seed(3)
     encoder, crossing = QRNN(input_dim=3, hidden_dim=4, window=2), TemporalCrossing(input_dim=4, alignment=alignment)
-    question, candidate = (encoder.begin(texts([pair[side] for pair in LENGTHS])) for side in (0, 1))
+    question, candidate = (encoder.begin(some_states([pair[side] for pair in LENGTHS], 3, longest=9, seed=side)) for side in (0, 1))
     crossed = crossing(question, candidate)
     for row, lengths in enumerate(LENGTHS):
         (zq, fq, oq), (za, fa, oa) = (
@@ -49,7 +44,7 @@ def test_each_text_runs_under_its_own_and_its_partners_gates(alignment: str) -> 
 @torch.no_grad()
 def test_a_text_crossed_with_itself_squares_its_states() -> None:
     encoder, crossing = QRNN(input_dim=3, hidden_dim=4, window=2), TemporalCrossing(input_dim=4, alignment="proportional")
-    text = texts([5, 2])
+    text = some_states([5, 2], 3)
     begun = encoder.begin(text)
     states, _ = crossing(begun, begun)
     torch.testing.assert_close(states["states"][text["mask"]], encoder(text)["states"][text["mask"]] ** 2)

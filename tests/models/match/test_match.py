@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from small_texts import some_states
 from torch import Tensor
 
 from qaexp.errors import ConfigError
@@ -11,14 +12,8 @@ from qaexp.models.match.base import Match
 from qaexp.models.match.bilinear import BilinearMatch
 from qaexp.models.match.cosine import CosineMatch
 from qaexp.models.match.tensor import TensorMatch
-from qaexp.types import Text
 
 DIM = 4
-
-
-def side(length: int, seed: int) -> Text:
-    states = torch.randn(2, length, DIM, generator=torch.Generator().manual_seed(seed))
-    return {"states": states, "mask": torch.ones(2, length, dtype=torch.bool)}
 
 
 def cosine(match: CosineMatch, u: Tensor, v: Tensor) -> list[float]:
@@ -49,7 +44,7 @@ def test_the_grid_is_the_papers_word_by_word(build, paper) -> None:
     match: Match = build()
     for parameter in match.parameters():
         torch.nn.init.normal_(parameter)
-    question, candidate = side(3, seed=1), side(5, seed=2)
+    question, candidate = some_states([3, 3], DIM, seed=1), some_states([5, 5], DIM, seed=2)
     grid = match(match.begin_question(question), match.begin_candidate(candidate))
     assert grid.shape == (2, match.num_slices, 3, 5)
     for pair in range(2):

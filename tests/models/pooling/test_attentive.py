@@ -3,15 +3,9 @@
 import math
 
 import torch
+from small_texts import some_states
 
 from qaexp.models.pooling.attentive import AttentivePooling
-from qaexp.types import Text
-
-
-def side(lengths: list[int], longest: int, seed: int) -> Text:
-    mask = torch.arange(longest) < torch.tensor(lengths)[:, None]
-    states = torch.randn(len(lengths), longest, 4, generator=torch.Generator().manual_seed(seed))
-    return {"states": states.masked_fill(~mask[:, :, None], 9.0), "mask": mask}
 
 
 def softmax(values: list[float]) -> list[float]:
@@ -22,7 +16,7 @@ def softmax(values: list[float]) -> list[float]:
 def test_equations_13_to_18() -> None:
     question_lengths, candidate_lengths = [3, 1, 2], [5, 2, 1]
     pooling = AttentivePooling(4)
-    question, candidate = side(question_lengths, 4, seed=1), side(candidate_lengths, 5, seed=2)
+    question, candidate = some_states(question_lengths, 4, 4, seed=1), some_states(candidate_lengths, 4, 5, seed=2)
     pooled_question, pooled_candidate = pooling(pooling.prepare("question", question), pooling.prepare("candidate", candidate))
     U = pooling.U.tolist()
     for pair, (M, L) in enumerate(zip(question_lengths, candidate_lengths, strict=True)):

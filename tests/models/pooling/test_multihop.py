@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from small_texts import some_states
 from torch import Tensor, nn
 
 from qaexp.errors import ConfigError
@@ -9,16 +10,9 @@ from qaexp.models.pooling.multihop import MultihopPooling
 from qaexp.models.pooling.multihop_mlp import MultihopMLP
 from qaexp.models.pooling.multihop_sequential import MultihopSequential
 from qaexp.models.shown import SHOWN
-from qaexp.types import Text
 
 QUESTION_LENGTHS, CANDIDATE_LENGTHS = [3, 1, 2], [5, 2, 1]
 DIM, HOPS = 4, 3
-
-
-def side(lengths: list[int], longest: int, seed: int) -> Text:
-    mask = torch.arange(longest) < torch.tensor(lengths)[:, None]
-    states = torch.randn(len(lengths), longest, DIM, generator=torch.Generator().manual_seed(seed))
-    return {"states": states.masked_fill(~mask[:, :, None], 9.0), "mask": mask}
 
 
 def softmax(scores: list[Tensor]) -> list[Tensor]:
@@ -68,7 +62,7 @@ def test_every_hop_reads_the_question_and_then_the_answer(make: type[MultihopPoo
     pooling = make(DIM, num_hops=HOPS)
     for weight in pooling.parameters():
         nn.init.normal_(weight)
-    question, candidate = side(QUESTION_LENGTHS, 4, seed=1), side(CANDIDATE_LENGTHS, 6, seed=2)
+    question, candidate = some_states(QUESTION_LENGTHS, DIM, 4, seed=1), some_states(CANDIDATE_LENGTHS, DIM, 6, seed=2)
     shown: dict[str, Tensor] = {}
     token = SHOWN.set(lambda name, tensor: shown.__setitem__(name, tensor))
     r_q, r_a = pooling(pooling.prepare("question", question), pooling.prepare("candidate", candidate))

@@ -2,20 +2,14 @@
 
 import pytest
 import torch
+from small_texts import some_states
 
 from qaexp.errors import ConfigError
 from qaexp.models.pooling.question_attention import QuestionAttention
 from qaexp.models.shown import SHOWN
-from qaexp.types import Text
 
 QUESTION_LENGTHS, CANDIDATE_LENGTHS = [3, 1, 2], [5, 2, 1]
 DIM = 4
-
-
-def side(lengths: list[int], longest: int, seed: int) -> Text:
-    mask = torch.arange(longest) < torch.tensor(lengths)[:, None]
-    states = torch.randn(len(lengths), longest, DIM, generator=torch.Generator().manual_seed(seed))
-    return {"states": states.masked_fill(~mask[:, :, None], 9.0), "mask": mask}
 
 
 @pytest.mark.parametrize("pool", ["max", "mean"])
@@ -23,7 +17,7 @@ def side(lengths: list[int], longest: int, seed: int) -> Text:
 def test_equations_9_to_11(pool: str) -> None:
     torch.manual_seed(3)
     pooling = QuestionAttention(DIM, pool=pool)
-    question, candidate = side(QUESTION_LENGTHS, 4, seed=1), side(CANDIDATE_LENGTHS, 6, seed=2)
+    question, candidate = some_states(QUESTION_LENGTHS, DIM, 4, seed=1), some_states(CANDIDATE_LENGTHS, DIM, 6, seed=2)
     shown = {}
     token = SHOWN.set(lambda name, tensor: shown.setdefault(name, tensor))
     r_q, r_a = pooling(pooling.prepare("question", question), pooling.prepare("candidate", candidate))
@@ -45,8 +39,8 @@ def test_equations_9_to_11(pool: str) -> None:
 def test_even_attention_is_plain_pooling() -> None:
     pooling = QuestionAttention(DIM, pool="max")
     pooling.w_ms.weight.zero_()
-    candidate = side(CANDIDATE_LENGTHS, 6, seed=2)
-    _, r_a = pooling(pooling.prepare("question", side(QUESTION_LENGTHS, 4, seed=1)), pooling.prepare("candidate", candidate))
+    candidate = some_states(CANDIDATE_LENGTHS, DIM, 6, seed=2)
+    _, r_a = pooling(pooling.prepare("question", some_states(QUESTION_LENGTHS, DIM, 4, seed=1)), pooling.prepare("candidate", candidate))
     plain = torch.stack([states[:L].amax(dim=0) for states, L in zip(candidate["states"], CANDIDATE_LENGTHS, strict=True)])
     torch.testing.assert_close(r_a["vector"], plain, rtol=1e-5, atol=1e-5)
 
