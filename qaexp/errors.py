@@ -10,7 +10,11 @@ class QaexpError(Exception):
 
 
 class MissingDataError(QaexpError):
-    """Files of a data set are not where the configuration says."""
+    """Files of a data set are not where the configuration says: `files`, where each is known."""
+
+    def __init__(self, message: str, files: Sequence[Path] = ()) -> None:
+        super().__init__(message)
+        self.files = files
 
 
 class BadDataError(QaexpError):

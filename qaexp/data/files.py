@@ -57,10 +57,10 @@ def locate(paths: Sequence[Path], hint: str) -> list[Path]:
         MissingDataError: some are absent; names all of them, and `hint` says where they are published and how to fetch them.
     """
     found = [next((p for p in (path, Path(f"{path}.gz")) if p.is_file()), None) for path in paths]
-    missing = [str(path) for path, there in zip(paths, found, strict=True) if there is None]
+    missing = [path for path, there in zip(paths, found, strict=True) if there is None]
     if missing:
         listing = "\n".join(f"  {path}" for path in missing)
-        raise MissingDataError(f"missing (plain or .gz):\n{listing}\n{hint}")
+        raise MissingDataError(f"missing (plain or .gz):\n{listing}\n{hint}", missing)
     return [path for path in found if path is not None]
 
 

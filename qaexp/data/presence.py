@@ -7,12 +7,12 @@ from qaexp.errors import CheckpointError, MissingDataError
 from qaexp.run_folder import checkpoint_file
 
 
-def missing(source: DictConfig) -> list[str]:
+def missing(source: DictConfig) -> list[MissingDataError]:
     """What a configured reader, or source of word vectors, lacks: its one complaint, with where the files are published, or none."""
     try:
         instantiate(source).files()
     except MissingDataError as error:
-        return [str(error)]
+        return [error]
     return []
 
 
@@ -26,7 +26,7 @@ def require_files(cfg: DictConfig) -> None:
             raise MissingDataError(f"init_from={error}") from error
     texts, vectors = missing(cfg.dataset.reader), missing(cfg.dataset.vectors)
     if found := texts + (vectors if vectors and reads_vectors(cfg.model) else []):  # asking the model takes seconds
-        raise MissingDataError("\n".join(found))
+        raise MissingDataError("\n".join(map(str, found)))
 
 
 def reads_vectors(model: DictConfig) -> bool:

@@ -119,8 +119,7 @@ def lacking(cell: Cell) -> str:
 @cache
 def _lacking(dataset: str, vectors: str) -> str:
     cfg = compose([f"dataset={dataset}", *([f"dataset/vectors={vectors}"] if vectors else [])])
-    said = "\n".join([*missing(cfg.dataset.reader), *missing(cfg.dataset.vectors)])
-    files = [Path(line.strip()).name for line in said.splitlines() if line.startswith("  ")]
+    files = [path.name for error in (*missing(cfg.dataset.reader), *missing(cfg.dataset.vectors)) for path in error.files]
     return f"{dataset}: {files[0]}{f' and {len(files) - 1} more' if len(files) > 1 else ''} missing" if files else ""
 
 
