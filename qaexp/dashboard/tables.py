@@ -10,7 +10,7 @@ from qaexp.errors import QaexpError
 from qaexp.paper_table import content_of
 from qaexp.results.record import RunRecord
 from qaexp.results.table import read_records
-from qaexp.tables.spec import Printed, Table, result_tables
+from qaexp.tables.spec import Table, as_printed, result_tables
 
 
 @dataclass(frozen=True)
@@ -53,21 +53,11 @@ def paper_tables(experiments: Path) -> list[ReportedTable]:
         table = with_results.get((path.parent.name, path.stem))
         columns = [str(column) for column in content["columns"]]
         decimals = [table.decimals_of(column) for column in table.columns.values()] if table else [None] * len(columns)
-        lines = [[row["label"], *map(_printed, row["published"], decimals)] for row in content["rows"]]
+        lines = [[row["label"], *map(as_printed, row["published"], decimals)] for row in content["rows"]]
         printed = pd.DataFrame(lines, columns=[content.get("label", ""), *columns])
         measurements = _measurements(table) if table else ()
         found.append(ReportedTable(path.parent.name, path.stem, content["source"], content.get("caption", ""), printed, measurements))
     return found
-
-
-def _printed(cell: Printed, decimals: int | None) -> str:
-    """
-    >>> _printed(68.1, 2), _printed("1800x2", 2), _printed(0.5, None), _printed(None, 2)
-    ('68.10', '1800x2', '0.5', '')
-    """
-    if cell is None:
-        return ""
-    return f"{cell:.{decimals}f}" if isinstance(cell, float) and decimals is not None else str(cell)
 
 
 def _measurements(table: Table) -> list[Measurement]:

@@ -11,7 +11,7 @@ import pandas as pd
 from qaexp.results.ledger import Entry, Ledger, PerQuestion, model_and_dataset
 from qaexp.tables.cells import Cell, Keys, alternatives, at_hand, lacking, taken
 from qaexp.tables.significance import INCOMPARABLE, LEVEL, Interval, holm, paired_randomisation, verdict
-from qaexp.tables.spec import Column, Printed, Row, Table, Tuning
+from qaexp.tables.spec import Column, Row, Table, Tuning, as_printed
 
 MEASURED, PARTIAL, QUICK = "measured", "partial data", "quick"
 PUBLISHED, MISSING, NOT_RUN = "published only", "data missing", "not run"
@@ -105,7 +105,7 @@ class Measured:
             ours = state.interval(column) if state else None
             decimals = table.decimals_of(column)
             line[name] = _number(ours.mean if ours else None, decimals) + (column.unit if ours else "")
-            line[f"{name} (paper)"] = _printed(printed, decimals)
+            line[f"{name} (paper)"] = as_printed(printed, decimals)
             line[f"{name} ci95"] = _number(ours.half if ours else None, decimals)
             if state and ours and isinstance(printed, (int, float)):
                 verdicts[name] = self._verdict(state.cell, ours, printed, decimals)
@@ -209,10 +209,6 @@ def p_of(differences: np.ndarray) -> float:
 
 def _number(value: float | None, decimals: int) -> str:
     return "" if value is None or math.isnan(value) else f"{value:.{decimals}f}"
-
-
-def _printed(value: Printed, decimals: int) -> str:
-    return "" if value is None else value if isinstance(value, str) else f"{value:.{decimals}f}"
 
 
 def by_setting_text(texts: Mapping[str, str]) -> str:

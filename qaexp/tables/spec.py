@@ -23,6 +23,17 @@ UNPRINTED = ""
 Printed = str | int | float | None
 
 
+def as_printed(value: Printed, decimals: int | None) -> str:
+    """A paper's number with its table's decimals, where these are known; blank where it prints none.
+
+    >>> as_printed(68.1, 2), as_printed(65, 2), as_printed("1800x2", 2), as_printed(0.5, None), as_printed(None, 2)
+    ('68.10', '65.00', '1800x2', '0.5', '')
+    """
+    if value is None:
+        return ""
+    return str(value) if isinstance(value, str) or decimals is None else f"{value:.{decimals}f}"
+
+
 @dataclass(frozen=True)
 class Setting:
     """What the cells of a column, or of a row, are run on."""
