@@ -4,6 +4,7 @@
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
+PYTEST = $(RUN) -m pytest --numprocesses logical --maxprocesses 4 --dist worksteal
 
 help:  ## this list
 	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -20,8 +21,8 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 run: setup  ## GGSA on the embedded toy data: trains, ranks, prints a table
 	@$(RUN) -m qaexp $(ARGS)
 
-test: setup  ## the tests that CI runs
-	$(RUN) -m pytest -m "not slow" $(ARGS)
+test: setup  ## the tests that CI runs, a process for each core up to four
+	$(PYTEST) -m "not slow" $(ARGS)
 
 test-slow: setup  ## the tests that take minutes
 	$(RUN) -m pytest -m slow $(ARGS)
@@ -30,7 +31,7 @@ check: setup  ## ruff, pyright and the tests: what a commit must pass
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/pyright
-	$(RUN) -m pytest -m "not slow" $(ARGS)
+	$(PYTEST) -m "not slow" $(ARGS)
 
 bench: setup  ## ratios side by side in one run: attention, the cut, metrics, memory, start
 	$(RUN) -m benchmarks $(ARGS)
