@@ -4,7 +4,7 @@
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
-PYTEST = $(RUN) -m pytest --numprocesses logical --maxprocesses 4 --dist worksteal
+PYTEST = $(RUN) -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile
 
 help:  ## this list
 	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18

@@ -10,7 +10,7 @@ from typing import Any
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
-from omegaconf import DictConfig, open_dict
+from omegaconf import DictConfig, OmegaConf, open_dict
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
 
@@ -79,4 +79,5 @@ def compose(overrides: Sequence[str] = (), program: Program = RANK) -> DictConfi
     HydraConfig.instance().set_config(cfg)
     with open_dict(cfg):
         del cfg["hydra"]
+        cfg.choices = OmegaConf.to_container(cfg.choices, resolve=True)  # later, Hydra would give those that it composed last
     return cfg

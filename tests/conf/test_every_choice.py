@@ -155,3 +155,10 @@ def _a_loaded_checkpoint_scores_as_the_run_did(cfg: DictConfig, folder: Path) ->
         assert {names[answer.position]: answer.score for answer in ranked} == {
             candidate: pytest.approx(written[question, candidate], abs=1e-5) for candidate in names
         }
+
+
+def test_a_configuration_keeps_its_choices_when_another_is_composed() -> None:
+    first = compose(["model=qa_cnn", "dataset=toy"])
+    compose(["model=ggsa", "dataset=wikiqa"])
+    assert first.choices == {"model": "qa_cnn", "dataset": "toy"}
+    assert first.run_name == "qa_cnn_toy_seed1"
