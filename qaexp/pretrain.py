@@ -64,7 +64,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
         module = ReconstructionModule(scorer, decoder, instantiate(cfg.optimizer), instantiate(cfg.schedule), data, rebuild)
         trainer = open_trainer(cfg.trainer, **callbacks(folder, record, data, cfg.patience, watchers))
         with open_logger(record, folder) as logger:
-            trainer.loggers = [logger] if logger else []
+            trainer.logger = logger or None
             with record.timing("fit"):
                 trainer.fit(module, datamodule=pairs, ckpt_path=last_checkpoint(folder) if resume else None, weights_only=True)
             with record.timing("test"):

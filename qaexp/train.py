@@ -54,7 +54,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
         module = RankingModule(scorer, instantiate(cfg.loss), instantiate(cfg.optimizer), instantiate(cfg.schedule), data, rebuild)
         trainer = open_trainer(cfg.trainer, **callbacks(folder, record, data, cfg.patience, watchers))
         with for_the_writer(open_logger(record, folder)) as logger:
-            trainer.loggers = [logger] if logger else []
+            trainer.logger = logger or None
             if record.parameters["trainable"]:
                 with record.timing("fit"):
                     trainer.fit(module, datamodule=data, ckpt_path=last, weights_only=True)

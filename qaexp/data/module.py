@@ -102,9 +102,11 @@ class RankingDataModule(pl.LightningDataModule):
 
     def _warn_of_repeats(self, splits: Mapping[str, RankingSplit]) -> None:
         """Say so where most of what is ranked was learned from: a file that was copied to two names."""
+        train = splits.get("train")
         for name, split in splits.items():
-            seen = split.asked_in(splits["train"]) if "train" in splits and name != "train" else 0
-            if 2 * seen > split.num_questions:
+            if train is None or split is train:
+                continue
+            if 2 * (seen := split.asked_in(train)) > split.num_questions:
                 log.warning(
                     "dataset=%s: %s of the %s questions of %s are asked in train too, word for word; what is measured there says little of "
                     "new questions",

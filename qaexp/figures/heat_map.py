@@ -55,8 +55,9 @@ def draw(placed: Sequence[Heat], title: str) -> Figure:
     figure.text(0.02, 1 - head / 2 / tall, said, color=INK, fontweight="bold", **PLAIN)
     top = tall - head
     for (part, shades, name), height in zip(parts, heights, strict=True):
-        figure.text(0.02, (top - SPACE / 2) / tall, _printable(name), color=INK, **PLAIN)
-        _scale(figure, (top - SPACE / 2) / tall, shades)
+        middle = (top - SPACE / 2) / tall
+        figure.text(0.02, middle, _printable(name), color=INK, **PLAIN)
+        _scale(figure, middle, shades)
         top -= SPACE + height
         if part.rows:
             width = 0.17 * len(part.columns)
