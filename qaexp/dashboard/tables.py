@@ -49,14 +49,16 @@ def paper_tables(experiments: Path) -> list[ReportedTable]:
     with_results = {(table.paper, table.name): table for table in result_tables(experiments)}
     found = []
     for path in sorted(experiments.glob("*/table*.yaml"), key=lambda path: (path.parent.name, int(path.stem.removeprefix("table")))):
-        content = content_of(path)
-        table = with_results.get((path.parent.name, path.stem))
-        columns = [str(column) for column in content["columns"]]
-        decimals = [table.decimals_of(column) for column in table.columns.values()] if table else [None] * len(columns)
-        lines = [[row["label"], *map(as_printed, row["published"], decimals)] for row in content["rows"]]
-        printed = pd.DataFrame(lines, columns=[content.get("label", ""), *columns])
-        measurements = _measurements(table) if table else ()
-        found.append(ReportedTable(path.parent.name, path.stem, content["source"], content.get("caption", ""), printed, measurements))
+        if table := with_results.get((path.parent.name, path.stem)):
+            decimals = [table.decimals_of(column) for column in table.columns.values()]
+            lines = [[row.label, *map(as_printed, row.published, decimals)] for row in table.rows]
+            printed = pd.DataFrame(lines, columns=[table.label, *table.columns])
+            found.append(ReportedTable(table.paper, table.name, table.source, table.caption, printed, _measurements(table)))
+        else:
+            content = content_of(path)
+            lines = [[row["label"], *(as_printed(value, None) for value in row["published"])] for row in content["rows"]]
+            printed = pd.DataFrame(lines, columns=[content.get("label", ""), *map(str, content["columns"])])
+            found.append(ReportedTable(path.parent.name, path.stem, content["source"], content.get("caption", ""), printed))
     return found
 
 

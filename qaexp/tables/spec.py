@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from qaexp.errors import ConfigError, meant
 from qaexp.paper_table import EXPERIMENTS, FAULTS, PaperTable, content_of, fault_in, filled, name_of
+from qaexp.tables.like import completed
 
 KIND = "results"
 KINDS = (KIND, "configuration", "statistics")
@@ -214,6 +215,7 @@ def _figure(path: Path, content: dict[str, Any]) -> Figure:
 def _tuning(path: Path, content: dict[str, Any]) -> Tuning:
     """`values` are columns and settings in one, of the same `metric`, `datasets` and `vectors`."""
     try:
+        content = completed(path, content)
         values, metric = content.pop("values"), content.pop("metric")
         data = {"datasets": content.pop("datasets"), "vectors": content.pop("vectors", ())}
         content["settings"] = {name: {**data, "overrides": overrides} for name, overrides in values.items()}
@@ -225,6 +227,7 @@ def _tuning(path: Path, content: dict[str, Any]) -> Tuning:
 
 def _table(path: Path, content: dict[str, Any], kind: type[Kind], named: str) -> Kind:
     try:
+        content = completed(path, content)
         settings = {str(name): filled(Setting, setting) for name, setting in content.pop("settings").items()}
         columns = {str(name): filled(Column, column) for name, column in content.pop("columns").items()}
         rows = [filled(Row, {"published": [UNPRINTED] * len(columns), **row}) for row in content.pop("rows")]

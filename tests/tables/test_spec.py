@@ -149,7 +149,7 @@ def test_a_kind_that_is_none_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"mine/table1\.yaml: there is no kind 'result'; did you mean results\?"):
         result_tables(tmp_path)
     path.write_text("caption: Mine.\n")  # one of results, where it does not say
-    with pytest.raises(ConfigError, match=r"mine/table1\.yaml: it is not a table of results: it lacks 'settings'"):
+    with pytest.raises(ConfigError, match=r"mine/table1\.yaml: it is not a table of results: it lacks 'rows'"):
         result_tables(tmp_path)
     path.write_text("rows\n  - label: QA-CNN\n")
     with pytest.raises(ConfigError, match=r"mine/table1\.yaml, line 2: mapping values are not allowed here"):
