@@ -32,6 +32,4 @@ def foot(figure: Figure, measured: Measured, more: str = "") -> None:
 
 def machine(state: CellState) -> str:
     """Where its runs were timed; several where they differ."""
-    found = (entry.hardware for entry in state.entries)
-    named = (had["gpu"] or f"{had['processor']}, {had['threads']} thread{'s' if had['threads'] > 1 else ''}" for had in found)
-    return "; ".join(dict.fromkeys(named))
+    return "; ".join(dict.fromkeys(entry.machine for entry in state.entries))

@@ -1,6 +1,5 @@
 """Figure 8 of Xu et al. 2019: how a metric depends on hyper-parameters, one panel each."""
 
-import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -78,14 +77,19 @@ class Sensitivity:
         return figure
 
     def _panel(self, axes: Axes, points: pd.DataFrame) -> None:
-        """Values stand at equal distances, whatever they are."""
+        """Values stand at equal distances, whatever they are; a point without an interval, of one seed, is a cross."""
         values = sorted(points[VALUE].dropna().unique())
         for (_, of_column), colour, marker in zip(points.groupby(COLUMN), COLOURS, MARKERS, strict=False):
             label = " and ".join(dict.fromkeys(of_column["split"]))
             line = of_column.dropna(subset=[VALUE])
-            bars = [0.0 if math.isnan(half) else half for half in line["ci95"]]
-            at = [values.index(value) for value in line[VALUE]]
-            axes.errorbar(at, line[OURS], bars, color=colour, marker=marker, label=f"{self.default}, {label}")
+            line = line.assign(at=[values.index(value) for value in line[VALUE]])
+            axes.plot(line["at"], line[OURS], color=colour, zorder=1)
+            alone = line["ci95"].isna()
+            several = line[~alone]
+            style: Any = {"color": colour, "linestyle": "none"}
+            axes.errorbar(several["at"], several[OURS], several["ci95"], marker=marker, label=f"{self.default}, {label}", **style)
+            if len(several) < len(line):
+                axes.plot(line["at"][alone], line[OURS][alone], marker="x", label=f"{self.default}, {label}, one seed", **style)
             for height in of_column.drop(line.index)[OURS]:
                 axes.axhline(height, color=colour, linestyle="--", linewidth=1.0, label=f"{self.baseline}, {label}")
         axes.set_xticks(range(len(values)), [f"{value:g}" for value in values])

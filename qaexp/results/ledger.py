@@ -20,6 +20,8 @@ PRECISION = 6
 """Decimals that are kept of a question's metrics."""
 PARAMETERS = "parameters"
 """What a column of their number is called in a table's file."""
+SECONDS = "seconds per"
+"""What such a column's name begins with, where it is of times: `seconds per batch`, `seconds per epoch`."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,12 @@ class Entry:
         return self.data["fingerprint"]
 
     @property
+    def machine(self) -> str:
+        """What it ran on, such as `AMD EPYC, 1 thread`."""
+        had = self.hardware
+        return had["gpu"] or f"{had['processor']}, {had['threads']} thread{'s' if had['threads'] > 1 else ''}"
+
+    @property
     def trained(self) -> bool:
         return self.parameters["trainable"] > 0
 
@@ -76,13 +84,19 @@ class Entry:
         """Of training, by epoch."""
         return [epoch["train/loss"] for epoch in self.history]
 
+    @property
+    def best_on_dev(self) -> float | None:
+        """The metric that chose the epoch, at that epoch; None where nothing was trained."""
+        chosen = self.config.get("dataset", {}).get("selection_metric")
+        return max((epoch[chosen] for epoch in self.history), default=None) if chosen else None
+
     def value(self, metric: str) -> float | None:
         """A column's number: `split/metric`, `parameters`, `seconds per batch` or `seconds per epoch`; None where the run has none."""
         if metric == PARAMETERS:
             return float(self.parameters["trainable without word embeddings"])
-        if metric == "seconds per batch":
+        if metric == f"{SECONDS} batch":
             return self._stepping / self.steps if self._stepping else None
-        if metric == "seconds per epoch":
+        if metric == f"{SECONDS} epoch":
             return self._stepping / len(self.history) if self._stepping else None
         split, _, name = metric.partition("/")
         return self.metrics.get(split, {}).get(name)

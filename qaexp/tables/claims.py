@@ -1,28 +1,14 @@
 """What the papers say in words of which model is above which, `experiments/<paper>/claims.yaml`, each said of a table or a figure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from qaexp.errors import ConfigError
 from qaexp.paper_table import EXPERIMENTS, FAULTS, content_of, fault_in, filled
 from qaexp.tables.spec import Table, result_figures, result_tables
-
-
-@dataclass(frozen=True)
-class Claim:
-    """Row `above` has more than row `below` in a column of a table, or of a figure whose points are runs."""
-
-    claim: str
-    where: str
-    place: str
-    """What it is said of, such as `Table 2`."""
-    column: str
-    above: str
-    below: str
-    note: str = ""
-    """What else there is to say of it, such as why no test can be made."""
 
 
 @dataclass(frozen=True)
@@ -37,19 +23,17 @@ class Statement:
     below: list[str]
     table: int | None = None
     figure: int | None = None
+    """What it is said of: a table, or a figure whose points are runs."""
     note: str = ""
+    """What else there is to say of it, such as why no test can be made."""
 
     @property
     def place(self) -> str:
         return f"Table {self.table}" if self.figure is None else f"Figure {self.figure}"
 
-    def claims(self) -> list[Claim]:
-        return [
-            Claim(self.claim, self.where, self.place, column, above, below, self.note)
-            for column in self.columns
-            for above in self.above
-            for below in self.below
-        ]
+    def claims(self) -> Iterator["Claim"]:
+        for column, above, below in product(self.columns, self.above, self.below):
+            yield Claim(self, column, above, below)
 
     def fault(self, table: Table | None) -> str:
         """What it names that is not there; empty when all is."""
@@ -62,6 +46,16 @@ class Statement:
             if missing := [name for name in named if name not in there]:
                 return f"{table.title} has no {what} {missing[0]!r}; {what}s: {', '.join(there)}"
         return ""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Of a statement, that row `above` has more than row `below` in a column."""
+
+    said: Statement
+    column: str
+    above: str
+    below: str
 
 
 def claims(paper: str, folder: Path = EXPERIMENTS) -> list[Claim]:

@@ -2,70 +2,64 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 
 from qaexp.results.ledger import PARAMETERS
-from qaexp.tables.build import Measured, p_of
+from qaexp.tables.build import Measured, p_values
 from qaexp.tables.claims import Claim
-from qaexp.tables.significance import LEVEL, holm
+from qaexp.tables.comparison import Comparison, compared, corrected
+from qaexp.tables.significance import LEVEL
 
 HELD, REVERSED, UNDECIDED, NOT_MEASURED = "held", "reversed", "undecided", "not measured"
-VERDICTS = (HELD, REVERSED, UNDECIDED, NOT_MEASURED)
-COLUMNS = ["claim", "where", "of", "column", "above", "below", "data", "seeds", "difference", "p (Holm)", "verdict", "note"]
+AS_COUNTED, NOT_AS_COUNTED = "as counted", "not as counted"
+VERDICTS = (HELD, REVERSED, UNDECIDED, NOT_MEASURED, AS_COUNTED, NOT_AS_COUNTED)
+P_VALUES = ["p (questions)", "p (seeds)", "p (Holm)"]
+COLUMNS = ["claim", "where", "of", "column", "above", "below", "data", "seeds", "difference", *P_VALUES, "verdict", "note"]
 
 
 def held_against(claims: Sequence[Claim], places: Sequence[Measured]) -> pd.DataFrame:
-    """A line for each claim of a paper: the difference over questions of seeds' means, its p, Holm-corrected over all that can be tested.
+    """A line for each claim of a paper: the difference of seeds' means, and its p, Holm-corrected over all that can be tested.
 
-    `held` where the claim's order is significant at 5%, `reversed` where the opposite order is, else `undecided`. What two claims
-    say of the same runs, as of a row that two tables have, is one test. Numbers of parameters are as they are, without a test.
+    `held` where the claim's order is significant at 5% over questions and over seeds, `reversed` where the opposite order is, else
+    `undecided`, as where a row has one seed. What two claims say of the same runs, as of a row that two tables have, is one test. Numbers
+    of parameters need none: they are as counted, or not.
     """
     by_name = {place.table.title.removeprefix(f"{place.table.paper}, "): place for place in places}
-    differences = [_differences(claim, by_name.get(claim.place)) for claim in claims]
-    tests = {difference.tobytes(): p_of(difference) for difference in differences if difference is not None}
-    corrected = dict(zip(tests, holm(list(tests.values())), strict=True))
-    lines = []
-    for claim, difference in zip(claims, differences, strict=True):
-        line = {"claim": claim.claim, "where": claim.where, "of": claim.place, "column": claim.column, "above": claim.above}
-        line |= {"below": claim.below, "note": claim.note}
-        measured = by_name.get(claim.place)
-        if measured and difference is not None:
-            p = corrected[difference.tobytes()]
-            found = {**_said(claim, measured, float(np.mean(difference)), p < LEVEL), "p (Holm)": f"{p:.4f}"}
-        elif measured and (counted := _counted(claim, measured)) is not None:
-            found = _said(claim, measured, counted, counted != 0)
-        else:
-            found = {"verdict": NOT_MEASURED}
-        lines.append({**dict.fromkeys(COLUMNS, ""), **line, **found})
+    measured = [by_name.get(claim.said.place) for claim in claims]
+    found = [_compared(claim, there) if there else None for claim, there in zip(claims, measured, strict=True)]
+    lines = [_line(*each) for each in zip(claims, measured, found, corrected(found), strict=True)]
     return pd.DataFrame(lines, columns=COLUMNS)
 
 
-def _said(claim: Claim, measured: Measured, difference: float, decided: bool) -> dict[str, str]:
-    column = measured.table.columns[claim.column]
-    states = [state for label in (claim.above, claim.below) if (state := measured.state_of(label, claim.column))]
-    return {
-        "data": states[0].cell.dataset,
-        "seeds": "; ".join(str(len(state.entries)) for state in states),
-        "difference": f"{difference * measured.table.scale_of(column):+.{measured.table.decimals_of(column)}f}{column.unit}",
-        "verdict": UNDECIDED if not decided else HELD if difference > 0 else REVERSED,
-    }
+def _compared(claim: Claim, measured: Measured) -> Comparison | None:
+    """What the claim says is positive."""
+    return compared(measured.scored(claim.above, claim.column), measured.scored(claim.below, claim.column))
 
 
-def _counted(claim: Claim, measured: Measured) -> float | None:
-    """By how many parameters `above` has more; None in a column of anything else, or where one of the two was not run."""
+def _line(claim: Claim, measured: Measured | None, found: Comparison | None, p: float | None) -> dict[str, str]:
+    line = {"claim": claim.said.claim, "where": claim.said.where, "of": claim.said.place, "column": claim.column}
+    line = {**dict.fromkeys(COLUMNS, ""), **line, "above": claim.above, "below": claim.below, "note": claim.said.note}
+    if measured and found:
+        decided = p is not None and p < LEVEL
+        verdict = UNDECIDED if not decided else HELD if found.difference > 0 else REVERSED
+        scored = [measured.scored(label, claim.column) for label in (claim.above, claim.below)]
+        seeds = "; ".join(str(len(each.by_seed)) for each in scored if each)
+        return {**line, **_said(claim, measured, found.difference), **p_values(found, p), "seeds": seeds, "verdict": verdict}
+    if measured and (more := _more_parameters(claim, measured)) is not None:
+        return {**line, **_said(claim, measured, more), "verdict": AS_COUNTED if more > 0 else NOT_AS_COUNTED}
+    return {**line, "verdict": NOT_MEASURED}
+
+
+def _said(claim: Claim, measured: Measured, difference: float) -> dict[str, str]:
+    column, state = measured.table.columns[claim.column], measured.state_of(claim.above, claim.column)
+    number = f"{difference * measured.table.scale_of(column):+.{measured.table.decimals_of(column)}f}{column.unit}"
+    return {"data": state.cell.dataset if state else "", "difference": number}
+
+
+def _more_parameters(claim: Claim, measured: Measured) -> float | None:
+    """By how many `above` has more; None in a column of anything else, or where one of the two was not run."""
     states = [measured.state_of(label, claim.column) for label in (claim.above, claim.below)]
     if measured.table.columns[claim.column].metric != PARAMETERS or not all(state and state.entries for state in states):
         return None
     above, below = (state.entries[0].value(PARAMETERS) or 0.0 for state in states if state)
     return above - below
-
-
-def _differences(claim: Claim, measured: Measured | None) -> np.ndarray | None:
-    """Of each question, what the claim says is positive; None where the two rows were not run over the same questions."""
-    if measured is None:
-        return None
-    above, below = (measured.scored(label, claim.column) for label in (claim.above, claim.below))
-    if above is None or below is None or above.of != below.of:
-        return None
-    return np.array(above.values) - np.array(below.values)

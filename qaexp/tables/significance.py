@@ -1,17 +1,18 @@
-"""Ours against theirs, and rows against rows: intervals over seeds, verdicts, and the paired randomisation test over questions."""
+"""Ours against theirs, and rows against rows: intervals over seeds, verdicts, and tests over questions and over seeds."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from statistics import mean, stdev
 
 import numpy as np
 from jaxtyping import Float
 from scipy import stats
 
-RESAMPLES = 9_999
 LEVEL = 0.05
+MOST_PARTS = 60
+"""Differences that are multiples of a larger part of 1 than this are counted exactly."""
+PARTS_OF_A_SUM = 2**13
 
 REPRODUCED, ABOVE, BELOW, INCOMPARABLE = "reproduced", "above", "below", "not comparable"
 
@@ -53,21 +54,59 @@ def verdict(ours: Interval, printed: int | float, unit: float) -> str:
     return ABOVE if ours.mean > printed else BELOW
 
 
-def paired_randomisation(differences: Float[np.ndarray, "question pair"]) -> Float[np.ndarray, " pair"]:
-    """Two-sided p of each column's mean difference when two systems are exchanged at random, question by question.
+def paired_randomisation(differences: Float[np.ndarray, " question"]) -> float:
+    """Two-sided p of a mean difference when two systems are exchanged at random, question by question.
 
-    p = (1 + #{r : |Σ_q s_rq d_q| ≥ |Σ_q d_q|}) / (1 + R),  s_rq = ±1 with even odds
+        p = P(|Σ_q s_q·d_q| ≥ |Σ_q d_q|),  s_q = ±1 with even odds
+
+    No signs are drawn: the sum has the characteristic function Π_q cos(t·d_q), and the transform of that is its distribution. It is exact
+    where differences are multiples of a sixtieth or more, as means of P@1 over up to six seeds are; others are rounded to 8,192 parts of
+    their sum, which leaves p right to some hundredths of itself.
+
+    >>> round(paired_randomisation(np.array([0.5, 0.5, 0.5, 0.5])), 9)  # 2 of the 16 choices of signs reach their sum
+    0.125
     """
-    signs = _signs(len(differences))
-    drawn = np.abs(signs @ differences.astype(np.float32))  # (resample, pair)
-    observed = np.abs(differences.sum(axis=0))
-    return (1 + (drawn >= observed - 1e-4 * np.maximum(observed, 1e-3)).sum(axis=0)) / (1 + RESAMPLES)
+    sizes = np.abs(differences[differences != 0])  # a question without a difference changes no sum
+    if not len(sizes):
+        return 1.0
+    part = _part(sizes)
+    steps, counts = np.unique(np.rint(sizes / part), return_counts=True)
+    farthest = int(steps @ counts)
+    num_sums = 2 ** math.ceil(math.log2(2 * farthest + 2))
+    angles = 2 * np.pi / num_sums * np.arange(num_sums // 2 + 1)
+    characteristic = np.ones_like(angles)
+    for step, count in zip(steps, counts, strict=True):
+        characteristic *= np.cos(step * angles) ** count
+    probabilities = np.fft.irfft(characteristic, num_sums)  # of a sum of 0, 1, 2, ... parts; those below zero are the same
+    observed = math.ceil(abs(differences.sum()) / part - 0.5)
+    return 1.0 if observed <= 0 else float(np.clip(2 * probabilities[observed : farthest + 1].sum(), 0.0, 1.0))
 
 
-@cache
-def _signs(num_questions: int) -> Float[np.ndarray, "resample question"]:
-    drawn = np.random.default_rng(num_questions).integers(0, 2, size=(RESAMPLES, num_questions), dtype=np.int8)
-    return (2 * drawn - 1).astype(np.float32)
+def _part(sizes: Float[np.ndarray, " question"]) -> float:
+    """What all sizes are multiples of, or else a small part of their sum."""
+    for parts in range(1, MOST_PARTS + 1):
+        if np.abs(sizes * parts - np.rint(sizes * parts)).max() < 1e-4:
+            return 1 / parts
+    return float(sizes.sum()) / PARTS_OF_A_SUM
+
+
+def welch(ours: Sequence[float], theirs: Sequence[float], random: tuple[bool, bool]) -> float | None:
+    """Two-sided p of the difference of two means over seeds, whose variances may differ (Welch 1947); None where one seed says too little.
+
+    Where the seed makes no difference on one side (`random` is false), its value is a number that the other's mean is held against; on
+    both sides, nothing is left to chance.
+
+    >>> welch([0.5], [0.4], random=(False, False)), welch([0.5, 0.6], [0.4], random=(True, True))
+    (0.0, None)
+    """
+    if any(drawn and len(values) < 2 for drawn, values in zip(random, (ours, theirs), strict=True)):
+        return None
+    difference = mean(ours) - mean(theirs)
+    errors = [stdev(values) ** 2 / len(values) if drawn else 0.0 for drawn, values in zip(random, (ours, theirs), strict=True)]
+    if not (error := sum(errors)):
+        return float(difference == 0)
+    freedom = error**2 / sum(each**2 / (len(values) - 1) for each, values in zip(errors, (ours, theirs), strict=True) if each)
+    return float(2 * stats.t.sf(abs(difference) / math.sqrt(error), freedom))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

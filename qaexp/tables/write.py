@@ -1,5 +1,6 @@
 """A measured table as CSV, Markdown and LaTeX, and the page that shows all tables and figures."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -8,6 +9,7 @@ from string import ascii_lowercase
 import pandas as pd
 
 from qaexp.data.statistics import MeasuredRow, StatisticsTable, cell_of, to_csv
+from qaexp.results.ledger import Entry
 from qaexp.results.table import markdown
 from qaexp.tables.build import QUICK, Measured, by_setting_text
 from qaexp.tables.cells import Cell
@@ -33,8 +35,9 @@ with half the width of its 95% confidence interval (`±`).
 
 A cell is a row under a setting; `runs` is how many of its seeds are run, over all cells, of how many.
 
-The verdict is a one-sample t-test at 5% over seeds against the printed number with its rounding: `reproduced`, `above` or `below`; \
-`not comparable` where data or word vectors are others than the paper's, which it names.
+The verdict is a one-sample t-test at 5% over seeds against the printed number with its rounding: `reproduced`, which is not told \
+apart from it, `above` or `below`. What no seed changes, as BM25, is compared as it is. `not comparable` where data or word vectors \
+are others than the paper's, which it names.
 """
 
 FIGURES_EXPLAINED = """\
@@ -45,8 +48,10 @@ pre-training and gates (rcnn 3 to 5) by `python -m qaexp.figures pretraining` an
 TUNINGS_EXPLAINED = "What a paper tuned, by its grid, on dev; its tables are run with what is `taken`."
 
 CLAIMS_EXPLAINED = """\
-What a paper says of one model against another is held against our runs by a paired randomisation test over questions (means over seeds; \
-Holm-corrected over the paper's claims that could be tested): `held`, `reversed` or `undecided` at 5%, on the data named."""
+What a paper says of one model against another is held against our runs by two tests of the difference, a paired randomisation over \
+questions (of means over seeds) and Welch's t-test over seeds. The larger p counts, Holm-corrected over the paper's claims that could \
+be tested: `held`, `reversed` or `undecided` at 5%, on the data named; what rests on one seed is undecided. Numbers of parameters are \
+`as counted` or not."""
 
 
 def write_table(measured: Measured, folder: Path, latex: bool) -> None:
@@ -55,10 +60,10 @@ def write_table(measured: Measured, folder: Path, latex: bool) -> None:
     Raises:
         OutputError: the folder cannot be written.
     """
-    table, frame = measured.table, measured.frame()
+    table, frame = measured.table, measured.frame
     _write(folder / f"{table.name}.csv", frame.to_csv(index=False))
     _write(folder / f"{table.name}.md", as_markdown(measured))
-    comparisons = measured.comparisons()
+    comparisons = pd.DataFrame() if isinstance(table, Tuning) else measured.comparisons()
     path = folder / f"{table.name}.comparisons.csv"
     if len(comparisons):
         _write(path, comparisons.to_csv(index=False))
@@ -70,8 +75,8 @@ def write_table(measured: Measured, folder: Path, latex: bool) -> None:
 
 def as_markdown(measured: Measured, commands: bool = True) -> str:
     """The table as it reads on a page: each number once, `ours ± ci95 (paper)`, and what else must be known below it."""
-    table, frame = measured.table, measured.frame()
-    shown = _compact(measured, frame, "±")
+    table, frame = measured.table, measured.frame
+    shown = _compact(measured)
     verdicts, reasons = _lettered(frame["verdict"].tolist(), {s.cell.differs: None for s in measured.states.values() if s.entries})
     shown = shown.assign(seeds=frame["seeds"], status=frame["status"], verdict=verdicts)
     said = ["the tables are run with what is taken"] if isinstance(table, Tuning) else []
@@ -140,7 +145,7 @@ def as_latex(measured: Measured) -> str:
     reasons = [reason for s in measured.states.values() if s.entries and s.cell.differs for reason in s.cell.differs.split("; ")]
     reasons += ["small, quick runs"] * (QUICK in measured.counts)
     said = f" Ours are not comparable: {'; '.join(dict.fromkeys(reasons))}." if reasons else ""
-    return _latex(table, _compact(measured, measured.frame(), "±"), f"{table.caption} ({table.source}.) {_legend(table)}{said}")
+    return _latex(table, _compact(measured), f"{table.caption} ({table.source}.) {_legend(table)}{said}")
 
 
 def _latex(table: Table | ConfigurationTable | StatisticsTable, shown: pd.DataFrame, caption: str) -> str:
@@ -156,13 +161,14 @@ def _latex(table: Table | ConfigurationTable | StatisticsTable, shown: pd.DataFr
     )
 
 
-def _compact(measured: Measured, frame: pd.DataFrame, sign: str) -> pd.DataFrame:
-    table = measured.table
+def _compact(measured: Measured) -> pd.DataFrame:
+    """`ours ± ci95 (paper's)`, each where there is one."""
+    table, frame = measured.table, measured.frame
     return pd.DataFrame(
         {table.label: frame[table.label]}
         | {
             name: [
-                " ".join(part for part in (ours, f"{sign} {half}" if half and float(half) else "", printed and f"({printed})") if part)
+                " ".join(part for part in (ours, f"± {half}" if half and float(half) else "", printed and f"({printed})") if part)
                 for ours, half, printed in zip(frame[name], frame[f"{name} ci95"], frame[f"{name} (paper)"], strict=True)
             ]
             for name in table.columns
@@ -251,6 +257,8 @@ def write_overview(
         "Written by `make tables` from `results/ledger/`, one file a run.",
         "",
         EXPLAINED,
+        _made_by([entry for each in (*tables, *figures, *tunings) for state in each.states.values() for entry in state.entries]),
+        "",
         markdown(_states("table", [(each, f"{each.table.name}.md") for each in tables])),
         "",
         markdown(_states("figure", [(each, f"{each.table.name}.csv" if _drawn(each, folder) else "") for each in figures])),
@@ -270,6 +278,17 @@ def write_overview(
     ]
     pages += [_figure_page(each) for each in figures if _drawn(each, folder)]
     _write(folder / "README.md", "\n".join([*head, *pages]))
+
+
+def _made_by(entries: Iterable[Entry]) -> str:
+    """On what machines runs were made, and by what code."""
+    runs = {entry.key: entry for entry in entries}.values()
+    machines = ", ".join(f"{count} on {machine}" for machine, count in Counter(entry.machine for entry in runs).most_common())
+    changed = sum(entry.commit.endswith("+changes") for entry in runs)
+    return (
+        f"Of {len(runs)} runs: {machines}; seeds of one cell may be of several. {changed} were made by a commit with changes beside it "
+        "(`commit` in the ledger ends in `+changes`): made again, such a run may differ by as much as another seed."
+    )
 
 
 def _states(what: str, listed: Sequence[tuple[Measured, str]]) -> pd.DataFrame:

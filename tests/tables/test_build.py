@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from made_up_questions import write_questions
+from scipy import stats
 
 from qaexp import reproduce
 from qaexp.exit_status import USER_ERROR
@@ -19,7 +20,7 @@ from qaexp.results.store import Outcome
 from qaexp.tables import cells, reproduction, runs
 from qaexp.tables.build import Measured, measured
 from qaexp.tables.cells import Cell, Keys, alternatives
-from qaexp.tables.claims import Claim
+from qaexp.tables.claims import Claim, Statement
 from qaexp.tables.held import held_against
 from qaexp.tables.plan import Choice, Past, Run, Times, plan
 from qaexp.tables.spec import UNPRINTED, Column, Row, Setting, Table, Tuning, result_figures
@@ -59,7 +60,7 @@ def _entry(key: str, seed: int, values: Sequence[float], trainable: int = 7) -> 
         command="model=qa_cnn dataset=toy",
         started=f"2026-01-0{seed}",
         commit="c",
-        hardware={},
+        hardware={"processor": "EPYC", "threads": 1, "gpu": None},
         data={"fingerprint": "f" * 64, "partial": False},
         convention="trec",
         parameters={"trainable": trainable, "trainable without word embeddings": trainable},
@@ -92,7 +93,7 @@ def filled(tmp_path: Path, keys: Keys) -> Measured:
 
 
 def test_rows_are_the_papers_and_numbers_ours(filled: Measured) -> None:
-    frame = filled.frame()
+    frame = filled.frame
     assert frame["Model"].tolist() == ["Kelp", "Word Overlap", "CNN", "CNN, wide"]
     assert list(frame.columns[:4]) == ["Model", "MAP", "MAP (paper)", "MAP ci95"]
     assert list(frame.columns[-4:]) == ["seeds", "status", "verdict", "command"]
@@ -126,8 +127,21 @@ def test_rows_over_the_same_questions_are_compared(filled: Measured) -> None:
     assert comparisons.loc["MAP", "row"] == "CNN"
     assert comparisons.loc["MAP", "against"] == "CNN, wide"
     assert comparisons.loc["MAP", "difference"] == "-29.5"
-    assert float(comparisons.loc["MAP", "p"]) == pytest.approx(2 / 2**8, abs=0.005)
+    assert comparisons.loc["MAP", "seeds"] == "3; 2"
+    assert float(comparisons.loc["MAP", "p (questions)"]) == pytest.approx(2 / 2**8, abs=5e-5)
+    of_seeds = stats.ttest_ind([0.51, 0.52, 0.53], [0.81, 0.82], equal_var=False).pvalue
+    assert float(comparisons.loc["MAP", "p (seeds)"]) == pytest.approx(of_seeds, abs=5e-5)
+    assert float(comparisons.loc["MAP", "p (Holm)"]) == pytest.approx(2 / 2**8, abs=5e-5)  # the larger of the two
     assert comparisons.loc["MAP", "significant"] == "yes"
+
+
+def test_what_rests_on_one_seed_is_not_decided(filled: Measured) -> None:
+    states = {place: replace(state, entries=state.entries[:1]) for place, state in filled.states.items()}
+    alone = Measured(TABLE, states)
+    line = alone.comparisons().set_index("column").loc["MAP"]
+    assert line[["p (questions)", "p (seeds)", "p (Holm)", "significant"]].tolist() == ["0.0078", "", "", "one seed"]
+    [claim] = held_against([_claim("wide is better", "MAP", above="CNN, wide", below="CNN")], [alone]).to_dict("records")
+    assert (claim["verdict"], claim["seeds"], claim["p (Holm)"]) == ("undecided", "1; 1", "")
 
 
 @pytest.mark.parametrize(
@@ -163,29 +177,33 @@ def test_a_tuning_says_what_is_best_of_what_was_measured_and_what_the_tables_hav
             entry = {**asdict(_entry(key, seed, [0.5])), "metrics": {"dev": {"p@1": dev}}}
             (ledger.folder / f"{value}_{seed}.json").write_text(json.dumps(entry))
     found = measured(tuning, Ledger(ledger.folder), keys)
-    assert found.frame().loc[0, "verdict"] == verdict
-    assert found.frame().loc[0, "status"] == "measured"
+    assert found.frame.loc[0, "verdict"] == verdict
+    assert found.frame.loc[0, "status"] == "measured"
     page = as_markdown(found)
     assert page.startswith("# ctrn, tuning on toy\n")
     assert "- the tables are run with what is taken" in page
     assert "(paper" not in page
 
 
+def _claim(said: str, column: str, above: str, below: str, note: str = "", table: int = 9) -> Claim:
+    return Claim(Statement(said, "§1", [column], [above], [below], table, note=note), column, above, below)
+
+
 def test_claims_are_held_against_the_rows(filled: Measured) -> None:
-    """Eight questions, all in favour of the wide one: p is about 2/256 by itself, and is doubled as two claims can be tested."""
+    """Eight questions, all in favour of the wide one: p is 2/256 by itself, and is doubled as two claims can be tested."""
     claims = [
-        Claim("wide is better", "§1", "Table 9", "MAP", above="CNN, wide", below="CNN"),
-        Claim("narrow is better", "§2", "Table 9", "P@1", above="CNN", below="CNN, wide"),
-        Claim("chance is worse", "§3", "Table 9", "MAP", above="CNN", below="Word Overlap", note="as ever"),
-        Claim("of a table that was not measured", "§4", "Table 8", "MAP", above="CNN", below="Word Overlap"),
+        _claim("wide is better", "MAP", above="CNN, wide", below="CNN"),
+        _claim("narrow is better", "P@1", above="CNN", below="CNN, wide"),
+        _claim("chance is worse", "MAP", above="CNN", below="Word Overlap", note="as ever"),
+        _claim("of a table that was not measured", "MAP", above="CNN", below="Word Overlap", table=8),
     ]
     found = held_against(claims, [filled])
     assert found["verdict"].tolist() == ["held", "reversed", "not measured", "not measured"]
     assert found["difference"].tolist() == ["+29.5", "-29.5", "", ""]
-    assert float(found.loc[0, "p (Holm)"]) == pytest.approx(2 * 2 / 2**8, abs=0.01)  # type: ignore[arg-type]
+    assert float(found.loc[0, "p (Holm)"]) == pytest.approx(2 * 2 / 2**8, abs=5e-5)  # type: ignore[arg-type]
     assert found.loc[0, "seeds"] == "2; 3"
     assert found.loc[2, "note"] == "as ever"
-    again = held_against([*claims, replace(claims[0], where="§5"), replace(claims[0], where="§6")], [filled])
+    again = held_against([*claims, claims[0], claims[0]], [filled])
     assert again.loc[[0, 4, 5], "p (Holm)"].tolist() == [found.loc[0, "p (Holm)"]] * 3, "what is said again is no further test"
 
 
@@ -198,12 +216,13 @@ def test_claims_of_parameters_are_counted_without_a_test(filled: Measured) -> No
         small, entries=[replace(entry, parameters={"trainable without word embeddings": 4900}) for entry in small.entries]
     )
     claims = [
-        Claim("the smaller is larger", "§1", "Table 9", "size", above="CNN", below="CNN, wide"),
-        Claim("words need none", "§1", "Table 9", "size", above="CNN", below="Word Overlap"),
+        _claim("the smaller is larger", "size", above="CNN", below="CNN, wide"),
+        _claim("the larger is larger", "size", above="CNN, wide", below="CNN"),
+        _claim("words need none", "size", above="CNN", below="Word Overlap"),
     ]
     found = held_against(claims, [Measured(table, states)])
-    assert found["verdict"].tolist() == ["held", "not measured"]
-    assert found[["difference", "p (Holm)"]].to_numpy().tolist() == [["+4.9K", ""], ["", ""]]
+    assert found["verdict"].tolist() == ["as counted", "not as counted", "not measured"]
+    assert found[["difference", "p (Holm)"]].to_numpy().tolist() == [["+4.9K", ""], ["-4.9K", ""], ["", ""]]
 
 
 def test_other_data_or_vectors_than_the_papers_are_named() -> None:
@@ -246,6 +265,51 @@ def test_a_run_whose_loss_did_not_move_is_named_below_its_table(keys: Keys, tmp_
         measured_now = measured(TABLE, ledger, keys)
         assert measured_now.doubts() == doubts
         assert ("next to nothing was learned" in as_markdown(measured_now)) == bool(doubts)
+
+
+def test_a_seed_far_below_the_others_on_dev_is_named(keys: Keys, tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger")
+    ledger.folder.mkdir()
+    of_seeds = keys.of(next(alternatives(TABLE, TABLE.rows[2], "toy")), TABLE.seeds)
+    for seed, (key, best) in enumerate(zip(of_seeds, [0.7, 0.55, 0.72], strict=True), 1):
+        history = [{"train/loss": 1.0, "dev/map": 0.3}, {"train/loss": 0.5, "dev/map": best}]
+        entry = {**asdict(_entry(key, seed, [0.5])), "history": history, "config": {"dataset": {"selection_metric": "dev/map"}}}
+        (ledger.folder / f"{seed}.json").write_text(json.dumps(entry))
+    assert measured(TABLE, ledger, keys).doubts() == [
+        "CNN (toy): seed 2 is far below the others on dev, 0.550 where the median of its seeds is 0.700"
+    ]
+
+
+def test_runs_on_data_that_have_changed_since_give_way_to_the_newest(keys: Keys, tmp_path: Path) -> None:
+    """Seeds 1 and 2 were run again, on new data; seed 3 was not."""
+    ledger = Ledger(tmp_path / "ledger")
+    ledger.folder.mkdir()
+    of_seeds = keys.of(next(alternatives(TABLE, TABLE.rows[2], "toy")), TABLE.seeds)
+    for seed, (key, started, data) in enumerate(zip(of_seeds, ["2026-03-02", "2026-03-03", "2026-01-01"], "nno", strict=True), 1):
+        entry = replace(_entry(key, seed, [0.5]), started=started, data={"fingerprint": data * 64, "partial": False})
+        (ledger.folder / f"{seed}.json").write_text(json.dumps(asdict(entry)))
+    assert [entry.seed for entry in measured(TABLE, ledger, keys).states["CNN", "toy"].entries] == [1, 2]
+
+
+def test_runs_without_a_number_for_any_column_are_none_of_the_table(filled: Measured) -> None:
+    """As those on a part of the data that lacks the split."""
+    other = replace(TABLE, columns={name: replace(column, metric="test2/map") for name, column in TABLE.columns.items()})
+    states = {place: replace(state, cell=replace(state.cell, table=other)) for place, state in filled.states.items()}
+    assert states["CNN", "toy"].status == "data missing"
+    assert Measured(other, states).runs.startswith("0 of ")
+
+
+def test_seconds_of_another_machine_are_not_compared(filled: Measured) -> None:
+    timed = replace(TABLE, columns={**TABLE.columns, "MAP": Column("seconds per batch", "toy")})
+    states = {
+        place: replace(
+            state,
+            cell=replace(state.cell, table=timed),
+            entries=[replace(entry, seconds={"steps": 3.0}, steps=2) for entry in state.entries],
+        )
+        for place, state in filled.states.items()
+    }
+    assert "MAP: not comparable: another machine" in Measured(timed, states).frame["verdict"][2]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

@@ -19,13 +19,13 @@ def test_the_printed_numbers_bear_every_claim_out(paper: str) -> None:
     found = claims(paper)
     assert len(found) >= 5
     for claim in found:
-        place = places[f"{paper}, {claim.place}"]
+        place = places[f"{paper}, {claim.said.place}"]
         column = list(place.columns).index(claim.column)
         printed = {row.label: row.published[column] for row in place.rows}
         above, below = printed[claim.above], printed[claim.below]
         if place.columns[claim.column].unit == "K":
             above, below = (float(str(number).removesuffix("K")) for number in (above, below))
-        if claim.place.startswith("Figure") and UNPRINTED in (above, below):
+        if claim.said.place.startswith("Figure") and UNPRINTED in (above, below):
             continue  # drawn, without a number
         assert above > below, claim  # type: ignore[operator]
 

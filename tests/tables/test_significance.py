@@ -1,12 +1,13 @@
 """Intervals, verdicts, the randomisation test and Holm's correction, against scipy's and worked by hand."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from qaexp.tables.significance import Interval, holm, paired_randomisation, verdict
+from qaexp.tables.significance import Interval, holm, paired_randomisation, verdict, welch
 
 
 def test_the_interval_is_that_of_scipys_t() -> None:
@@ -42,19 +43,44 @@ def test_the_randomisation_test_agrees_with_scipys() -> None:
     reference = stats.permutation_test(
         (ours, theirs), lambda a, b: np.mean(a - b), permutation_type="samples", n_resamples=9_999, rng=np.random.default_rng(1)
     )
-    [p] = paired_randomisation((ours - theirs)[:, None])
+    p = paired_randomisation(ours - theirs)
     assert p == pytest.approx(reference.pvalue, abs=0.01)
     assert 0.0001 < p < 0.2
 
 
+@pytest.mark.parametrize("parts", [1, 5, 15, 60, None])
+def test_the_randomisation_test_agrees_with_all_signs_tried(parts: int | None) -> None:
+    """Differences in parts of 1 are counted exactly, others to some hundredths."""
+    rng = np.random.default_rng(parts or 0)
+    for _ in range(5):
+        differences = rng.integers(-parts, parts + 1, 14) / parts if parts else rng.normal(size=14)
+        sums = np.array(list(product([1, -1], repeat=14))) @ differences
+        counted = float(np.mean(np.abs(sums) >= abs(differences.sum()) - 1e-9))
+        assert paired_randomisation(differences) == pytest.approx(counted, rel=1e-6 if parts else 0.05)
+
+
+def test_the_randomisation_test_reaches_where_no_drawing_does() -> None:
+    """Of 200 questions 135 go one way: 2 · P(binomial ≥ 135), six in ten million."""
+    differences = np.where(np.arange(200) < 135, 1.0, -1.0)
+    assert paired_randomisation(differences) == pytest.approx(2 * stats.binom.sf(134, 200, 0.5), rel=1e-6)
+
+
 def test_equal_systems_are_never_told_apart() -> None:
-    assert paired_randomisation(np.zeros((30, 1))).tolist() == [1.0]
+    assert paired_randomisation(np.zeros(30)) == 1.0
+    assert paired_randomisation(np.array([1.0, -1.0])) == 1.0
 
 
-def test_few_questions_are_counted_exactly() -> None:
-    """All four differences are positive: 2 of the 16 signs reach the sum, so p is about 1/8."""
-    [p] = paired_randomisation(np.full((4, 1), 0.5))
-    assert p == pytest.approx(2 / 16, abs=0.01)
+def test_welchs_p_is_scipys() -> None:
+    ours, theirs = [0.39, 0.41, 0.40, 0.43], [0.35, 0.38, 0.36]
+    assert welch(ours, theirs, (True, True)) == pytest.approx(stats.ttest_ind(ours, theirs, equal_var=False).pvalue)
+    assert welch(ours, [0.38], (True, False)) == pytest.approx(stats.ttest_1samp(ours, 0.38).pvalue)
+
+
+def test_one_seed_says_nothing_of_seeds_but_what_no_seed_changes_needs_one() -> None:
+    assert welch([0.39, 0.41], [0.35], (True, True)) is None
+    assert welch([0.39], [0.35], (False, False)) == 0.0
+    assert welch([0.39], [0.39], (False, False)) == 1.0
+    assert welch([0.4, 0.4], [0.3, 0.3], (True, True)) == 0.0
 
 
 def test_holm_by_hand_and_against_step_down_rejection() -> None:
