@@ -227,7 +227,7 @@ def _state(cells: Sequence[Cell], ledger: Ledger, keys: Keys) -> CellState:
 def p_values(found: Comparison, p: float | None) -> dict[str, str]:
     """As they are written: over questions, over seeds, and Holm's of the larger one; blank where a row has one seed."""
     said = {"p (questions)": found.p_questions, "p (seeds)": found.p_seeds, "p (Holm)": p}
-    return {name: "" if value is None else f"{value:.4f}" for name, value in said.items()}
+    return {name: "" if value is None else f"{value:.3g}" for name, value in said.items()}
 
 
 def _number(value: float | None, decimals: int) -> str:

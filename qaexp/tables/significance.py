@@ -13,6 +13,8 @@ LEVEL = 0.05
 MOST_PARTS = 60
 """Differences that are multiples of a larger part of 1 than this are counted exactly."""
 PARTS_OF_A_SUM = 2**13
+SMALLEST = 1e-12
+"""A p that is given for anything smaller, of which rounding would leave nothing."""
 
 REPRODUCED, ABOVE, BELOW, INCOMPARABLE = "reproduced", "above", "below", "not comparable"
 
@@ -79,7 +81,7 @@ def paired_randomisation(differences: Float[np.ndarray, " question"]) -> float:
         characteristic *= np.cos(step * angles) ** count
     probabilities = np.fft.irfft(characteristic, num_sums)  # of a sum of 0, 1, 2, ... parts; those below zero are the same
     observed = math.ceil(abs(differences.sum()) / part - 0.5)
-    return 1.0 if observed <= 0 else float(np.clip(2 * probabilities[observed : farthest + 1].sum(), 0.0, 1.0))
+    return 1.0 if observed <= 0 else float(np.clip(2 * probabilities[observed : farthest + 1].sum(), SMALLEST, 1.0))
 
 
 def _part(sizes: Float[np.ndarray, " question"]) -> float:
