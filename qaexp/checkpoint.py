@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -122,14 +122,19 @@ class Ranker:
         self.vocabulary, self._tokenise, self._max_lengths, self.classes = vocabulary, tokenise, max_lengths, tuple(classes)
 
     @torch.no_grad()
-    def rank(self, question: str, answers: Sequence[str]) -> list[RankedAnswer]:
+    def rank(self, question: str, answers: Iterable[str]) -> list[RankedAnswer]:
         """The answers, best first. Words that the vocabulary lacks are read as one unknown word.
 
         Raises:
             ValueError: there is no answer to rank, or one text in place of a list, or the model gives classes.
+            TypeError: something that is to be read is no text.
         """
-        if not answers or isinstance(answers, str):
+        answers = [] if isinstance(answers, str) else list(answers)
+        if not answers:
             raise ValueError("rank needs a list of at least one answer")
+        for name, text in {"the question": question, **{f"answer {place}": answer for place, answer in enumerate(answers)}}.items():
+            if not isinstance(text, str):
+                raise TypeError(f"{name} is of type {type(text).__name__}: a text is expected")
         if self.classes:
             raise ValueError(f"this model tells {', '.join(self.classes)} apart and ranks nothing; call classify(first, second)")
         scores = self._scores(question, answers).tolist()

@@ -36,6 +36,8 @@ def main(arguments: Sequence[str], program: Program = RANK) -> int:
         else:
             _compose_and_run(arguments, program)
     except KeyboardInterrupt:
+        if is_sweep(arguments):
+            log.error("interrupted; the same command goes on with what is missing")
         return INTERRUPTED
     except QaexpError as error:
         log.error("%s", error)
@@ -57,6 +59,8 @@ def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
     from qaexp.data.presence import require_files
 
     require_sweep(arguments)
+    if "output_dir=" in arguments:
+        raise ConfigError("output_dir= is empty; name a folder, or leave it out")
     usual = usual_config(arguments, program)
     require_no_flags(arguments, usual, program)
     failures: list[Exception] = []
@@ -85,6 +89,10 @@ def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
 
 def _resume(folder: Path, arguments: Sequence[str], program: Program) -> None:
     from omegaconf import DictConfig, OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+    from yaml import YAMLError
+
+    from qaexp.results.record import RunRecord
 
     if len(arguments) > 1:
         raise ConfigError("resume=FOLDER goes on with that run's own configuration and takes no other option; leave the others out")
@@ -92,27 +100,47 @@ def _resume(folder: Path, arguments: Sequence[str], program: Program) -> None:
         raise ConfigError(f"resume={folder}: no run has left a config.yaml there; runs are the folders in results/runs/<day>/")
     if not (folder / RECORD).is_file():
         raise ConfigError(f"resume={folder}: that run left no record.json to go on from; begin again with its command line")
-    cfg = OmegaConf.load(folder / CONFIG)
+    try:
+        cfg = OmegaConf.load(folder / CONFIG)
+    except (YAMLError, OmegaConfBaseException) as error:
+        raise ConfigError(
+            f"{folder / CONFIG} is damaged ({str(error).splitlines()[0]}); begin again with the run's command line"
+        ) from error
     assert isinstance(cfg, DictConfig)
     if program.own_key not in cfg:
         [other] = [other for other in (RANK, PRETRAIN) if other.own_key in cfg]
         raise ConfigError(f"resume={folder}: that is no run of {program.command}; resume it with: {other.command} resume={folder}")
+    if not RunRecord.load(folder).is_of(OmegaConf.to_container(cfg)):
+        raise ConfigError(
+            f"resume={folder}: {CONFIG} is no longer the configuration that the run began with, which {RECORD} has; put it back, or begin "
+            "another run with what you want"
+        )
     run_in(folder, cfg, "", program, resume=True)
 
 
 def run_in(folder: Path, cfg: Any, command: str, program: Program = RANK, resume: bool = False) -> None:
     """One run in a folder of its own, with everything that the screen shows around it."""
-    from omegaconf import OmegaConf
-
     from qaexp import console
     from qaexp.processes import writes
-    from qaexp.results.record import RunRecord
+    from qaexp.results.store import claimed
 
     if not writes():  # another process of the same run
         console.quieten()
         logging.disable(logging.INFO)
         program.load()(cfg, folder, command, resume)
         return
+    with claimed(folder) as mine:
+        if not mine:
+            raise ConfigError(f"another process is at work in {folder}; wait for it to end, or stop it")
+        _run_alone(folder, cfg, command, program, resume)
+
+
+def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: bool) -> None:
+    from omegaconf import OmegaConf
+
+    from qaexp import console
+    from qaexp.results.record import RunRecord
+
     try:
         if not resume:
             with (folder / CONFIG).open("x", encoding="utf-8") as file:

@@ -15,6 +15,7 @@ LIMITS = {  # the last word of an option's name: the least it may be, the first 
     COUNTS: (1, math.inf, "at least 1"),
     SEEDS: (0, 2**32, "from 0 to 4294967295"),
     r"dropout_rate": (0, 1, "at least 0 and less than 1"),
+    r"limit_train_batches": (1e-9, math.inf, "more than 0"),
     r"lr|margin|momentum|weight_decay|eps|alpha|gradient_clip_val": (0, math.inf, "at least 0"),
 }
 WORDS = {"precision": ("32-true", "bf16-mixed", "16-mixed")}  # weights and scores are float32 in all of them

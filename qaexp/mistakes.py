@@ -158,6 +158,8 @@ def _require_kind(key: str, written: str, given: Any, usual: Any) -> None:
     group = key.replace(".", "/")
     if isinstance(given, str) and (CONF / group).is_dir():
         raise ConfigError(f"{key}={written}: a choice is written with slashes, {group}={written}; choices: {', '.join(choices(group))}")
-    if isinstance(default, (int, float)) and not isinstance(given, (int, float, type(None))):
+    number = isinstance(given, (int, float)) and isinstance(given, bool) <= isinstance(default, bool)
+    gone = given is None and written != "null"  # another option has taken its place
+    if isinstance(default, (int, float)) and not number and not gone:
         expected = "true or false" if isinstance(default, bool) else "a number"
         raise ConfigError(f"{key}={written}: {expected} is expected, as in {key}={default}")

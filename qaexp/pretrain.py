@@ -55,7 +55,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
         with record.timing("data"):
             data = open_data(cfg.dataset)
             pairs: ReconstructionDataModule = instantiate(cfg.pairs)(ranking=data)
-            record.data, record.convention = {**data.describe(), "pairs": pairs.describe()}, data.convention
+            record.of_data({**data.describe(), "pairs": pairs.describe()}, data.convention)
             vectors = data.word_vectors
         scorer = instantiate(cfg.model, vectors=vectors)
         decoder = TitleDecoder(instantiate(cfg.model.encoder), scorer.embedding.output_dim, instantiate(cfg.output), pairs.word_uses)

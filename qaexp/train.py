@@ -43,7 +43,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
         with record.timing("data"):
             data = open_data(cfg.dataset)
             reads = reads_vectors(cfg.model)
-            record.data, record.convention = data.describe(reads), data.convention
+            record.of_data(data.describe(reads), data.convention)
             vectors = data.word_vectors if reads else data.no_vectors
         scorer = instantiate(cfg.model, vectors=vectors)
         scorer.prepare(data.corpus, data.training_batches)

@@ -13,6 +13,7 @@ import pytest
 
 from qaexp import command_line
 from qaexp.command_line import main
+from qaexp.results.store import claimed
 
 ROOT = Path(__file__).resolve().parent.parent
 SMALL = [
@@ -95,6 +96,10 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
         ("seed=-1", "seed=-1: from 0 to 4294967295 is expected"),
         ("trainer.max_epochs=1.5", "trainer.max_epochs=1.5: a whole number is expected"),
         ("seed=1,2", "seed=1,2 is a run for each: add -m"),
+        ("patience=null", "patience=null: a number is expected, as in patience="),
+        ("seed=true", "seed=true: a number is expected, as in seed=1"),
+        ("+trainer.limit_train_batches=0", "trainer.limit_train_batches=0: more than 0 is expected"),
+        ("output_dir=", "output_dir= is empty; name a folder, or leave it out"),
         ("hydra/sweeper=tpe", "hydra/sweeper=tpe is for sweeps: add -m"),
         ("dataset.vectors=random", "a choice is written with slashes, dataset/vectors=random; choices: "),
         ("init_from=nowhere", "init_from=nowhere does not exist; name a run's folder or a .ckpt file in one"),
@@ -120,6 +125,28 @@ def test_a_run_without_a_record_is_not_resumed(tmp_path: Path, caplog: pytest.Lo
     (tmp_path / "config.yaml").write_text("seed: 1\n")
     assert main([f"resume={tmp_path}"]) == 2
     assert "left no record.json to go on from; begin again with its command line" in caplog.text
+
+
+def test_a_run_is_resumed_as_it_began_or_not_at_all(quiet: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert main([*quiet, "trainer.max_epochs=1"]) == 0
+    folder = only_run(tmp_path)
+    assert main([f"resume={folder}"]) == 0  # a finished run only shows its table
+    config = folder / "config.yaml"
+    config.write_text(config.read_text().replace("num_heads: 6", "num_heads: 3"))
+    assert main([f"resume={folder}"]) == 2
+    assert "config.yaml is no longer the configuration that the run began with, which record.json has" in caplog.text
+    config.write_text("model: [")
+    assert main([f"resume={folder}"]) == 2
+    assert "config.yaml is damaged" in caplog.text
+
+
+def test_one_process_at_a_time_works_in_a_runs_folder(quiet: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert main([*quiet, "trainer.max_epochs=1"]) == 0
+    folder = only_run(tmp_path)
+    with claimed(folder) as mine:
+        assert mine
+        assert main([f"resume={folder}"]) == 2
+    assert f"another process is at work in {folder}" in caplog.text
 
 
 def test_a_run_that_never_began_leaves_no_folder(quiet: list[str], tmp_path: Path) -> None:

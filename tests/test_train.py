@@ -16,7 +16,7 @@ from pytorch_lightning.plugins.io import TorchCheckpointIO
 
 import qaexp
 from qaexp.config import compose
-from qaexp.errors import CheckpointError, NonFiniteLossError, OutputError
+from qaexp.errors import CheckpointError, ConfigError, NonFiniteLossError, OutputError
 from qaexp.losses import PairwiseHinge
 from qaexp.results.record import RunRecord, config_key
 from qaexp.train import train
@@ -131,6 +131,9 @@ def test_a_loaded_checkpoint_ranks_as_the_run_did(run: Path, overrides: list[str
     ranker = qaexp.load(run)
     with pytest.raises(ValueError, match="at least one answer"):
         ranker.rank("why?", [])
+    with pytest.raises(TypeError, match="answer 1 is of type float: a text is expected"):
+        ranker.rank("why?", ["so", float("nan")])  # type: ignore[list-item]
+    assert len(ranker.rank("why?", pd.Series(["so", "not so"]))) == len(ranker.rank("why?", iter(["so", "not so"]))) == 2
     assert len(ranker.rank("", ["zzz unheard-of words", ""])) == 2
 
 
@@ -171,10 +174,10 @@ def test_a_checkpoint_of_another_version_of_its_model_is_refused(run: Path, tmp_
             qaexp.load(tmp_path / f"{number}.ckpt")
 
 
-def test_a_checkpoint_of_another_vocabulary_is_refused(overrides: list[str], tmp_path: Path) -> None:
+def test_a_run_does_not_go_on_with_other_data(overrides: list[str], tmp_path: Path) -> None:
     train_until(overrides, tmp_path, epoch=1)
     changed = compose([*overrides, "dataset.reader.generator_seed=8"])
-    with pytest.raises(CheckpointError, match="trained with another vocabulary"):
+    with pytest.raises(ConfigError, match="the data of toy are others than when this run began"):
         train(changed, tmp_path, resume=True)
 
 

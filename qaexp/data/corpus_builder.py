@@ -8,6 +8,7 @@ import numpy as np
 
 from qaexp.data.corpus import RankingCorpus, RankingSplit, TokenTable
 from qaexp.data.vocabulary import SPECIAL_WORDS, UNKNOWN, Vocabulary
+from qaexp.errors import BadDataError
 
 Candidate = tuple[str, int, int] | tuple[str, int, int, float]
 """Candidate id, text, label, and where a search engine's score is published, that."""
@@ -23,6 +24,7 @@ class CorpusBuilder:
         self._splits: dict[str, list[tuple[int, str, list[Candidate]]]] = {}
         self._answer_set: dict[int, None] = {}
         self._held_out: dict[int, None] = {}
+        self._asked: dict[str, set[str]] = {}
         self.notes: dict[str, int] = {}
 
     def note(self, what: str, count: int = 1) -> None:
@@ -61,9 +63,19 @@ class CorpusBuilder:
         """Add a question and its pool of (candidate id, text, label), or with the retrieval score as well, in all pools of a split or none.
 
         Of a candidate given twice the first one counts.
+
+        Raises:
+            BadDataError: an id holds white space, which no line of trec_eval's can, or a question's is another one's, too.
         """
         pool: dict[str, Candidate] = {}
+        if question_id in self._asked.setdefault(split, set()):
+            raise BadDataError(
+                f"{split} questions", [f"two are called {question_id!r}"], "Give each an id of its own: metrics are by question."
+            )
+        self._asked[split].add(question_id)
+        _require_word("question", question_id)
         for candidate in candidates:
+            _require_word(f"question {question_id}: candidate", candidate[0])
             if candidate[0] in pool:
                 self.note(f"{split}: repeated candidates (dropped)")
             pool.setdefault(candidate[0], candidate)
@@ -98,3 +110,10 @@ def _split_of(questions: list[tuple[int, str, list[Candidate]]]) -> RankingSplit
         candidate_ids=np.array([pair[0].encode() for pair in pairs], dtype=np.bytes_),
         retrieval_scores=np.array([pair[3] for pair in pairs if len(pair) > 3], dtype=np.float32),
     )
+
+
+def _require_word(whose: str, name: str) -> None:
+    if name.split() != [name]:
+        raise BadDataError(
+            f"{whose} id {name!r}", ["it is empty or holds white space"], "Let ids be single words, as trec_eval reads them."
+        )

@@ -15,7 +15,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from qaexp.errors import OutputError, PrunedError, QaexpError, RecordError
+from qaexp.config import CONF
+from qaexp.errors import ConfigError, OutputError, PrunedError, QaexpError, RecordError
 from qaexp.processes import writes
 from qaexp.run_folder import RECORD
 from qaexp.whole_files import write_whole
@@ -86,6 +87,24 @@ class RunRecord:
         except RecordError:
             return None
         return record if record.status in statuses else None
+
+    def is_of(self, config: Any) -> bool:
+        """Whether a configuration is the run's own; the pre-training that it begins with may be named by its folder."""
+        same = [json.dumps({**each, "init_from": None}, sort_keys=True) for each in (config, self.config)]
+        return same[0] == same[1]
+
+    def of_data(self, described: dict[str, Any], convention: str) -> None:
+        """Say what the run is on.
+
+        Raises:
+            ConfigError: it began on other data.
+        """
+        if self.data and self.data["fingerprint"] != described["fingerprint"]:
+            raise ConfigError(
+                f"the data of {self.config['dataset']['name']} are others than when this run began ({self.data['fingerprint'][:8]} then, "
+                f"{described['fingerprint'][:8]} now); put the former files back, or delete its folder and begin again"
+            )
+        self.data, self.convention = described, convention
 
     @contextmanager
     def kept_in(self, folder: Path) -> Iterator[None]:
@@ -175,14 +194,15 @@ def versions() -> dict[str, str]:
 
 @cache
 def git_commit() -> str:
-    """The commit of the code, with `+changes` when tracked files differ from it; empty outside a git checkout."""
+    """The commit of the code, with `+changes` when files differ from it, or new ones lie in qaexp/ or conf/; empty outside a checkout."""
     here = Path(__file__).parent
 
     def git(*command: str) -> str:
         return subprocess.run(["git", *command], cwd=here, capture_output=True, text=True, check=True).stdout.strip()
 
     try:
-        return git("rev-parse", "HEAD") + ("+changes" if git("status", "--porcelain", "--untracked-files=no") else "")
+        changed = git("status", "--porcelain", "--untracked-files=no") or git("status", "--porcelain", "--", str(here.parent), str(CONF))
+        return git("rev-parse", "HEAD") + ("+changes" if changed else "")
     except (OSError, subprocess.CalledProcessError):
         return ""
 

@@ -4,20 +4,23 @@ python -m qaexp.results.table results/runs --split test --csv results/table.csv
 """
 
 import argparse
+import logging
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean, stdev
 
 import pandas as pd
 
 from qaexp.conventions import METRICS
-from qaexp.errors import QaexpError
+from qaexp.errors import ConfigError, QaexpError, RecordError, meant
 from qaexp.exit_status import exit_status
 from qaexp.results.record import RunRecord, config_key
 from qaexp.run_folder import RECORD
 from qaexp.whole_files import elsewhere, write_whole
+
+log = logging.getLogger(__name__)
 
 MEASURES = (*METRICS, "accuracy")
 
@@ -31,7 +34,12 @@ def read_records(folder: Path) -> list[RunRecord]:
     Raises:
         QaexpError: there is none.
     """
-    records = [RunRecord.load(path.parent) for path in folder.rglob(RECORD)]
+    records = list[RunRecord]()
+    for path in folder.rglob(RECORD):
+        try:
+            records.append(RunRecord.load(path.parent))
+        except RecordError as error:
+            log.warning("left out: %s", error)
     done = sorted((record for record in records if record.status == "finished"), key=lambda record: record.started)
     if not done:
         raise QaexpError(f"{folder} holds no finished run; `python -m qaexp` makes one")
@@ -49,8 +57,15 @@ def _lasting(command: str) -> str:
     return " ".join(option for option in command.split() if re.split("[=/.]", option)[0] not in VOLATILE)
 
 
-def run_table(records: Iterable[RunRecord], split: str) -> pd.DataFrame:
-    """One line a run that has the split: its options, seed, metrics in [0, 1], epochs and seconds."""
+def run_table(records: Sequence[RunRecord], split: str) -> pd.DataFrame:
+    """One line a run that has the split: its options, seed, metrics in [0, 1], epochs and seconds.
+
+    Raises:
+        ConfigError: no run has it.
+    """
+    if records and not any(split in record.metrics for record in records):
+        splits = dict.fromkeys(name for record in records for name in record.metrics)
+        raise ConfigError(f"--split {split}: no run has it; {meant(split, splits)}")
     lines = [
         {
             "dataset": record.data["name"] + (" (partial data)" if record.data["partial"] else ""),

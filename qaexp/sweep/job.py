@@ -60,6 +60,8 @@ class Job:
             sentence = explain(error, options, self.program) or repr(error)
             log.exception("%s", sentence)
             result = JobResult(cell, "failed", " ".join(options), error=sentence)
+        except SystemExit as stop:  # Lightning turns Ctrl-C into it
+            raise KeyboardInterrupt from stop
         _settle()
         result.write(self.outcomes)
 

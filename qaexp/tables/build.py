@@ -64,7 +64,8 @@ class CellState:
             return None
         means = np.mean([found.values for _, found in kept], axis=0).tolist()
         by_seed = [value for entry, _ in kept if (value := entry.value(metric)) is not None]
-        return Scored(PerQuestion(kept[0][1].of, means), by_seed, self.entries[0].random)
+        data = self.cell.dataset, kept[0][0].fingerprint
+        return Scored(PerQuestion(kept[0][1].of, means), by_seed, self.entries[0].random, data)
 
 
 @dataclass(frozen=True)

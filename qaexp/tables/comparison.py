@@ -19,6 +19,8 @@ class Scored:
     by_seed: Sequence[float]
     random: bool
     """Whether a seed makes a difference."""
+    data: tuple[str, str]
+    """The choice of `dataset=`, and the fingerprint of what it was then."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +47,10 @@ class Comparison:
 
 
 def compared(one: Scored | None, other: Scored | None) -> Comparison | None:
-    """None where one was not measured, or they were measured over other questions."""
+    """None where one was not measured, or they were measured over other questions, or over a data set before and after it changed."""
     if one is None or other is None or one.questions.of != other.questions.of:
+        return None
+    if one.data[0] == other.data[0] and one.data[1] != other.data[1]:
         return None
     differences = np.array(one.questions.values) - np.array(other.questions.values)
     return Comparison(differences, welch(one.by_seed, other.by_seed, (one.random, other.random)))

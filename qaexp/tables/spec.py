@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 
 from qaexp.errors import ConfigError, meant
 from qaexp.paper_table import EXPERIMENTS, FAULTS, PaperTable, content_of, fault_in, filled, name_of
+from qaexp.results.ledger import PARAMETERS, SECONDS
+from qaexp.results.table import MEASURES
 from qaexp.tables.like import completed
 
 KIND = "results"
@@ -18,6 +20,7 @@ KINDS = (KIND, "configuration", "statistics")
 TUNING = "tuning"
 """What a tuning's file begins with, as in `tuning_trecqa.yaml`, and what stands in place of a number: `--table tuning`."""
 TUNED = "what a paper tuned"
+OF_A_RUN = (PARAMETERS, f"{SECONDS} batch", f"{SECONDS} epoch")
 UNPRINTED = ""
 """In place of a printed number, where a row is run and the paper prints none."""
 
@@ -204,7 +207,25 @@ def _kind(path: Path, content: dict[str, Any]) -> str:
     return kind
 
 
+def _require_lists(content: dict[str, Any]) -> None:
+    """Raises: ConfigError, where a single value stands in place of a list."""
+    listed = {name: content.get(name) for name in ("seeds", "common", "quick")}
+    for what, value in {**listed, **{f"row {row['label']!r}: overrides": row.get("overrides") for row in content["rows"]}}.items():
+        if value is not None and not isinstance(value, list):
+            raise ConfigError(f"{what}: {value!r} is not a list, such as {'[1, 2, 3]' if what == 'seeds' else '[model=ggsa]'}")
+
+
+def _is_metric(name: str) -> bool:
+    split, _, metric = name.rpartition("/")
+    return name in OF_A_RUN or (bool(split) and metric in MEASURES)
+
+
 def _by_number(found: Sequence[Kind]) -> list[Kind]:
+    for table in found:
+        if not table.number.isdecimal():
+            raise ConfigError(
+                f"experiments/{table.paper}/{table.name}.yaml: a file of a table or figure is named by its number, as table1.yaml"
+            )
     return sorted(found, key=lambda table: (table.paper, int(table.number)))
 
 
@@ -228,6 +249,7 @@ def _tuning(path: Path, content: dict[str, Any]) -> Tuning:
 def _table(path: Path, content: dict[str, Any], kind: type[Kind], named: str) -> Kind:
     try:
         content = completed(path, content)
+        _require_lists(content)
         settings = {str(name): filled(Setting, setting) for name, setting in content.pop("settings").items()}
         columns = {str(name): filled(Column, column) for name, column in content.pop("columns").items()}
         rows = [filled(Row, {"published": [UNPRINTED] * len(columns), **row}) for row in content.pop("rows")]
@@ -237,6 +259,12 @@ def _table(path: Path, content: dict[str, Any], kind: type[Kind], named: str) ->
     for name in {column.setting for column in columns.values()} | {row.setting for row in rows} | {n for r in rows for n in r.in_setting}:
         if name and name not in settings:
             raise ConfigError(f"{path}: there is no setting {name!r}; settings: {', '.join(settings)}")
+    for metric in {each for column in columns.values() for each in (column.metric, *column.metric_on.values()) if each is not None}:
+        if not _is_metric(metric):
+            known = f"{', '.join(MEASURES)} of a split, as in test/map, or {', '.join(OF_A_RUN)}"
+            raise ConfigError(f"{path}: there is no metric {metric!r}; there are {known}")
+    if not rows:
+        raise ConfigError(f"{path}: it has no rows")
     for row in rows:
         if len(row.published) != len(columns):
             raise ConfigError(f"{path}: row {row.label!r} has {len(row.published)} printed numbers for {len(columns)} columns")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from qaexp.errors import RecordError
+from qaexp.errors import ConfigError, RecordError
 from qaexp.results.record import RunRecord
 
 
@@ -20,3 +20,11 @@ def test_a_folder_without_a_record_is_no_finished_run(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="No such file"):
         RunRecord.load(tmp_path)
     assert RunRecord.with_status(tmp_path, "finished") is None
+
+
+def test_a_run_that_began_on_other_data_does_not_go_on() -> None:
+    record = RunRecord(key="k", config={"dataset": {"name": "own"}}, seed=1, command="")
+    record.of_data({"fingerprint": "a" * 64}, "trec")
+    record.of_data({"fingerprint": "a" * 64}, "trec")
+    with pytest.raises(ConfigError, match=r"the data of own are others than when this run began \(aaaaaaaa then, bbbbbbbb now\)"):
+        record.of_data({"fingerprint": "b" * 64}, "trec")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from qaexp.errors import ConfigError
 from qaexp.results.record import RunRecord
 from qaexp.results.table import by_row, main, read_records, run_table
 
@@ -55,6 +56,20 @@ def test_a_run_that_was_repeated_counts_once(tmp_path: Path) -> None:
     record(tmp_path / "a", 1, 0.50)
     record(tmp_path / "b", 1, 0.50)
     assert len(run_table(read_records(tmp_path), "test")) == 1
+
+
+def test_a_damaged_record_is_left_out_with_a_word(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    record(tmp_path / "a", 1, 0.50)
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "record.json").write_text("{")
+    assert len(run_table(read_records(tmp_path), "test")) == 1
+    assert "left out: " in caplog.text
+
+
+def test_a_split_that_no_run_has_is_named(tmp_path: Path) -> None:
+    record(tmp_path / "a", 1, 0.50)
+    with pytest.raises(ConfigError, match=r"--split tset: no run has it; did you mean test\?"):
+        run_table(read_records(tmp_path), "tset")
 
 
 def test_runs_over_other_files_of_the_same_name_are_rows_of_their_own(tmp_path: Path) -> None:

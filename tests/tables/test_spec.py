@@ -117,6 +117,22 @@ def _no_caption(content: dict) -> None:
     del content["caption"]
 
 
+def _one_seed(content: dict) -> None:
+    content["seeds"] = 3
+
+
+def _no_list(content: dict) -> None:
+    content["rows"][1]["overrides"] = "model=arc_ii"
+
+
+def _no_metric(content: dict) -> None:
+    content["columns"]["MAP"]["metric"] = "test/nonsense"
+
+
+def _no_rows(content: dict) -> None:
+    content["rows"] = []
+
+
 def _empty_row(content: dict) -> None:
     content["rows"].append({"label": "CTRM"})
 
@@ -130,6 +146,13 @@ def _empty_row(content: dict) -> None:
         (_misspelt, "nothing reads 'override' in a row; did you mean overrides"),
         (_no_columns, "it lacks 'columns'"),
         (_no_caption, "a table lacks 'caption'"),
+        (_one_seed, "seeds: 3 is not a list, such as [1, 2, 3]"),
+        (_no_list, "row 'ARC-II CNN': overrides: 'model=arc_ii' is not a list, such as [model=ggsa]"),
+        (
+            _no_metric,
+            "there is no metric 'test/nonsense'; there are p@1, mrr, map, p@5, accuracy of a split, as in test/map, or parameters, ",
+        ),
+        (_no_rows, "it has no rows"),
         (_empty_row, "row 'CTRM' has neither overrides nor printed numbers"),
     ],
 )
@@ -140,6 +163,13 @@ def test_a_mistake_is_named_with_file_and_fault(spoil: Callable[[dict], None], f
         _loaded(tmp_path, content)
     assert str(tmp_path / "ctrn" / "table5.yaml") in str(raised.value)
     assert fault in str(raised.value)
+
+
+def test_a_file_without_a_number_is_named(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "tableA.yaml").write_text(yaml.safe_dump(_content()))
+    with pytest.raises(ConfigError, match=r"mine/tableA\.yaml: a file of a table or figure is named by its number"):
+        result_tables(tmp_path)
 
 
 def test_a_kind_that_is_none_is_named(tmp_path: Path) -> None:

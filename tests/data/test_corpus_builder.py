@@ -1,0 +1,25 @@
+"""What a reader may not give a corpus: ids that trec_eval could not read, or that two questions share."""
+
+import pytest
+
+from qaexp.data.corpus_builder import CorpusBuilder
+from qaexp.errors import BadDataError
+
+
+@pytest.mark.parametrize("name", ["a b", "", "a\u00a0b", "a\n"])
+def test_ids_are_single_words(name: str) -> None:
+    builder = CorpusBuilder()
+    text = builder.text(["so"])
+    with pytest.raises(BadDataError, match="it is empty or holds white space"):
+        builder.question("dev", name, text, [("c", text, 1)])
+    with pytest.raises(BadDataError, match="question q: candidate id"):
+        builder.question("dev", "q", text, [(name, text, 1)])
+
+
+def test_two_questions_of_a_split_have_two_ids() -> None:
+    builder = CorpusBuilder()
+    text = builder.text(["so"])
+    builder.question("dev", "1", text, [("c", text, 1)])
+    builder.question("test", "1", text, [("c", text, 1)])
+    with pytest.raises(BadDataError, match="two are called '1'"):
+        builder.question("dev", "1", text, [("c", text, 1)])
