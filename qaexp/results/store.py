@@ -90,6 +90,12 @@ def run_kept(
         return Outcome("ran", folder, record)
 
 
+def set_aside(folder: Path, record: RunRecord) -> Path:
+    """Give a finished run's place to another over other data; where it is now."""
+    other = folder.with_name(f"{folder.name}_{record.data['fingerprint'][:8]}")
+    return folder.rename(other)
+
+
 def run_overrides(
     overrides: Sequence[str],
     runs: Path,

@@ -68,8 +68,8 @@ class Job:
     def _run(self, cfg: DictConfig, cell: int, options: Sequence[str]) -> JobResult:
         require_meaningful(cfg, self.usual, options)
         from qaexp.console import quieten  # torch: some seconds, which a sweep whose runs are kept need not wait for
-        from qaexp.data.shared import sharing
-        from qaexp.results.store import place, run_kept
+        from qaexp.data.shared import open_data, sharing
+        from qaexp.results.store import place, run_kept, set_aside
         from qaexp.sweep.pruning import PruneByDev
 
         command, watchers = " ".join(options), []
@@ -81,6 +81,10 @@ class Job:
         quieten()
         with _quiet_screen(), sharing():
             outcome = run_kept(cfg, self.runs, command, self.program, watchers)
+            kept = outcome.record if outcome.status == "kept" else None
+            if kept and kept.data["fingerprint"] != open_data(cfg.dataset).corpus.fingerprint:
+                log.error("%s: the data have changed since; the former run is now in %s", command, set_aside(outcome.folder, kept))
+                outcome = run_kept(cfg, self.runs, command, self.program, watchers)
         score = dev_score(outcome.record) if outcome.record else None
         return JobResult(cell, outcome.status, command, str(outcome.folder), score, outcome.error)
 

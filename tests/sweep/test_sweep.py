@@ -15,6 +15,7 @@ from omegaconf import OmegaConf
 
 from qaexp.command_line import main
 from qaexp.config import choices, compose
+from qaexp.data import shared
 from qaexp.results.record import config_key
 from qaexp.sweep.job import dev_score
 from qaexp.sweep.space import Space
@@ -80,6 +81,29 @@ def test_what_is_finished_is_skipped_and_the_best_is_a_file_that_composes(tmp_pa
     assert main(arguments(tmp_path, *cells)) == 0
     assert caplog.messages[-1].startswith("4 jobs: 0 ran, 4 skipped, 0 failed")
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("record.json")} == times
+
+
+def test_data_that_have_changed_are_run_anew_and_the_former_run_is_kept(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    texts, own = ["roses need water", "stones do not"], tmp_path / "own"
+    own.mkdir()
+
+    def write(right: int) -> None:
+        lines = [
+            f"what do roses need in year {year}\t{text}\t{int(place == right)}\n" for year in range(9) for place, text in enumerate(texts)
+        ]
+        for split in ("train", "dev", "test"):
+            (own / f"{split}.tsv").write_text("".join(lines).replace("year", split))
+
+    options = ["-m", "logger=none", f"output_dir={tmp_path / 'runs'}", f"cache_dir={tmp_path / 'cache'}", "dataset=own"]
+    options += [f"dataset.reader.folder={own}", "model=word_overlap,bm25"]
+    for right, ran in ((0, "2 ran, 0 skipped"), (0, "0 ran, 2 skipped"), (1, "2 ran, 0 skipped")):
+        write(right)
+        shared._open.clear()  # as in a process of its own
+        assert main(options) == 0
+        assert ran in caplog.messages[-1]
+    assert caplog.text.count("the data have changed since; the former run is now in") == 2
+    of_overlap = [record for record in records(tmp_path) if record["config"]["choices"]["model"] == "word_overlap"]
+    assert sorted(record["metrics"]["test"]["p@1"] for record in of_overlap) == [0.0, 1.0]
 
 
 def test_jobs_of_one_process_share_their_data_and_are_none_the_worse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
