@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from qaexp.errors import ConfigError
-from qaexp.losses import ClassCrossEntropy, PairwiseHinge, PointwiseCrossEntropy, by_group
+from qaexp.losses import ClassCrossEntropy, Loss, PairwiseHinge, PointwiseCrossEntropy, by_group
 
 
 def hinge(margin: float, scores: list[float], labels: list[int], groups: list[int]) -> tuple[Tensor, Tensor]:
@@ -130,3 +130,11 @@ def test_class_cross_entropy_is_minus_the_log_of_the_class_s_share() -> None:
     ]
     expected = -sum(math.log(share) for share in shares) / 2
     assert ClassCrossEntropy()(scores, labels, labels).item() == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("loss", [PairwiseHinge(margin=0.5), PointwiseCrossEntropy()], ids=lambda loss: type(loss).__name__)
+def test_negatives_are_left_out_only_where_the_loss_gives_them_no_gradient(loss: Loss) -> None:
+    scores = torch.linspace(0.0, 0.3, 4, requires_grad=True)
+    loss(scores, torch.tensor([1, 0, 0, 0]), torch.zeros(4, dtype=torch.int64)).backward()
+    assert scores.grad is not None
+    assert loss.reads_hardest_alone == (scores.grad[1:].count_nonzero() == 1)

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from qaexp.masking import highest, masked_max, masked_mean, masked_softmax, silenced, token_mask
+from qaexp.masking import SLICE, highest, masked_max, masked_mean, masked_softmax, silenced, token_mask
 
 LENGTHS = [3, 1, 5, 0]
 MASK = torch.arange(5) < torch.tensor(LENGTHS)[:, None]
@@ -93,3 +93,8 @@ def test_a_text_of_padding_alone_has_finite_gradients(pooling: Callable[[Tensor,
     assert values.grad is not None
     assert torch.isfinite(values.grad).all()
     assert not values.grad[:3].any()
+
+
+def test_a_text_that_fills_more_than_a_slice_has_its_maximum() -> None:
+    values = torch.tensor([1.0, 3.0, 2.0])[None, :, None].expand(1, 3, SLICE["cpu"])
+    assert masked_max(values, torch.tensor([[True, False, True]])).eq(2).all()

@@ -208,6 +208,9 @@ def test_share_tied_at_first_answer():
     # 9: tied; 1: the tie is at the second answer; 2: no answer; 3: tied at −inf; 4: only right ones tie
     assert share_tied_at_first_answer(scores, labels, questions).item() == 2 / 4
     assert share_tied_at_first_answer(scores[6:8], labels[6:8], questions[6:8]).item() == 0
+    doubles, unanswered = torch.tensor([1 + 1e-9, 1.0], dtype=torch.float64), torch.tensor([2.0, -torch.inf])
+    assert share_tied_at_first_answer(doubles, torch.tensor([1, 0]), torch.tensor([0, 0])).item() == 1
+    assert share_tied_at_first_answer(unanswered, torch.tensor([1, 0]), torch.tensor([0, 1])).item() == 0
 
 
 def test_unknown_convention_names_the_nearest_and_all():

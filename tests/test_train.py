@@ -3,7 +3,9 @@
 import contextlib
 import errno
 import json
+from itertools import count, product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -15,11 +17,13 @@ from omegaconf import DictConfig
 from pytorch_lightning.plugins.io import TorchCheckpointIO
 
 import qaexp
+from qaexp.checkpoint import rebuild_plan
 from qaexp.config import compose
 from qaexp.errors import CheckpointError, ConfigError, NonFiniteLossError, OutputError
 from qaexp.losses import PairwiseHinge
 from qaexp.results.record import RunRecord, config_key
 from qaexp.train import train
+from qaexp.training.module import ScoringModule
 from qaexp.training.ranking import RankingModule
 from qaexp.types import RankingBatch
 
@@ -108,6 +112,23 @@ def test_one_seed_gives_the_same_scores_to_the_last_bit(run: Path, overrides: li
     assert (other / "test.run").read_bytes() != (run / "test.run").read_bytes()
 
 
+def test_the_seconds_of_all_steps_are_counted_once(overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(perf_counter=count().__next__, monotonic=lambda: 0.0)  # a second passes whenever it is looked at
+    monkeypatch.setattr("qaexp.training.callbacks.time", clock)
+    record = train(compose([*overrides, "dataset.batch_size=20"]), tmp_path)
+    assert record.steps == record.seconds["steps"] == record.history[-1]["step"] > 3
+
+
+def test_no_two_epochs_seeds_or_processes_share_their_dropout(monkeypatch: pytest.MonkeyPatch) -> None:
+    def begun(seed: int, epoch: int, process: int) -> int:
+        monkeypatch.setattr("qaexp.training.module.place_among", lambda: (process, 2))
+        module: Any = SimpleNamespace(_data=SimpleNamespace(seed=seed), current_epoch=epoch)
+        ScoringModule.on_train_epoch_start(module)
+        return torch.initial_seed()
+
+    assert len({begun(*each) for each in product((1, 2), (0, 1), (0, 1))}) == 8
+
+
 def loaded_and_written_scores(folder: Path, cfg: DictConfig) -> tuple[dict[str, float], dict[str, float]]:
     """Of the first test question's candidates, best first: by what `qaexp.load` gives, from their texts, and in the run's file."""
     data = instantiate(cfg.dataset)
@@ -132,7 +153,7 @@ def test_a_loaded_checkpoint_ranks_as_the_run_did(run: Path, overrides: list[str
     with pytest.raises(ValueError, match="at least one answer"):
         ranker.rank("why?", [])
     with pytest.raises(TypeError, match="answer 1 is of type float: a text is expected"):
-        ranker.rank("why?", ["so", float("nan")])  # type: ignore[list-item]
+        ranker.rank("why?", iter(["so", float("nan")]))  # type: ignore[list-item]
     assert len(ranker.rank("why?", pd.Series(["so", "not so"]))) == len(ranker.rank("why?", iter(["so", "not so"]))) == 2
     assert len(ranker.rank("", ["zzz unheard-of words", ""])) == 2
 
@@ -282,3 +303,19 @@ def train_until(overrides: list[str], folder: Path, epoch: int, loss: float | No
     with pytest.MonkeyPatch.context() as patch, contextlib.suppress(PowerCutError):
         patch.setattr(RankingModule, "training_step", step)
         train(compose(overrides), folder)
+
+
+def test_a_checkpoint_holds_how_long_each_side_may_be(overrides: list[str]) -> None:
+    data = instantiate(compose([*overrides, "dataset.max_question_length=7"]).dataset)
+    plan = rebuild_plan({"model": {}, "dataset": {"tokenise": {}}}, data, vector_dim=12, key="", command="")
+    assert (plan["max_question_length"], plan["max_candidate_length"]) == (7, 40)
+
+
+def test_a_loaded_model_reads_as_many_words_as_the_run_did(run: Path, tmp_path: Path) -> None:
+    best = torch.load(run / "best.ckpt", weights_only=True)
+    best["qaexp"] |= {"max_question_length": 2, "max_candidate_length": 3}
+    torch.save(best, tmp_path / "short.ckpt")
+    ranker = qaexp.load(tmp_path / "short.ckpt")
+    assert ranker.words("is the soup hot", "it is not cold") == (["is", "the"], ["it", "is", "not"])
+    cut, whole = (ranker.rank(*texts) for texts in (("is the", ["it is not"]), ("is the soup hot", ["it is not cold"])))
+    assert whole[0].score == cut[0].score

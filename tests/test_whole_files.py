@@ -1,5 +1,6 @@
 """A file is whole or as it was, and what stands in its way is said with the option that names another place."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -44,3 +45,11 @@ def test_keys_that_cannot_be_kept_are_composed_again(tmp_path: Path) -> None:
     found = keys.of(cell, [1])
     keys.save()
     assert Keys(tmp_path / "file" / "plans").of(cell, [1]) == found
+
+
+def test_two_processes_do_not_write_into_one_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with whole(tmp_path / "table.csv") as mine:
+        mine.write_text("mine")
+        monkeypatch.setattr(os, "getpid", lambda: 1)
+        write_whole(tmp_path / "table.csv", "another process's")
+        assert mine.read_text() == "mine"

@@ -169,3 +169,33 @@ def test_the_glove_subset_covers_the_test_set_it_was_made_for(data_dir: Path, ca
     used = used[[any(letter.isalpha() for letter in words[word]) and words[word] != "<num>" for word in used]]
     assert np.isin(used, vectors.known).mean() == pytest.approx(0.994, abs=0.005)
     assert np.linalg.norm(vectors.matrix[vectors.known], axis=1).mean() == pytest.approx(4.9, abs=0.5)
+
+
+def test_own_text_vectors_of_other_texts_are_not_taken(own_corpus: RankingCorpus, corpus: RankingCorpus, cache_dir: Path) -> None:
+    for each in (own_corpus, corpus):
+        assert len(own(min_count=1).build(each, cache_dir, seed=1).matrix) == len(each.vocabulary)
+
+
+def test_vectors_of_a_file_that_has_changed_are_read_anew(corpus: RankingCorpus, tmp_path: Path, cache_dir: Path, write: Write) -> None:
+    source = PublishedVectors(name="glove.6B", path=str(tmp_path / "vectors.txt"), scale=1.0)
+    for number in (1, 2):
+        write(tmp_path / "vectors.txt", [f"soup {number} {number}"], False)
+        vectors = source.build(corpus, cache_dir, seed=1)
+        assert vectors.matrix[vectors.known].tolist() == [[number, number]] * 2  # soup and Soup
+
+
+def test_words_that_the_file_lacks_are_spread_as_its_words_are(tmp_path: Path, cache_dir: Path, write: Write) -> None:
+    builder = CorpusBuilder()
+    builder.question("train", "q", builder.text(["soup", *(f"w{i}" for i in range(2000))]), [])
+    write(tmp_path / "vectors.txt", ["soup 0.3 -0.3", "the -0.3 0.3"], False)
+    source = PublishedVectors(name="glove.6B", path=str(tmp_path / "vectors.txt"), scale=2.0)
+    matrix = source.build(builder.build(), cache_dir, seed=1).matrix
+    assert matrix[3:].std() == pytest.approx(2 * 0.3, rel=0.05)
+
+
+def test_rare_words_of_own_texts_are_spread_as_the_trained_ones_are(cache_dir: Path) -> None:
+    builder = CorpusBuilder()
+    text = builder.text([*["hot", "soup"] * 3, *(f"w{i}" for i in range(2000))])
+    builder.question("train", "q", text, [])
+    vectors = own(mean_length=0.3).build(builder.build(), cache_dir, seed=1)
+    assert vectors.matrix[4:].std() == pytest.approx(vectors.matrix[vectors.known].std(), rel=0.05)

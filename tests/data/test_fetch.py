@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 from hydra.utils import instantiate
 
 from qaexp.config import choices, compose
@@ -43,6 +44,8 @@ class Site:
     statuses: list[int] = field(default_factory=list)
     """One for each coming answer, in place of the file."""
     ranges: bool = True
+    late: int = 0
+    """So many bytes after the one that it was asked for an answer begins."""
     asked: list[tuple[str, str | None]] = field(default_factory=list)
     """Path and Range header of each request."""
     url: str = ""
@@ -59,6 +62,7 @@ def _handler(site: Site) -> type[http.server.BaseHTTPRequestHandler]:
             if body is None:
                 return self.send_error(404)
             start = int(asked.removeprefix("bytes=").removesuffix("-")) if asked and site.ranges else 0
+            start += site.late if asked else 0
             if start >= len(body):
                 return self.send_error(416)
             self.send_response(206 if asked and site.ranges else 200)
@@ -154,7 +158,9 @@ def test_gzipped_copy_counts_as_there(site: Site, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "there"), [("answers", b"mine"), ("answers.gz", gzip.compress(b"mine")), ("answers.gz", gzip.compress(BIG)[:99])]
+    ("name", "there"),
+    [("answers", b"mine"), ("answers.gz", gzip.compress(b"mine")), ("answers.gz", gzip.compress(BIG)[:99])],
+    ids=["plain", "packed", "cut off"],  # the bytes have the time in them, and a test would be called otherwise in each process
 )
 def test_wrong_file_in_place_is_overwritten_only_on_demand(
     site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, there: bytes
@@ -261,6 +267,20 @@ def test_busy_server_is_asked_again(site: Site, tmp_path: Path) -> None:
     site.statuses = [503, 429]
     assert fetch_tiny(site, tmp_path) == 0
     assert len(site.asked) == 4
+
+
+def test_server_that_falls_silent_is_asked_again(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    serve_tiny(site)
+    silent, get = [requests.ReadTimeout()], requests.get
+
+    def answer(*args: Any, **kwargs: Any) -> requests.Response:
+        if silent:
+            raise silent.pop()
+        return get(*args, **kwargs)
+
+    monkeypatch.setattr(requests, "get", answer)
+    assert fetch_tiny(site, tmp_path) == 0
+    assert len(site.asked) == 2
 
 
 def test_no_connection_stops_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -432,6 +452,16 @@ def test_full_disk_keeps_the_downloaded_archive(
     Fetch(tmp_path / "data", quick(site)).run(_zipped_set(tiny_set))
     assert everything(tmp_path / "data") == {"tiny/train.jsonl", "tiny/dev.jsonl"}
     assert len(site.asked) == 1
+
+
+def test_server_that_goes_on_elsewhere_starts_over(site: Site, tmp_path: Path, tiny_set: PublishedSet) -> None:
+    body = _zip(tmp_path / "corpus.zip", {**CORPUS, "noise": os.urandom(3000)}).read_bytes()
+    site.files["/repo/corpus.zip"], site.late = body, 10
+    (tmp_path / "data/tiny/.partial").mkdir(parents=True)
+    (tmp_path / "data/tiny/.partial/corpus.zip.part").write_bytes(body[:1000])
+    Fetch(tmp_path / "data", quick(site)).run(_zipped_set(tiny_set))
+    assert everything(tmp_path / "data") == {"tiny/train.jsonl", "tiny/dev.jsonl"}
+    assert [asked for _, asked in site.asked] == ["bytes=1000-", None]
 
 
 def test_wrong_number_of_lines_is_refused(site: Site, tmp_path: Path, tiny_set: PublishedSet) -> None:

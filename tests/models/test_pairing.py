@@ -82,3 +82,22 @@ def test_pairs_of_vectors_are_one_block(monkeypatch: pytest.MonkeyPatch) -> None
     scores = score_pairs(score, vectors, vectors, *ROWS, work_per_cell=1)
     assert calls == [PAIRS]
     assert scores.tolist() == (10 * ROWS[0] + ROWS[1]).tolist()
+
+
+@pytest.mark.parametrize("model", ["ap_cnn", "tc_lstm", "mv_lstm"])
+def test_candidates_without_a_word_may_be_a_block_of_their_own(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    scorer = build(model)
+    candidates = CANDIDATES * (torch.arange(10) % 2)[:, None]
+    texts = scorer.encode_question(QUESTIONS), scorer.encode_candidate(candidates)
+    whole = score_pairs(scorer.score, *texts, *ROWS, work_per_cell=1)
+    monkeypatch.setattr(pairing, "SAVED", {"cpu": 1, "cuda": 1})
+    torch.testing.assert_close(score_pairs(scorer.score, *texts, *ROWS, work_per_cell=1), whole, rtol=1e-5, atol=1e-5)
+
+
+def test_words_behind_a_gap_are_not_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of a title, whose padding stands before the body."""
+    monkeypatch.setattr(pairing, "SAVED", {"cpu": 1, "cuda": 1})
+    tokens = torch.tensor([[1, 0, 0, 0, 0, 0, 7, 0, 0], [1, 0, 0, 0, 0, 0, 0, 0, 0], [1, 2, 3, 4, 5, 6, 7, 8, 9]])
+    texts, rows = {"tokens": tokens, "mask": tokens != 0}, torch.tensor([0, 0, 1, 1, 2])
+    scores = score_pairs(lambda question, candidate: candidate["tokens"].sum(dim=1).float(), texts, texts, rows, rows, work_per_cell=1)
+    assert scores.tolist() == [8, 8, 1, 1, 45]

@@ -1,11 +1,14 @@
-"""What is said of a record that cannot be read."""
+"""What a record says of its run, and what is said of one that cannot be read."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from qaexp.errors import ConfigError, RecordError
-from qaexp.results.record import RunRecord
+from qaexp.results import record as module
+from qaexp.results.record import RunRecord, config_key, git_commit
 
 
 @pytest.mark.parametrize("content", ["", '{"key": ', '{"colour": "green"}'])
@@ -28,3 +31,27 @@ def test_a_run_that_began_on_other_data_does_not_go_on() -> None:
     record.of_data({"fingerprint": "a" * 64}, "trec")
     with pytest.raises(ConfigError, match=r"the data of own are others than when this run began \(aaaaaaaa then, bbbbbbbb now\)"):
         record.of_data({"fingerprint": "b" * 64}, "trec")
+
+
+def test_of_equal_epochs_the_first_is_the_best_as_for_its_checkpoint() -> None:
+    record = RunRecord(key="", config={}, seed=1, command="")
+    for epoch, value in enumerate((0.1, 0.5, 0.5), start=1):
+        record.add_epoch(epoch, {"dev/map": value}, "dev/map")
+    assert record.best_epoch == 2
+
+
+@pytest.mark.parametrize(("changed", "commit"), [("", "12ab"), (" M qaexp/losses.py\n", "12ab+changes")])
+def test_code_that_was_not_committed_is_told(changed: str, commit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(command: list[str], **_: Any) -> SimpleNamespace:
+        return SimpleNamespace(stdout="12ab\n" if "rev-parse" in command else changed)
+
+    monkeypatch.setattr(module.subprocess, "run", run)
+    assert git_commit.__wrapped__() == commit
+
+
+def test_what_a_data_set_is_checked_against_is_no_part_of_a_run() -> None:
+    first, second = (
+        config_key({"dataset": {"name": "toy", "expected": expected}, "data_dir": "/data", "cache_dir": "/cache"})
+        for expected in (None, {"test": 1})
+    )
+    assert first == second

@@ -38,6 +38,31 @@ def test_a_failure_leaves_a_sentence_and_the_next_attempt_goes_on(tmp_path: Path
     assert run_overrides(options, tmp_path / "runs").status == "ran"
 
 
+def test_what_a_run_has_failed_of_before_is_not_said_of_it_once_it_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise ZeroDivisionError
+
+    options = [*TINY, f"cache_dir={tmp_path}"]
+    with monkeypatch.context() as patch:
+        patch.setattr("qaexp.results.rankings.write_run", full)
+        failed = run_overrides(options, tmp_path / "runs")
+    before = RunRecord.load(failed.folder)
+    again = run_overrides(options, tmp_path / "runs")
+    assert (failed.status, again.status, error_of(again.folder)) == ("failed", "ran", "")
+    assert again.record is not None
+    assert again.record.started == before.started  # it went on
+    assert again.record.steps == before.steps
+
+
+def test_what_another_process_has_finished_meanwhile_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = [*TINY, f"cache_dir={tmp_path}"]
+    ran, looked = run_overrides(options, tmp_path / "runs"), RunRecord.with_status
+    answers = iter([None, ran.record])
+    monkeypatch.setattr(RunRecord, "with_status", lambda *_: next(answers))
+    assert run_overrides(options, tmp_path / "runs").status == "kept"
+    assert looked(ran.folder, "finished") == ran.record
+
+
 def _hold(folder: Path, held: EventType) -> None:
     with claimed(folder) as mine:
         assert mine

@@ -14,7 +14,7 @@ from scipy import stats
 
 from qaexp import reproduce
 from qaexp.exit_status import USER_ERROR
-from qaexp.results.ledger import PARAMETERS, Entry, Ledger
+from qaexp.results.ledger import PARAMETERS, Entry, Ledger, digest
 from qaexp.results.record import RunRecord
 from qaexp.results.store import Outcome
 from qaexp.tables import cells, reproduction, runs
@@ -187,6 +187,31 @@ def test_a_tuning_says_what_is_best_of_what_was_measured_and_what_the_tables_hav
 
 def _claim(said: str, column: str, above: str, below: str, note: str = "", table: int = 9) -> Claim:
     return Claim(Statement(said, "§1", [column], [above], [below], table, note=note), column, above, below)
+
+
+def over(filled: Measured, label: str, of: str) -> Measured:
+    """The same with other questions below a row."""
+    state = filled.states[label, "toy"]
+    entries = [replace(entry, questions={"test": {**entry.questions["test"], "of": of}}) for entry in state.entries]
+    return Measured(TABLE, {**filled.states, (label, "toy"): replace(state, entries=entries)})
+
+
+def test_rows_over_other_questions_are_neither_compared_nor_held_against_a_claim(filled: Measured) -> None:
+    others = over(filled, "CNN", "others")
+    assert others.comparisons().empty
+    assert held_against([_claim("wide is better", "MAP", above="CNN, wide", below="CNN")], [others])["verdict"].tolist() == ["not measured"]
+
+
+def test_seeds_over_different_questions_are_not_averaged(filled: Measured) -> None:
+    state = filled.states["CNN", "toy"]
+    [first, *_] = over(filled, "CNN", "others").states["CNN", "toy"].entries
+    assert replace(state, entries=[first, *state.entries[1:]]).scored(TABLE.columns["MAP"]) is None
+
+
+def test_quick_runs_are_no_verdict(filled: Measured) -> None:
+    states = {place: replace(state, cell=replace(state.cell, quick=True)) for place, state in filled.states.items()}
+    frame = Measured(TABLE, states).frame
+    assert frame.loc[2, ["status", "verdict"]].tolist() == ["quick", "not comparable: quick"]
 
 
 def test_claims_are_held_against_the_rows(filled: Measured) -> None:
@@ -455,6 +480,29 @@ def test_the_ledger_names_no_place_and_gives_back_what_was_measured(tmp_path: Pa
     assert entry.value("seconds per batch") == pytest.approx(entry.seconds["steps"] / entry.steps)
 
 
+def test_runs_of_one_name_with_other_settings_or_data_are_entries_of_their_own(tmp_path: Path) -> None:
+    config = {"seed": 1, "run_name": "qa_cnn_toy_seed1", "dataset": {}, "data_dir": "/data", "cache_dir": "/cache"}
+    ledger, runs_of = Ledger(tmp_path / "ledger"), [("k", "f" * 64), ("k", "e" * 64), ("l", "f" * 64)]
+    for number, (key, fingerprint) in enumerate(runs_of):
+        record = RunRecord(key, config, 1, "", data={"fingerprint": fingerprint, "vectors": {"source": "none read"}})
+        record.save(tmp_path / str(number))
+        ledger.enter(tmp_path / str(number))
+    assert sorted((entry.key, entry.fingerprint) for entry in ledger.entries) == sorted(runs_of)
+
+
+def test_of_a_run_that_was_repeated_the_newest_entry_counts(tmp_path: Path) -> None:
+    for day in (2, 1):
+        entry = {**asdict(_entry("k", 1, [0.5])), "started": f"2026-01-0{day}"}
+        (tmp_path / f"{day}.json").write_text(json.dumps(entry))
+    found = Ledger(tmp_path).find("k")
+    assert found is not None
+    assert found.started == "2026-01-02"
+
+
+def test_questions_are_the_same_where_all_names_are_in_one_order() -> None:
+    assert len({digest(names) for names in (["a", "b"], ["b", "a"], ["a"], ["ab"])}) == 4
+
+
 def test_records_that_no_table_shows_any_more_are_named_and_pruned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -493,6 +541,16 @@ def test_a_seed_chosen_alone_is_not_run_where_another_has_the_same_numbers(
     assert [run.seed for run in planned.to_do] == to_run
 
 
+def test_a_run_over_other_data_is_still_to_do_and_is_kept_elsewhere(tmp_path: Path, keys: Keys) -> None:
+    cell, folder = next(alternatives(TABLE, TABLE.rows[2], "toy")), tmp_path / "ledger"
+    folder.mkdir()
+    [key] = keys.of(cell, [1])
+    (folder / f"{key}.json").write_text(json.dumps(asdict(_entry(key, 1, [0.5]))))
+    [run] = plan([TABLE], Ledger(folder), keys, Choice(seeds=[1], rows=["CNN"], settings=["toy"])).to_do
+    assert run.fingerprint == cells.fingerprint(cell) != "f" * 64
+    assert runs._folder(run, tmp_path) != runs._folder(replace(run, fingerprint="f" * 64), tmp_path)
+
+
 def test_a_plan_counts_a_run_of_two_tables_once_and_names_rows_that_are_only_quoted(tmp_path: Path, keys: Keys) -> None:
     ledger = Ledger(tmp_path / "ledger")
     one, two = (plan([TABLE] * times, ledger, keys, Choice()) for times in (1, 2))
@@ -500,6 +558,7 @@ def test_a_plan_counts_a_run_of_two_tables_once_and_names_rows_that_are_only_quo
     assert (two.to_do, two.done) == (one.to_do, one.done)
     assert [run.key for run in two.impossible] == [run.key for run in one.impossible]
     assert one.published_only == [TABLE.title]
+    assert [run.seed for run in one.runs] == sorted(run.seed for run in one.runs)  # one seed of every row comes first
     assert plan([TABLE], ledger, keys, Choice(rows=["CNN"])).published_only == []
 
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
 from qaexp.tables import cells
-from qaexp.tables.cells import alternatives, at_hand, lacking
+from qaexp.tables.cells import CONF, Keys, alternatives, at_hand, lacking
 from qaexp.tables.spec import Row, Table, result_tables
 
 YAHOOQA = next(table for table in result_tables() if table.title == "ctrn, Table 4")
@@ -41,3 +42,14 @@ def test_a_row_that_reads_no_vectors_runs_without_them(disk: Path) -> None:
 def test_vectors_that_are_there_are_named_even_where_they_are_not_read(disk: Path) -> None:
     (disk / "embeddings" / "webtext.300d.txt").touch()
     assert chosen(BM25) == chosen(LSTM) == ("yahooqa_partial", "webtext300", "")
+
+
+def test_keys_are_not_remembered_beyond_a_change_of_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cells, "CONF", copytree(CONF, tmp_path / "conf"))
+    places = set[Path]()
+    for margin in (0.1, 0.2):
+        (tmp_path / "conf" / "loss" / "pairwise_hinge.yaml").write_text(f"margin: {margin}\n")
+        cells._conf_digest.cache_clear()
+        places.add(Keys(tmp_path)._path)
+    cells._conf_digest.cache_clear()
+    assert len(places) == 2

@@ -34,6 +34,7 @@ def test_the_papers_rounding_is_allowed_for() -> None:
     exact = Interval(52.04, 0.0)
     assert verdict(exact, 52.0, unit=0.1) == "reproduced"
     assert verdict(exact, 52.0, unit=0.01) == "above"
+    assert verdict(Interval(68.15, 0.0), 68.1, unit=0.1) == "reproduced"  # though 68.15 - 68.1 > 0.05
     assert verdict(Interval(0.7049, math.nan), 0.7, unit=0.1) == "not comparable: one seed"
 
 

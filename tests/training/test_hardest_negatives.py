@@ -84,3 +84,11 @@ def test_of_texts_with_fields_the_longest_field_counts(batch: RankingBatch, monk
     assert len(chosen.labels) < len(fields.labels)
     ours, all_of_them = loss(scorer(chosen), chosen.labels, chosen.groups), loss(scores, fields.labels, fields.groups)
     torch.testing.assert_close(ours, all_of_them, rtol=1e-5, atol=1e-5)
+
+
+def test_dropout_is_off_while_choosing(batch: RankingBatch) -> None:
+    torch.manual_seed(5)
+    scorer = instantiate(compose(["model=ggsa", "model.embedding.dropout_rate=0.5"]).model, vectors=torch.randn(60, 12))
+    chosen, in_training = (hardest_negatives(each, batch) for each in (scorer.eval(), scorer.train()))
+    pairs, others = (each.candidates[each.pair_candidate] for each in (chosen, in_training))
+    assert torch.equal(pairs, others)

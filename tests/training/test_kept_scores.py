@@ -114,6 +114,15 @@ def test_a_second_stop_keeps_what_the_first_had_scored_of_splits_to_come(
         torch.testing.assert_close(kept[1][split], scores, rtol=0, atol=0, equal_nan=True)
 
 
+def test_scores_of_dev_from_between_the_epochs_are_not_kept_as_the_tests(
+    overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RankingModule, "test_step", stop_before(block=0, split="dev"))
+    with pytest.raises(PowerCutError):
+        train(compose(overrides), tmp_path)
+    assert torch.load(tmp_path / "test-0.part", weights_only=True)["scores"] == {}
+
+
 @pytest.mark.parametrize("changed", ["weights", "data"])
 def test_scores_of_other_weights_or_data_are_not_taken_up(
     changed: str, overrides: list[str], whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

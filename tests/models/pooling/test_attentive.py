@@ -28,3 +28,11 @@ def test_equations_13_to_18() -> None:
         r_a = torch.tensor([sum(sigma_a[k] * A[k][i] for k in range(L)) for i in range(4)])
         torch.testing.assert_close(pooled_question["vector"][pair], r_q, rtol=1e-5, atol=1e-5)
         torch.testing.assert_close(pooled_candidate["vector"][pair], r_a, rtol=1e-5, atol=1e-5)
+
+
+def test_a_text_without_a_word_is_zero() -> None:
+    pooling = AttentivePooling(4)
+    question, candidate = some_states([0, 2], 4, 3), some_states([2, 0], 4, 3)
+    pooled_question, pooled_candidate = pooling(pooling.prepare("question", question), pooling.prepare("candidate", candidate))
+    assert pooled_question["vector"].any(dim=1).tolist() == [False, True]
+    assert pooled_candidate["vector"].any(dim=1).tolist() == [True, False]

@@ -90,3 +90,12 @@ def test_no_hop_is_refused(make: type[MultihopPooling]) -> None:
 def test_an_odd_width_cannot_be_halved() -> None:
     with pytest.raises(ConfigError, match="width 5"):
         MultihopSequential(5, num_hops=1)
+
+
+@pytest.mark.parametrize("kind", [MultihopMLP, MultihopSequential])
+def test_a_text_without_a_word_is_zero_at_every_hop(kind: type[MultihopPooling]) -> None:
+    pooling = kind(4, num_hops=2)
+    question, candidate = some_states([0, 2], 4, 3), some_states([2, 0], 4, 3)
+    o_q, o_a = pooling(pooling.prepare("question", question), pooling.prepare("candidate", candidate))
+    assert o_q["vector"].any(dim=2).tolist() == [[False] * 3, [True] * 3]
+    assert o_a["vector"].any(dim=2).tolist() == [[True] * 3, [False] * 3]

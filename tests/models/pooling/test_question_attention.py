@@ -48,3 +48,11 @@ def test_even_attention_is_plain_pooling() -> None:
 def test_another_pooling_is_refused_by_name() -> None:
     with pytest.raises(ConfigError, match=r"model\.pooling\.pool=last: choose max or mean"):
         QuestionAttention(DIM, pool="last")
+
+
+@pytest.mark.parametrize("pool", ["max", "mean"])
+def test_an_answer_without_a_word_is_zero(pool: str) -> None:
+    pooling = QuestionAttention(DIM, pool=pool)
+    question, candidate = some_states([2, 2], DIM, 3), some_states([2, 0], DIM, 3)
+    _, r_a = pooling(pooling.prepare("question", question), pooling.prepare("candidate", candidate))
+    assert r_a["vector"].any(dim=1).tolist() == [True, False]
