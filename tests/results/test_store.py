@@ -28,7 +28,7 @@ def test_a_finished_run_is_kept_wherever_its_command_comes_from(tmp_path: Path) 
     assert (ran.folder / "config.yaml").is_file()
 
 
-def test_a_failure_leaves_a_sentence_and_the_next_attempt_goes_on(tmp_path: Path) -> None:
+def test_a_failure_leaves_a_sentence_and_stops_no_other_run(tmp_path: Path) -> None:
     options = [*TINY, f"cache_dir={tmp_path}"]
     failing = run_overrides([*options, "model.encoder.num_filters=0"], tmp_path / "runs")
     assert failing.status == "failed"

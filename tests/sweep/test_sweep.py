@@ -181,12 +181,12 @@ def test_a_killed_worker_loses_an_epoch_at_most_and_the_sweep_ends_whole(tmp_pat
     options = arguments(tmp_path, "seed=1,2,3", "trainer.max_epochs=8", "hydra/launcher=cores", "hydra.launcher.n_jobs=2")
     sweep = command(*options)
     try:
-        deadline, killed = time.monotonic() + 120, 0
+        deadline, killed, began = time.monotonic() + 120, 0, dict[str, str]()
         while sweep.poll() is None and time.monotonic() < deadline and not killed:
             under_way = [record for record in records(tmp_path) if len(record["history"]) >= 2]
             if under_way and (workers := workers_of(sweep.pid)):
                 os.kill(workers[0], signal.SIGKILL)
-                killed = len(under_way)
+                killed, began = len(under_way), {record["key"]: record["started"] for record in under_way}
             time.sleep(0.02)
         out, _ = sweep.communicate(timeout=120)
     finally:
@@ -197,6 +197,7 @@ def test_a_killed_worker_loses_an_epoch_at_most_and_the_sweep_ends_whole(tmp_pat
     assert out.splitlines()[-1].startswith("3 jobs: 3 ran, 0 skipped, 0 failed"), out
     for record in records(tmp_path):
         assert record["status"] == "finished"
+        assert record["started"] == began.get(record["key"], record["started"])  # it went on, and did not begin again
         assert [epoch["epoch"] for epoch in record["history"]] == list(range(1, 9))
     assert not [path for path in tmp_path.rglob(".*") if path.name.endswith(".part") or path.name.startswith((".outcomes", ".record"))]
 
