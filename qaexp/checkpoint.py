@@ -79,9 +79,19 @@ def clear(folder: Path) -> None:
 
 
 def last_checkpoint(folder: Path) -> Path | None:
-    """Where a run is taken up again: its last whole epoch, or None before the first one ended."""
+    """Where a run is taken up again: its last whole epoch, or None before the first one ended.
+
+    Raises:
+        CheckpointError: the file is damaged.
+    """
     path = folder / LAST
     if path.is_file():
+        try:
+            torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+        except Exception as error:
+            raise CheckpointError(
+                f"{path} is damaged ({type(error).__name__}); delete its folder, and the same command begins anew"
+            ) from error
         return path
     log.info("%s has no checkpoint yet: its first epoch starts again", folder)
     return None

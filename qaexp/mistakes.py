@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from hydra.errors import HydraException, InstantiationException
+from hydra.errors import HydraException, InstantiationException, OverrideParseException
 from hydra.utils import get_object
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -32,12 +32,20 @@ def explain(error: Exception, arguments: Sequence[str], program: Program = RANK)
         cause = list(_chain(error))[-1]
         return f"{where} cannot be built from this configuration: {cause} ({type(cause).__name__})"
     if isinstance(error, (HydraException, OmegaConfBaseException)):
-        return next(_mistakes(arguments, program), str(error).splitlines()[0])
+        return next(_mistakes(arguments, program), _unreadable(error) or str(error).splitlines()[0])
     if type(error).__name__ == "MisconfigurationException":  # Lightning's; importing it takes seconds
         return f"the trainer cannot be built from this configuration: {' '.join(str(error).split())}"
     if isinstance(error, OSError) and (error.errno in UNWRITABLE or traceback.extract_tb(error.__traceback__)[-1].name == "mkdir"):
         return f"cannot write {error.filename or 'the output folder'}: {error.strerror}. Name another place with output_dir=FOLDER"
     return None
+
+
+def _unreadable(error: Exception) -> str:
+    """Of an override that Hydra's grammar does not take; empty for other errors."""
+    if not isinstance(error, OverrideParseException):
+        return ""
+    key, _, value = str(error.override).partition("=")
+    return f"{error.override}: this cannot be read; quote what is no plain word, for the shell and for Hydra: \"{key}='{value}'\""
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

@@ -96,6 +96,10 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
         ("seed=-1", "seed=-1: from 0 to 4294967295 is expected"),
         ("trainer.max_epochs=1.5", "trainer.max_epochs=1.5: a whole number is expected"),
         ("seed=1,2", "seed=1,2 is a run for each: add -m"),
+        (
+            "output_dir=my däta",
+            "output_dir=my däta: this cannot be read; quote what is no plain word, for the shell and for Hydra: \"output_dir='my däta'\"",
+        ),
         ("patience=null", "patience=null: a number is expected, as in patience="),
         ("seed=true", "seed=true: a number is expected, as in seed=1"),
         ("+trainer.limit_train_batches=0", "trainer.limit_train_batches=0: more than 0 is expected"),

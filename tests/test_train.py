@@ -195,6 +195,14 @@ def test_a_checkpoint_of_another_version_of_its_model_is_refused(run: Path, tmp_
             qaexp.load(tmp_path / f"{number}.ckpt")
 
 
+def test_a_damaged_last_checkpoint_is_named_with_the_remedy(overrides: list[str], tmp_path: Path) -> None:
+    train_until(overrides, tmp_path, epoch=1)
+    last = tmp_path / "last.ckpt"
+    last.write_bytes(last.read_bytes()[:-200])
+    with pytest.raises(CheckpointError, match=r"last\.ckpt is damaged .*; delete its folder, and the same command begins anew"):
+        train(compose(overrides), tmp_path, resume=True)
+
+
 def test_a_run_does_not_go_on_with_other_data(overrides: list[str], tmp_path: Path) -> None:
     train_until(overrides, tmp_path, epoch=1)
     changed = compose([*overrides, "dataset.reader.generator_seed=8"])
