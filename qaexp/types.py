@@ -55,7 +55,6 @@ Counts:
     question_and_end                   where each question begins, and where the last one ends
     group_and_end, field_and_end       the same of groups and of fields
     rank                               ranks, from 1
-    resample                           random signs of a permutation test
     key                                numbers that stand for a question and a text
     num                                as many as are asked for
     some, others, other                of two lists of any size

@@ -1,6 +1,6 @@
 """How readers make a corpus: question by question, words as they come."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,7 +24,6 @@ class CorpusBuilder:
         self._splits: dict[str, list[tuple[int, str, list[Candidate]]]] = {}
         self._answer_set: dict[int, None] = {}
         self._held_out: dict[int, None] = {}
-        self._asked: dict[str, set[str]] = {}
         self.notes: dict[str, int] = {}
 
     def note(self, what: str, count: int = 1) -> None:
@@ -63,19 +62,9 @@ class CorpusBuilder:
         """Add a question and its pool of (candidate id, text, label), or with the retrieval score as well, in all pools of a split or none.
 
         Of a candidate given twice the first one counts.
-
-        Raises:
-            BadDataError: an id holds white space, which no line of trec_eval's can, or a question's is another one's, too.
         """
         pool: dict[str, Candidate] = {}
-        if question_id in self._asked.setdefault(split, set()):
-            raise BadDataError(
-                f"{split} questions", [f"two are called {question_id!r}"], "Give each an id of its own: metrics are by question."
-            )
-        self._asked[split].add(question_id)
-        _require_word("question", question_id)
         for candidate in candidates:
-            _require_word(f"question {question_id}: candidate", candidate[0])
             if candidate[0] in pool:
                 self.note(f"{split}: repeated candidates (dropped)")
             pool.setdefault(candidate[0], candidate)
@@ -86,6 +75,16 @@ class CorpusBuilder:
         self._splits.setdefault(split, []).append((text, question_id, list(pool.values())))
 
     def build(self) -> RankingCorpus:
+        """What was collected.
+
+        Raises:
+            BadDataError: an id holds white space, which no line of trec_eval's can, or two questions of a split share one.
+        """
+        for name, questions in self._splits.items():
+            if faults := list(_unfit(questions)):
+                raise BadDataError(
+                    f"{name} questions", faults, "Let each question's id be its own, and ids single words, as trec_eval reads them."
+                )
         vocabulary = self._vocabulary or Vocabulary.of_words(self._word_ids)
         lengths = [len(ids) for text in self._text_ids for ids in text]
         texts = TokenTable(
@@ -112,8 +111,14 @@ def _split_of(questions: list[tuple[int, str, list[Candidate]]]) -> RankingSplit
     )
 
 
-def _require_word(whose: str, name: str) -> None:
-    if name.split() != [name]:
-        raise BadDataError(
-            f"{whose} id {name!r}", ["it is empty or holds white space"], "Let ids be single words, as trec_eval reads them."
-        )
+def _unfit(questions: Sequence[tuple[int, str, list[Candidate]]]) -> Iterator[str]:
+    """Ids that cannot stand in a run's files, or would be taken for another's."""
+    seen = set[str]()
+    for _, question_id, pool in questions:
+        if question_id in seen:
+            yield f"two are called {question_id!r}"
+        seen.add(question_id)
+        for name in (question_id, *(candidate[0] for candidate in pool)):
+            if name.split() != [name]:
+                whose = "its id" if name is question_id else f"candidate {name!r}"
+                yield f"question {question_id!r}: {whose} is empty or holds white space"

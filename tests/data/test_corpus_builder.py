@@ -1,5 +1,7 @@
 """What a reader may not give a corpus: ids that trec_eval could not read, or that two questions share."""
 
+import re
+
 import pytest
 
 from qaexp.data.corpus_builder import CorpusBuilder
@@ -8,12 +10,12 @@ from qaexp.errors import BadDataError
 
 @pytest.mark.parametrize("name", ["a b", "", "a\u00a0b", "a\n"])
 def test_ids_are_single_words(name: str) -> None:
-    builder = CorpusBuilder()
-    text = builder.text(["so"])
-    with pytest.raises(BadDataError, match="it is empty or holds white space"):
-        builder.question("dev", name, text, [("c", text, 1)])
-    with pytest.raises(BadDataError, match="question q: candidate id"):
-        builder.question("dev", "q", text, [(name, text, 1)])
+    for question, candidate, named in ((name, "c", "its id"), ("q", name, f"candidate {name!r}")):
+        builder = CorpusBuilder()
+        text = builder.text(["so"])
+        builder.question("dev", question, text, [(candidate, text, 1)])
+        with pytest.raises(BadDataError, match=re.escape(f"{named} is empty or holds white space")):
+            builder.build()
 
 
 def test_two_questions_of_a_split_have_two_ids() -> None:
@@ -21,5 +23,7 @@ def test_two_questions_of_a_split_have_two_ids() -> None:
     text = builder.text(["so"])
     builder.question("dev", "1", text, [("c", text, 1)])
     builder.question("test", "1", text, [("c", text, 1)])
+    builder.build()
+    builder.question("dev", "1", text, [("c", text, 1)])
     with pytest.raises(BadDataError, match="two are called '1'"):
-        builder.question("dev", "1", text, [("c", text, 1)])
+        builder.build()

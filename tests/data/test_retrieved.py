@@ -28,7 +28,7 @@ def build(answers: list[str]) -> RankingCorpus:
     for answer in answers:
         builder.answer(builder.text(answer.split()))
     for name, (question, right) in QUESTIONS.items():
-        pool = [(answer, builder.text(answer.split()), 1) for answer in right]
+        pool = [(str(place), builder.text(answer.split()), 1) for place, answer in enumerate(right)]
         builder.question("train", name, builder.text(question.split()), pool)
     return builder.build()
 

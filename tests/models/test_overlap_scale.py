@@ -16,7 +16,7 @@ def corpus(split: str) -> RankingCorpus:
     builder = CorpusBuilder()
     for question, pool in POOLS.items():
         candidates = [(str(number), builder.text(text.split()), int(number == 0)) for number, text in enumerate(pool)]
-        builder.question(split, question, builder.text(question.split()), candidates)
+        builder.question(split, question.replace(" ", "_"), builder.text(question.split()), candidates)
     return builder.build()
 
 
