@@ -71,7 +71,7 @@ def _entry(key: str, command: str, number: int, rng: Random) -> dict:
             command=command,
             started=f"{number:06}",
             commit="",
-            hardware={},
+            hardware={"processor": "made up", "threads": 1, "gpu": None},
             data={"fingerprint": "0" * 64, "partial": False},
             convention="trec",
             parameters={"trainable": 1, "trainable without word embeddings": 1},

@@ -12,7 +12,7 @@ from scipy import stats
 LEVEL = 0.05
 MOST_PARTS = 60
 """Differences that are multiples of a larger part of 1 than this are counted exactly."""
-PARTS_OF_A_SUM = 2**13
+PARTS_OF_A_SUM = 2**10
 SMALLEST = 1e-12
 """A p that is given for anything smaller, of which rounding would leave nothing."""
 
@@ -62,7 +62,7 @@ def paired_randomisation(differences: Float[np.ndarray, " question"]) -> float:
         p = P(|Σ_q s_q·d_q| ≥ |Σ_q d_q|),  s_q = ±1 with even odds
 
     No signs are drawn: the sum has the characteristic function Π_q cos(t·d_q), and the transform of that is its distribution. It is exact
-    where differences are multiples of a sixtieth or more, as means of P@1 over up to six seeds are; others are rounded to 8,192 parts of
+    where differences are multiples of a sixtieth or more, as means of P@1 over up to six seeds are; others are rounded to 1,024 parts of
     their sum, which leaves p right to some hundredths of itself.
 
     >>> round(paired_randomisation(np.array([0.5, 0.5, 0.5, 0.5])), 9)  # 2 of the 16 choices of signs reach their sum
