@@ -30,7 +30,7 @@ class AnswerLength:
         table, lines = measured.table, []
         [(name, column)] = table.columns.items()
         for row in table.rows:
-            state, scored = measured.state_of(row.label, name), measured.scored(row.label, name)
+            state, scored = measured.state_in(row.label, name), measured.scored(row.label, name)
             if state is None or scored is None:
                 continue
             split = (table.metric_of(column, state.cell.dataset) or "").partition("/")[0]

@@ -4,7 +4,8 @@ from textwrap import fill
 
 from matplotlib.figure import Figure
 
-from qaexp.tables.build import CellState, Measured
+from qaexp.tables.build import Measured
+from qaexp.tables.state import CellState
 
 CHARACTERS = 14
 """Of text in an inch."""

@@ -26,7 +26,7 @@ class Runtime:
     def frame(self, measured: Measured, ledger: Ledger) -> pd.DataFrame:
         table = measured.table
         [(name, column)] = table.columns.items()
-        states = {row.label: state for row in table.rows if (state := measured.state_of(row.label, name))}
+        states = {row.label: state for row in table.rows if (state := measured.state_in(row.label, name))}
         if unknown := [label for label in self.against if label not in states]:
             raise ConfigError(f"{table.title} has no row {unknown[0]!r} to compare with; rows: {', '.join(states)}")
         if not any(state.entries for state in states.values()):

@@ -13,8 +13,9 @@ from qaexp.errors import ConfigError
 from qaexp.figures.of_runs import about, foot
 from qaexp.figures.style import COLOURS, MARKERS, new_figure
 from qaexp.results.ledger import Ledger
-from qaexp.tables.build import CellState, Measured
+from qaexp.tables.build import Measured
 from qaexp.tables.spec import Row
+from qaexp.tables.state import CellState
 
 PANEL, VALUE, COLUMN, OURS = "panel", "value", "column", "ours"
 
@@ -47,7 +48,7 @@ class Sensitivity:
 
     def _points(self, measured: Measured, panel: str, place: str, row: Row) -> Iterator[dict[str, Any]]:
         for (name, column), printed in zip(measured.table.columns.items(), row.published, strict=True):
-            state = measured.state_of(row.label, name)
+            state = measured.state_in(row.label, name)
             if state is None:
                 continue
             ours = state.interval(column)

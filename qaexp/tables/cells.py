@@ -18,7 +18,7 @@ from qaexp.data.presence import missing
 from qaexp.errors import ConfigError, OutputError
 from qaexp.mistakes import explain
 from qaexp.results.record import config_key
-from qaexp.tables.spec import Row, Setting, Table, Tuning, result_figures, result_tables
+from qaexp.tables.spec import Row, Setting, Table
 from qaexp.whole_files import write_whole
 
 READING = ("dataset=", "dataset.reader.", "dataset.tokenise", "dataset.expected=")
@@ -94,14 +94,6 @@ def cells_of(table: Table) -> Iterator[Cell]:
     for row in table.rows:
         for setting in table.settings_of(row):
             yield from alternatives(table, row, setting)
-
-
-def taken(tuning: Tuning) -> dict[str, str]:
-    """Row to the column that the paper's tables and figures have it with, which is the one whose commands are theirs."""
-    theirs = [each for each in (*result_tables(), *result_figures()) if each.paper == tuning.paper]
-    of_tables = {frozenset(cell.overrides) for each in theirs for cell in cells_of(each)}
-    column_of = {column.setting: name for name, column in tuning.columns.items()}
-    return {cell.row.label: column_of[cell.setting] for cell in cells_of(tuning) if frozenset(cell.overrides) in of_tables}
 
 
 def at_hand(cells: Sequence[Cell]) -> Cell:

@@ -1,26 +1,17 @@
 """Two rows of a table over the same questions: how far apart they are, and how likely that is by chance, of questions and of seeds."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float
 
-from qaexp.results.ledger import PerQuestion
-from qaexp.tables.significance import holm, paired_randomisation, welch
-
-
-@dataclass(frozen=True)
-class Scored:
-    """A row's metric in a column: of each question the mean over seeds, and of each seed the mean over questions."""
-
-    questions: PerQuestion
-    by_seed: Sequence[float]
-    random: bool
-    """Whether a seed makes a difference."""
-    data: tuple[str, str]
-    """The choice of `dataset=`, and the fingerprint of what it was then."""
+from qaexp.tables.build import Measured
+from qaexp.tables.significance import LEVEL, holm, paired_randomisation, welch
+from qaexp.tables.state import Scored
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +19,8 @@ class Comparison:
     """One row less another, question by question."""
 
     differences: Float[np.ndarray, " question"]
+    seeds: tuple[int, int]
+    """How many the one has, and the other."""
     p_seeds: float | None
     """Of Welch's test over seeds; None where a row has one alone."""
 
@@ -53,7 +46,8 @@ def compared(one: Scored | None, other: Scored | None) -> Comparison | None:
     if one.data[0] == other.data[0] and one.data[1] != other.data[1]:
         return None
     differences = np.array(one.questions.values) - np.array(other.questions.values)
-    return Comparison(differences, welch(one.by_seed, other.by_seed, (one.random, other.random)))
+    seeds = len(one.by_seed), len(other.by_seed)
+    return Comparison(differences, seeds, welch(one.by_seed, other.by_seed, (one.random, other.random)))
 
 
 def corrected(comparisons: Sequence[Comparison | None]) -> list[float | None]:
@@ -61,3 +55,30 @@ def corrected(comparisons: Sequence[Comparison | None]) -> list[float | None]:
     tests = {each.differences.tobytes(): each.p for each in comparisons if each and each.p is not None}
     adjusted = dict(zip(tests, holm([p for p in tests.values() if p is not None]), strict=True))
     return [adjusted.get(each.differences.tobytes()) if each and each.p is not None else None for each in comparisons]
+
+
+def comparisons(measured: Measured) -> pd.DataFrame:
+    """Every two rows of a table over the same questions, column by column: the mean difference, and its p, Holm-corrected in a column."""
+    return pd.DataFrame([line for name in measured.table.columns for line in _of_column(measured, name)])
+
+
+def _of_column(measured: Measured, name: str) -> Iterator[dict[str, str]]:
+    table, column = measured.table, measured.table.columns[name]
+    scored = {row.label: measured.scored(row.label, name) for row in table.rows}
+    pairs = {(one, other): found for one, other in combinations(scored, 2) if (found := compared(scored[one], scored[other]))}
+    for ((one, other), found), p in zip(pairs.items(), corrected(list(pairs.values())), strict=True):
+        yield {
+            "column": name,
+            "row": one,
+            "against": other,
+            "difference": f"{found.difference * table.scale_of(column):.{table.decimals_of(column)}f}",
+            "questions": str(len(found.differences)),
+            **as_written(found, p),
+            "significant": "one seed" if p is None else "yes" if p < LEVEL else "no",
+        }
+
+
+def as_written(found: Comparison, p: float | None) -> dict[str, str]:
+    """Seeds of the two, and p over questions, over seeds, and Holm's of the larger one; blank where a row has one seed."""
+    said = {"p (questions)": found.p_questions, "p (seeds)": found.p_seeds, "p (Holm)": p}
+    return {"seeds": "; ".join(map(str, found.seeds)), **{name: "" if value is None else f"{value:.3g}" for name, value in said.items()}}

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import pandas as pd
 
 from qaexp.results.ledger import PARAMETERS
-from qaexp.tables.build import Measured, p_values
+from qaexp.tables.build import Measured
 from qaexp.tables.claims import Claim
-from qaexp.tables.comparison import Comparison, compared, corrected
+from qaexp.tables.comparison import Comparison, as_written, compared, corrected
 from qaexp.tables.significance import LEVEL
 
 HELD, REVERSED, UNDECIDED, NOT_MEASURED = "held", "reversed", "undecided", "not measured"
@@ -42,23 +42,21 @@ def _line(claim: Claim, measured: Measured | None, found: Comparison | None, p: 
     if measured and found:
         decided = p is not None and p < LEVEL
         verdict = UNDECIDED if not decided else HELD if found.difference > 0 else REVERSED
-        scored = [measured.scored(label, claim.column) for label in (claim.above, claim.below)]
-        seeds = "; ".join(str(len(each.by_seed)) for each in scored if each)
-        return {**line, **_said(claim, measured, found.difference), **p_values(found, p), "seeds": seeds, "verdict": verdict}
+        return {**line, **_said(claim, measured, found.difference), **as_written(found, p), "verdict": verdict}
     if measured and (more := _more_parameters(claim, measured)) is not None:
         return {**line, **_said(claim, measured, more), "verdict": AS_COUNTED if more > 0 else NOT_AS_COUNTED}
     return {**line, "verdict": NOT_MEASURED}
 
 
 def _said(claim: Claim, measured: Measured, difference: float) -> dict[str, str]:
-    column, state = measured.table.columns[claim.column], measured.state_of(claim.above, claim.column)
+    column, state = measured.table.columns[claim.column], measured.state_in(claim.above, claim.column)
     number = f"{difference * measured.table.scale_of(column):+.{measured.table.decimals_of(column)}f}{column.unit}"
     return {"data": state.cell.dataset if state else "", "difference": number}
 
 
 def _more_parameters(claim: Claim, measured: Measured) -> float | None:
     """By how many `above` has more; None in a column of anything else, or where one of the two was not run."""
-    states = [measured.state_of(label, claim.column) for label in (claim.above, claim.below)]
+    states = [measured.state_in(label, claim.column) for label in (claim.above, claim.below)]
     if measured.table.columns[claim.column].metric != PARAMETERS or not all(state and state.entries for state in states):
         return None
     above, below = (state.entries[0].value(PARAMETERS) or 0.0 for state in states if state)

@@ -8,8 +8,8 @@ from hydra.utils import instantiate
 
 from qaexp.config import compose
 from qaexp.results.ledger import Ledger, PerQuestion, digest
-from qaexp.tables.build import CellState
 from qaexp.tables.cells import Cell, fingerprint, lacking
+from qaexp.tables.state import CellState
 from qaexp.whole_files import OF_RESULTS, write_whole
 
 if TYPE_CHECKING:  # it needs torch, and tables are written without

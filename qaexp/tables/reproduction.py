@@ -16,10 +16,11 @@ from qaexp.tables.claims import claims
 from qaexp.tables.configuration import ConfigurationTable, configuration_tables
 from qaexp.tables.draw import write_figure
 from qaexp.tables.held import held_against
+from qaexp.tables.overview import write_overview
 from qaexp.tables.plan import Choice, Run, Times, plan
 from qaexp.tables.runs import run_all, show_plan
 from qaexp.tables.spec import Figure, result_figures, result_tables, tunings
-from qaexp.tables.write import write_claims, write_configuration, write_overview, write_statistics, write_table
+from qaexp.tables.write import write_claims, write_configuration, write_statistics, write_table
 
 log = logging.getLogger(__name__)
 

@@ -17,14 +17,17 @@ from qaexp.exit_status import USER_ERROR
 from qaexp.results.ledger import PARAMETERS, Entry, Ledger, digest
 from qaexp.results.record import RunRecord
 from qaexp.results.store import Outcome
-from qaexp.tables import cells, reproduction, runs
+from qaexp.tables import cells, reproduction, runs, tuned
 from qaexp.tables.build import Measured, measured
 from qaexp.tables.cells import Cell, Keys, alternatives
 from qaexp.tables.claims import Claim, Statement
+from qaexp.tables.comparison import comparisons
 from qaexp.tables.held import held_against
+from qaexp.tables.latex import as_latex
+from qaexp.tables.page import as_markdown
 from qaexp.tables.plan import Choice, Past, Run, Times, plan
 from qaexp.tables.spec import UNPRINTED, Column, Row, Setting, Table, Tuning, result_figures
-from qaexp.tables.write import as_latex, as_markdown, write_table
+from qaexp.tables.write import write_table
 
 TINY = ["model=qa_cnn", "model.encoder.num_filters=8", "trainer.max_epochs=1", "dataset/vectors=random"]
 SMALL = [f"dataset.reader.num_{split}={number}" for split, number in (("train", 10), ("dev", 6), ("test", 8))]
@@ -123,22 +126,22 @@ def test_a_cell_whose_data_are_not_here_is_shown_with_those_that_other_cells_wer
 
 
 def test_rows_over_the_same_questions_are_compared(filled: Measured) -> None:
-    comparisons = filled.comparisons().set_index("column")
-    assert comparisons.loc["MAP", "row"] == "CNN"
-    assert comparisons.loc["MAP", "against"] == "CNN, wide"
-    assert comparisons.loc["MAP", "difference"] == "-29.5"
-    assert comparisons.loc["MAP", "seeds"] == "3; 2"
-    assert float(comparisons.loc["MAP", "p (questions)"]) == pytest.approx(2 / 2**8, abs=5e-5)
+    found = comparisons(filled).set_index("column")
+    assert found.loc["MAP", "row"] == "CNN"
+    assert found.loc["MAP", "against"] == "CNN, wide"
+    assert found.loc["MAP", "difference"] == "-29.5"
+    assert found.loc["MAP", "seeds"] == "3; 2"
+    assert float(found.loc["MAP", "p (questions)"]) == pytest.approx(2 / 2**8, abs=5e-5)
     of_seeds = stats.ttest_ind([0.51, 0.52, 0.53], [0.81, 0.82], equal_var=False).pvalue
-    assert float(comparisons.loc["MAP", "p (seeds)"]) == pytest.approx(of_seeds, abs=5e-5)
-    assert float(comparisons.loc["MAP", "p (Holm)"]) == pytest.approx(2 / 2**8, abs=5e-5)  # the larger of the two
-    assert comparisons.loc["MAP", "significant"] == "yes"
+    assert float(found.loc["MAP", "p (seeds)"]) == pytest.approx(of_seeds, abs=5e-5)
+    assert float(found.loc["MAP", "p (Holm)"]) == pytest.approx(2 / 2**8, abs=5e-5)  # the larger of the two
+    assert found.loc["MAP", "significant"] == "yes"
 
 
 def test_what_rests_on_one_seed_is_not_decided(filled: Measured) -> None:
     states = {place: replace(state, entries=state.entries[:1]) for place, state in filled.states.items()}
     alone = Measured(TABLE, states)
-    line = alone.comparisons().set_index("column").loc["MAP"]
+    line = comparisons(alone).set_index("column").loc["MAP"]
     assert line[["p (questions)", "p (seeds)", "p (Holm)", "significant"]].tolist() == ["0.00781", "", "", "one seed"]
     [claim] = held_against([_claim("wide is better", "MAP", above="CNN, wide", below="CNN")], [alone]).to_dict("records")
     assert (claim["verdict"], claim["seeds"], claim["p (Holm)"]) == ("undecided", "1; 1", "")
@@ -160,7 +163,7 @@ def test_a_tuning_says_what_is_best_of_what_was_measured_and_what_the_tables_hav
     of_dev: dict[str, list[float | None]], verdict: str, tmp_path: Path, keys: Keys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     in_table = Table(**{**TABLE.__dict__, "rows": [Row("CNN", [0.5, 0.5, None], overrides=[*TINY, "optimizer.lr=1e-3"])]})
-    monkeypatch.setattr(cells, "result_tables", lambda: [in_table])
+    monkeypatch.setattr(tuned, "result_tables", lambda: [in_table])
     values = ("1e-3", "1e-2", "1e-1")
     settings = {value: Setting(["toy"], overrides=[*SMALL, f"optimizer.lr={value}"]) for value in values}
     columns = {value: Column("dev/p@1", value) for value in values}
@@ -198,7 +201,7 @@ def over(filled: Measured, label: str, of: str) -> Measured:
 
 def test_rows_over_other_questions_are_neither_compared_nor_held_against_a_claim(filled: Measured) -> None:
     others = over(filled, "CNN", "others")
-    assert others.comparisons().empty
+    assert comparisons(others).empty
     assert held_against([_claim("wide is better", "MAP", above="CNN, wide", below="CNN")], [others])["verdict"].tolist() == ["not measured"]
 
 

@@ -8,8 +8,9 @@ import yaml
 
 from qaexp.config import choices
 from qaexp.errors import ConfigError
-from qaexp.tables.cells import alternatives, taken
+from qaexp.tables.cells import alternatives
 from qaexp.tables.spec import EXPERIMENTS, UNPRINTED, Table, Tuning, result_tables, tunings
+from qaexp.tables.tuned import taken
 
 TABLES = {table.title: table for table in result_tables()}
 PAPERS = {
