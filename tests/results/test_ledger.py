@@ -1,0 +1,55 @@
+"""The ledger: what it keeps of a run, and which of several records counts."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from small_table import SMALL, TINY, entry_of
+
+from qaexp.results.ledger import Ledger, digest
+from qaexp.results.record import RunRecord
+from qaexp.results.store import run_overrides
+
+
+def test_the_ledger_names_no_place_and_gives_back_what_was_measured(tmp_path: Path) -> None:
+    outcome = run_overrides([*TINY, *SMALL, "logger=none", f"cache_dir={tmp_path / 'cache'}"], tmp_path / "runs")
+    of_another_process = Ledger(tmp_path / "ledger")
+    assert of_another_process.entries == []
+    entry = Ledger(tmp_path / "ledger").enter(outcome.folder)
+    of_another_process.read_anew()
+    assert of_another_process.by_key == {entry.key: [entry]}
+    [path] = (tmp_path / "ledger").iterdir()
+    assert str(tmp_path) not in path.read_text()
+    [again] = Ledger(tmp_path / "ledger").entries
+    assert again == entry
+    assert outcome.record is not None
+    assert entry.value("test/map") == outcome.record.metrics["test"]["map"]
+    per_question = entry.per_question("test/map")
+    assert per_question is not None
+    assert entry.per_question("dev/map") is not None
+    assert sum(per_question.values) / 8 == pytest.approx(outcome.record.metrics["test"]["map"], abs=1e-6)
+    assert entry.value("seconds per batch") == pytest.approx(entry.seconds["steps"] / entry.steps)
+
+
+def test_runs_of_one_name_with_other_settings_or_data_are_entries_of_their_own(tmp_path: Path) -> None:
+    config = {"seed": 1, "run_name": "qa_cnn_toy_seed1", "dataset": {}, "data_dir": "/data", "cache_dir": "/cache"}
+    ledger, runs_of = Ledger(tmp_path / "ledger"), [("k", "f" * 64), ("k", "e" * 64), ("l", "f" * 64)]
+    for number, (key, fingerprint) in enumerate(runs_of):
+        record = RunRecord(key, config, 1, "", data={"fingerprint": fingerprint, "vectors": {"source": "none read"}})
+        record.save(tmp_path / str(number))
+        ledger.enter(tmp_path / str(number))
+    assert sorted((entry.key, entry.fingerprint) for entry in ledger.entries) == sorted(runs_of)
+
+
+def test_of_a_run_that_was_repeated_the_newest_entry_counts(tmp_path: Path) -> None:
+    for day in (2, 1):
+        entry = {**asdict(entry_of("k", 1, [0.5])), "started": f"2026-01-0{day}"}
+        (tmp_path / f"{day}.json").write_text(json.dumps(entry))
+    found = Ledger(tmp_path).find("k")
+    assert found is not None
+    assert found.started == "2026-01-02"
+
+
+def test_questions_are_the_same_where_all_names_are_in_one_order() -> None:
+    assert len({digest(names) for names in (["a", "b"], ["b", "a"], ["a"], ["ab"])}) == 4

@@ -1,0 +1,105 @@
+"""What is done, to run, impossible; and how long it may take."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_table import TABLE, entry_of
+
+from qaexp import reproduce
+from qaexp.results.ledger import Ledger
+from qaexp.results.record import RunRecord
+from qaexp.tables import cells, reproduction, runs
+from qaexp.tables.cells import Keys, alternatives
+from qaexp.tables.plan import Choice, Past, Run, Times, plan
+from qaexp.tables.spec import Table
+
+
+def test_the_plan_tells_of_a_run_that_was_begun_and_expects_the_rest_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = Table(**{**TABLE.__dict__, "rows": [TABLE.rows[2]], "settings": {"toy": TABLE.settings["toy"]}, "seeds": [1, 2]})
+    monkeypatch.setattr(reproduction, "result_tables", lambda: [table])
+    monkeypatch.setattr(reproduction, "result_figures", list)
+    monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
+    places = ["--paper", "ctrn", "--table", "9", "--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs")]
+    assert reproduce.main([*places, "--seeds", "1"]) == 0
+    [entry] = (tmp_path / "results" / "ledger").iterdir()
+    kept = json.loads(entry.read_text())
+    entry.write_text(json.dumps({**kept, "seconds": {**kept["seconds"], "total": 600.0}}))
+    [path] = (tmp_path / "runs").rglob("record.json")
+    [second] = Keys(tmp_path / "plans").of(next(alternatives(table, table.rows[0], "toy")), [2])
+    folder = path.parent.with_name(f"{path.parent.name.removesuffix(kept['key'])}{second}")
+    folder.mkdir()
+    begun = {**json.loads(path.read_text()), "status": "interrupted", "seconds": {"total": 420.0}}
+    (folder / "record.json").write_text(json.dumps(begun))
+    capsys.readouterr()
+    assert reproduce.main([*places, "--plan"]) == 0
+    said = capsys.readouterr().out
+    assert "1 runs done, 1 to run" in said
+    assert "expected: 3 min" in said
+    assert "  to run: ctrn, Table 9: CNN, seed 2: 3 min\n" in said
+    assert "begun: ctrn, Table 9: CNN, seed 2, as far as epoch 1" in said
+
+
+def test_a_run_is_expected_to_take_as_long_as_what_is_most_like_it() -> None:
+    [cnn, wide] = (next(alternatives(TABLE, row, "toy")) for row in TABLE.rows[2:])
+    known = [(cnn.overrides, 60.0), (["dataset=toy", "model=ggsa"], 10.0), (["dataset=wikiqa"], 1.0)]
+    times = Times([Past(frozenset(overrides), total=seconds, epoch=seconds / 10, test=seconds / 5) for overrides, seconds in known])
+    run = Run(wide, 1, "key", "", None, "")
+    assert times.expected(run) == times.left(run, None) == 60.0
+    assert Times(times.known[1:]).expected(run) == 10.0
+    assert Times(times.known[2:]).expected(run) is None
+    overlap = next(alternatives(TABLE, TABLE.rows[1], "toy"))
+    untrained = Past(frozenset(overlap.overrides), total=1.0, epoch=0.0, test=1.0, trained=False)
+    assert Times([untrained, *times.known[1:]]).expected(run) == 10.0, "what is trained takes longer"
+    assert Times([untrained, *times.known]).expected(Run(overlap, 1, "key", "", None, "")) == 1.0
+
+    begun = RunRecord.begin({"seed": 1, "dataset": {}, "data_dir": "/data", "cache_dir": "/cache"}, "")
+    begun.history, begun.seconds = [{"epoch": 1}, {"epoch": 2}], {"fit": 36.0, "total": 40.0}
+    assert times.left(run, begun) == pytest.approx(3 * 48 + 12 - 40)  # its epochs take three times as long
+    begun.seconds = {"fit": 36.0, "total": 400.0}
+    assert times.left(run, begun) == pytest.approx(12)  # what is left at least is its test
+    begun.history, begun.seconds = [], {"total": 5.0}  # stopped in its first epoch
+    assert times.left(run, begun) == 55.0
+
+
+@pytest.mark.parametrize(
+    ("trainable", "model", "to_run"), [(0, {"_target_": "BM25"}, []), (0, {"_target_": "RandomGuess", "seed": 1}, [2]), (7, {}, [2])]
+)
+def test_a_seed_chosen_alone_is_not_run_where_another_has_the_same_numbers(
+    trainable: int, model: dict[str, Any], to_run: Sequence[int], tmp_path: Path, keys: Keys
+) -> None:
+    cell = next(alternatives(TABLE, TABLE.rows[1], "toy"))
+    folder = tmp_path / "ledger"
+    folder.mkdir()
+    [key] = keys.of(cell, [1])
+    data = {"fingerprint": cells.fingerprint(cell), "partial": False}
+    entry = {**asdict(entry_of(key, 1, [0.5], trainable)), "data": data, "config": {"model": model}}
+    (folder / f"{key}.json").write_text(json.dumps(entry))
+    planned = plan([TABLE], Ledger(folder), keys, Choice(seeds=[2], rows=["Word Overlap"], settings=["toy"]))
+    assert [run.seed for run in planned.to_do] == to_run
+
+
+def test_a_run_over_other_data_is_still_to_do_and_is_kept_elsewhere(tmp_path: Path, keys: Keys) -> None:
+    cell, folder = next(alternatives(TABLE, TABLE.rows[2], "toy")), tmp_path / "ledger"
+    folder.mkdir()
+    [key] = keys.of(cell, [1])
+    (folder / f"{key}.json").write_text(json.dumps(asdict(entry_of(key, 1, [0.5]))))
+    [run] = plan([TABLE], Ledger(folder), keys, Choice(seeds=[1], rows=["CNN"], settings=["toy"])).to_do
+    assert run.fingerprint == cells.fingerprint(cell) != "f" * 64
+    assert runs._folder(run, tmp_path) != runs._folder(replace(run, fingerprint="f" * 64), tmp_path)
+
+
+def test_a_plan_counts_a_run_of_two_tables_once_and_names_rows_that_are_only_quoted(tmp_path: Path, keys: Keys) -> None:
+    ledger = Ledger(tmp_path / "ledger")
+    one, two = (plan([TABLE] * times, ledger, keys, Choice()) for times in (1, 2))
+    assert len(two.runs) == 2 * len(one.runs)
+    assert (two.to_do, two.done) == (one.to_do, one.done)
+    assert [run.key for run in two.impossible] == [run.key for run in one.impossible]
+    assert one.published_only == [TABLE.title]
+    assert [run.seed for run in one.runs] == sorted(run.seed for run in one.runs)  # one seed of every row comes first
+    assert plan([TABLE], ledger, keys, Choice(rows=["CNN"])).published_only == []
