@@ -12,7 +12,7 @@ from benchmarks.row import Row
 from benchmarks.timing import CPU, DEVICE, paired
 from qaexp.data.corpus import RankingSplit, TokenTable
 from qaexp.models.scorer import AnswerScorer
-from qaexp.scoring import score_blocks
+from qaexp.training.scoring import score_blocks
 
 NUM_QUESTIONS, NUM_CANDIDATES, NUM_ANSWERS = 1_000, 500, 5_000
 SAMPLE = 2_500 if DEVICE == CPU else 100_000  # pairs that are scored one by one; the others cost the same

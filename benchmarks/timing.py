@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import torch
 
 from benchmarks.row import Row
-from qaexp.memory import keep_freed_memory
-from qaexp.products import prefer_onednn
+from qaexp.machine.memory import keep_freed_memory
+from qaexp.machine.products import prefer_onednn
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 CPU = torch.device("cpu")

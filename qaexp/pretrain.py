@@ -10,10 +10,10 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from qaexp.command_line import main
 from qaexp.config import PRETRAIN
 from qaexp.errors import ConfigError
 from qaexp.results.record import RunRecord
+from qaexp.terminal.command_line import main
 
 
 def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False, watchers: Sequence[Any] | None = None) -> RunRecord:
@@ -35,10 +35,10 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
     from qaexp.checkpoint import best_checkpoint, clear, last_checkpoint, rebuild_plan
     from qaexp.data.reconstruction import ReconstructionDataModule
     from qaexp.data.shared import open_data
-    from qaexp.memory import keep_freed_memory
+    from qaexp.machine.memory import keep_freed_memory
+    from qaexp.machine.products import prefer_onednn
     from qaexp.models.scorer import num_parameters
     from qaexp.models.title_decoder import TitleDecoder
-    from qaexp.products import prefer_onednn
     from qaexp.results.rankings import write_rankings
     from qaexp.training.callbacks import callbacks
     from qaexp.training.conclusion import log_metrics

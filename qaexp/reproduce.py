@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from qaexp.exit_status import ended
+from qaexp.terminal.exit_status import ended
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from qaexp.config import CONF
 from qaexp.errors import ConfigError, QaexpError
-from qaexp.exit_status import exit_status
 from qaexp.results.offline import offline_runs, read_offline
+from qaexp.terminal.exit_status import exit_status
 from qaexp.wandb_key import has_key
 
 QUIET_SECONDS = 600

@@ -13,10 +13,10 @@ from qaexp.checkpoint import best_checkpoint, clear, last_checkpoint, rebuild_pl
 from qaexp.data.presence import reads_vectors
 from qaexp.data.shared import open_data
 from qaexp.initial_weights import begin_from, pinned
-from qaexp.memory import keep_freed_memory
+from qaexp.machine.memory import keep_freed_memory
+from qaexp.machine.processes import for_the_writer, writes
+from qaexp.machine.products import prefer_onednn
 from qaexp.models.scorer import num_parameters
-from qaexp.processes import for_the_writer, writes
-from qaexp.products import prefer_onednn
 from qaexp.results.rankings import write_rankings
 from qaexp.results.record import RunRecord
 from qaexp.run_folder import BEST

@@ -11,7 +11,7 @@ from pathlib import Path
 from qaexp.config import CONF
 from qaexp.dashboard.tables import finished_runs, our_numbers, paper_tables
 from qaexp.errors import ConfigError
-from qaexp.exit_status import exit_status
+from qaexp.terminal.exit_status import exit_status
 from qaexp.wandb_key import has_key
 
 REPOSITORY = CONF.parent

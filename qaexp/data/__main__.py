@@ -12,7 +12,7 @@ from qaexp.data.download import Downloader
 from qaexp.data.fetch import Fetch, data_root
 from qaexp.data.remotes import PUBLISHED, UNPUBLISHED, PublishedSet, fetch_hint, find
 from qaexp.errors import ConfigError, meant
-from qaexp.exit_status import ended
+from qaexp.terminal.exit_status import ended
 
 Parsers = argparse._SubParsersAction  # what `add_subparsers` returns has no public name
 

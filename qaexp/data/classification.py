@@ -14,7 +14,7 @@ from qaexp.data import card
 from qaexp.data.corpus import RankingSplit
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError
-from qaexp.processes import no_others
+from qaexp.machine.processes import no_others
 
 CONVENTION = "accuracy"
 

@@ -20,8 +20,8 @@ from qaexp.data.embeddings import VectorSource, WordVectors, coverage
 from qaexp.data.negatives import NegativeSampling
 from qaexp.data.prepare import Reader, prepared
 from qaexp.errors import BadDataError, ConfigError
+from qaexp.machine.processes import no_others, place_among
 from qaexp.metrics import RankingMetrics
-from qaexp.processes import no_others, place_among
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 
-from qaexp.exit_status import exit_status
+from qaexp.terminal.exit_status import exit_status
 
 Parsers = argparse._SubParsersAction  # what `add_subparsers` returns has no public name
 

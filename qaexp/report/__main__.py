@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from qaexp.exit_status import exit_status
+from qaexp.terminal.exit_status import exit_status
 
 
 def main(arguments: Sequence[str]) -> int:

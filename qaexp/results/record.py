@@ -17,7 +17,7 @@ from typing import Any
 
 from qaexp.config import CONF
 from qaexp.errors import ConfigError, OutputError, PrunedError, QaexpError, RecordError
-from qaexp.processes import writes
+from qaexp.machine.processes import writes
 from qaexp.run_folder import RECORD
 from qaexp.whole_files import write_whole
 

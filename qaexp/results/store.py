@@ -12,11 +12,11 @@ from filelock import FileLock, Timeout
 from omegaconf import DictConfig, OmegaConf
 
 from qaexp.config import RANK, Program, compose
-from qaexp.console import quieten
 from qaexp.errors import OutputError, PrunedError
-from qaexp.mistakes import explain, require_meaningful, usual_config
 from qaexp.results.record import RunRecord, config_key
 from qaexp.run_folder import CONFIG, ERROR, LAST, TRACEBACK
+from qaexp.terminal.console import quieten
+from qaexp.terminal.mistakes import explain, require_meaningful, usual_config
 from qaexp.whole_files import write_whole
 
 log = logging.getLogger(__name__)

@@ -15,9 +15,9 @@ import pandas as pd
 
 from qaexp.conventions import METRICS
 from qaexp.errors import ConfigError, QaexpError, RecordError, meant
-from qaexp.exit_status import exit_status
 from qaexp.results.record import RunRecord, config_key
 from qaexp.run_folder import RECORD
+from qaexp.terminal.exit_status import exit_status
 from qaexp.whole_files import elsewhere, write_whole
 
 log = logging.getLogger(__name__)

@@ -14,8 +14,8 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from qaexp.config import Program
-from qaexp.mistakes import explain, require_meaningful
 from qaexp.results.record import RunRecord
+from qaexp.terminal.mistakes import explain, require_meaningful
 from qaexp.whole_files import write_whole
 
 log = logging.getLogger(__name__)
@@ -67,10 +67,10 @@ class Job:
 
     def _run(self, cfg: DictConfig, cell: int, options: Sequence[str]) -> JobResult:
         require_meaningful(cfg, self.usual, options)
-        from qaexp.console import quieten  # torch: some seconds, which a sweep whose runs are kept need not wait for
         from qaexp.data.shared import open_data, sharing
         from qaexp.results.store import place, run_kept, set_aside
         from qaexp.sweep.pruning import PruneByDev
+        from qaexp.terminal.console import quieten  # torch: some seconds, which a sweep whose runs are kept need not wait for
 
         command, watchers = " ".join(options), []
         if self.pruner:

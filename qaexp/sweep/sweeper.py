@@ -22,14 +22,14 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 
 from qaexp.config import CONF, PRETRAIN, RANK
 from qaexp.errors import ConfigError, OutputError, SweepError
-from qaexp.mistakes import require_fitting, require_meaningful
+from qaexp.machine.threads import keep_number_of_threads
 from qaexp.results.record import NOT_IDENTITY, RunRecord
 from qaexp.sweep.best import write_best
 from qaexp.sweep.job import Job, JobResult
 from qaexp.sweep.progress import Watch
 from qaexp.sweep.quick_loader import QuickLoader
 from qaexp.sweep.space import Cell, Space
-from qaexp.threads import keep_number_of_threads
+from qaexp.terminal.mistakes import require_fitting, require_meaningful
 
 log = logging.getLogger(__name__)
 

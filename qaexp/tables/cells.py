@@ -16,9 +16,9 @@ from omegaconf import DictConfig, OmegaConf
 from qaexp.config import CONF, PRETRAIN, RANK, Program, compose
 from qaexp.data.presence import missing
 from qaexp.errors import ConfigError, OutputError
-from qaexp.mistakes import explain
 from qaexp.results.record import config_key
 from qaexp.tables.spec import Row, Setting, Table
+from qaexp.terminal.mistakes import explain
 from qaexp.whole_files import write_whole
 
 READING = ("dataset=", "dataset.reader.", "dataset.tokenise", "dataset.expected=")

@@ -12,13 +12,13 @@ from joblib import Parallel, delayed
 from rich.console import Console
 
 from qaexp.config import PRETRAIN
-from qaexp.console import now_and_then
 from qaexp.errors import KilledError
+from qaexp.machine.threads import keep_number_of_threads
 from qaexp.results.ledger import Entry, Ledger
 from qaexp.results.record import RunRecord
 from qaexp.results.store import Outcome, error_of, run_overrides
 from qaexp.tables.plan import Plan, Run, Times
-from qaexp.threads import keep_number_of_threads
+from qaexp.terminal.console import now_and_then
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from qaexp.data.batching import blocks_within
 from qaexp.losses import by_group
 from qaexp.masking import token_mask
 from qaexp.models.scorer import AnswerScorer
-from qaexp.scoring import SplitScores
+from qaexp.training.scoring import SplitScores
 from qaexp.types import RankingBatch, ScoringBlock
 
 BLOCK_TOKENS = 2**14

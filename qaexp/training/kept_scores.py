@@ -13,7 +13,7 @@ from torch import Tensor
 
 from qaexp.checkpoint import WholeCheckpoints, part_of_test
 from qaexp.data.files import digest
-from qaexp.processes import place_among
+from qaexp.machine.processes import place_among
 from qaexp.results.record import RunRecord
 from qaexp.run_folder import BEST
 from qaexp.training.module import ScoringModule

@@ -14,9 +14,9 @@ from torch.optim.lr_scheduler import LRScheduler
 from qaexp.checkpoint import require_same_vocabulary
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError, NonFiniteLossError
+from qaexp.machine.processes import gathered, place_among
 from qaexp.models.scorer import AnswerScorer
-from qaexp.processes import gathered, place_among
-from qaexp.scoring import SplitScores
+from qaexp.training.scoring import SplitScores
 from qaexp.types import ScoringBlock
 
 EPOCHS, SEEDS = 1_000_003, 2**40

@@ -11,8 +11,8 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from qaexp.data.module import RankingDataModule
 from qaexp.losses import Loss
+from qaexp.machine.processes import place_among
 from qaexp.models.scorer import AnswerScorer
-from qaexp.processes import place_among
 from qaexp.training.hardest_negatives import hardest_negatives
 from qaexp.training.module import ScoringModule
 from qaexp.training.shares import loss_of_all, share_of

@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from qaexp.losses import Loss
-from qaexp.processes import gathered
+from qaexp.machine.processes import gathered
 from qaexp.training.hardest_negatives import of_pairs
 from qaexp.types import RankingBatch
 

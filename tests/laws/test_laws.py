@@ -23,7 +23,7 @@ from qaexp.data.corpus import RankingCorpus, RankingSplit, TokenTable
 from qaexp.data.vocabulary import Vocabulary
 from qaexp.models.readout import read_out
 from qaexp.models.scorer import AnswerScorer
-from qaexp.scoring import score_blocks
+from qaexp.training.scoring import score_blocks
 from qaexp.types import RankingBatch, Text, gather_texts
 
 WORDS = 60

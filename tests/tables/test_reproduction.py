@@ -11,13 +11,13 @@ from made_up_questions import write_questions
 from small_table import TABLE, TINY, entry_of
 
 from qaexp import reproduce
-from qaexp.exit_status import USER_ERROR
 from qaexp.results.ledger import Ledger
 from qaexp.results.store import Outcome
 from qaexp.tables import cells, reproduction, runs
 from qaexp.tables.cells import Keys, alternatives
 from qaexp.tables.plan import Choice, Run, plan
 from qaexp.tables.spec import Column, Row, Setting, Table, result_figures
+from qaexp.terminal.exit_status import USER_ERROR
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

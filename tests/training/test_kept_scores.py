@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from qaexp import scoring
 from qaexp.config import compose
 from qaexp.results.record import RunRecord
 from qaexp.train import train
-from qaexp.training import kept_scores
+from qaexp.training import kept_scores, scoring
 from qaexp.training.kept_scores import KeepScores
 from qaexp.training.ranking import RankingModule
 from qaexp.types import ScoringBlock

@@ -26,8 +26,8 @@ from qaexp.models.surface.containment import Containment
 from qaexp.models.surface.idf_containment import IDFContainment
 from qaexp.models.surface.jaccard import Jaccard
 from qaexp.models.surface.tfidf import TFIDF
-from qaexp.scoring import score_blocks
 from qaexp.train import train
+from qaexp.training.scoring import score_blocks
 from qaexp.types import RankingBatch
 
 RNG = np.random.default_rng(3)

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from qaexp import products
-from qaexp.products import prefer_onednn, use_onednn
+from qaexp.machine import products
+from qaexp.machine.products import prefer_onednn, use_onednn
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import pytest
 
 COUNT = """
 import resource, torch
-from qaexp.memory import keep_freed_memory
+from qaexp.machine.memory import keep_freed_memory
 
 def faults():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -27,8 +27,8 @@ print(usual, faults())
 EVER_NEW_SHAPES = """
 import random, re, torch
 from pathlib import Path
-from qaexp.memory import keep_freed_memory
-from qaexp.products import prefer_onednn
+from qaexp.machine.memory import keep_freed_memory
+from qaexp.machine.products import prefer_onednn
 
 def peak():  # the process's own: `ru_maxrss` begins with what its parent held
     return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])

@@ -16,7 +16,7 @@ from qaexp.losses import PairwiseHinge, PointwiseCrossEntropy
 from qaexp.training import shares
 from qaexp.types import RankingBatch
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 SMALL = ["dataset.reader.num_train=61", "dataset.reader.num_dev=21", "dataset.reader.num_test=20", "dataset.vectors.dim=12"]
 
 

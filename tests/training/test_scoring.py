@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from qaexp.models.scorer import AnswerScorer
-from qaexp.scoring import SplitScores, score_blocks
+from qaexp.training.scoring import SplitScores, score_blocks
 from qaexp.types import ScoringBlock, Text, concatenated
 
 NONE = torch.empty(0, dtype=torch.int64)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from qaexp.errors import ConfigError
-from qaexp.exit_status import exit_status
+from qaexp.terminal.exit_status import exit_status
 
 
 def test_the_lines_of_the_work_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -41,7 +41,8 @@ def test_a_fault_of_ours_keeps_its_traceback() -> None:
 def test_a_reader_that_has_seen_enough_is_no_mistake(printed: str) -> None:
     """As `| head -1` has."""
     work = f"lambda: len([{printed} for n in range(100_000)])"
-    program = f"from rich.console import Console; from qaexp.exit_status import ended; console = Console(); raise SystemExit(ended({work}))"
+    imports = "from rich.console import Console; from qaexp.terminal.exit_status import ended"
+    program = f"{imports}; console = Console(); raise SystemExit(ended({work}))"
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as writer:
         assert writer.stdout
         assert writer.stderr

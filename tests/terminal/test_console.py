@@ -4,8 +4,8 @@ import logging
 
 import pytest
 
-from qaexp import console
-from qaexp.console import now_and_then
+from qaexp.terminal import console
+from qaexp.terminal.console import now_and_then
 
 
 def test_of_many_lines_one_comes_through_now_and_then(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:

@@ -14,9 +14,9 @@ from typing import Any
 
 from qaexp.config import CONF, PRETRAIN, RANK, Program
 from qaexp.errors import ConfigError, OutputError, QaexpError
-from qaexp.exit_status import INTERRUPTED, USER_ERROR
-from qaexp.mistakes import SWEEP, explain, is_sweep, require_meaningful, require_no_flags, require_sweep, usual_config
 from qaexp.run_folder import CONFIG, LAST, LOG, RECORD, TRACEBACK
+from qaexp.terminal.exit_status import INTERRUPTED, USER_ERROR
+from qaexp.terminal.mistakes import SWEEP, explain, is_sweep, require_meaningful, require_no_flags, require_sweep, usual_config
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 def main(arguments: Sequence[str], program: Program = RANK) -> int:
     """The exit status: 0, 1 for a fault of ours (with its traceback), 2 for one the user can mend, 130 after Ctrl-C."""
     if {"-h", "--help"} & set(arguments):
-        from qaexp.help import help_text
+        from qaexp.terminal.help import help_text
 
         sys.stdout.write(help_text(program))
         return 0
@@ -120,9 +120,9 @@ def _resume(folder: Path, arguments: Sequence[str], program: Program) -> None:
 
 def run_in(folder: Path, cfg: Any, command: str, program: Program = RANK, resume: bool = False) -> None:
     """One run in a folder of its own, with everything that the screen shows around it."""
-    from qaexp import console
-    from qaexp.processes import writes
+    from qaexp.machine.processes import writes
     from qaexp.results.store import claimed
+    from qaexp.terminal import console
 
     if not writes():  # another process of the same run
         console.quieten()
@@ -138,8 +138,8 @@ def run_in(folder: Path, cfg: Any, command: str, program: Program = RANK, resume
 def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: bool) -> None:
     from omegaconf import OmegaConf
 
-    from qaexp import console
     from qaexp.results.record import RunRecord
+    from qaexp.terminal import console
 
     try:
         if not resume:

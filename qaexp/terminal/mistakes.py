@@ -16,7 +16,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from qaexp.config import CONF, RANK, Program, choices, compose
 from qaexp.errors import ConfigError, QaexpError
-from qaexp.limits import beyond
+from qaexp.terminal.limits import beyond
 
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR)
 SWEEP = ("-m", "--multirun")
