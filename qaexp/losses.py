@@ -1,6 +1,6 @@
 """What training minimises, from raw scores of a batch's pairs."""
 
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -22,6 +22,18 @@ class Loss(Protocol):
     def __call__(
         self, scores: Float[Tensor, "pair *class"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]
     ) -> Float[Tensor, ""]: ...
+
+
+def as_loss(loss: Any) -> Loss:
+    """The same.
+
+    Raises:
+        ConfigError: it does not say what every `Loss` says of itself.
+    """
+    for name in ("reads_hardest_alone", "takes_log_odds"):
+        if not hasattr(loss, name):
+            raise ConfigError(f"loss={type(loss).__name__} does not say whether it {name}: set {name} in its class, True or False")
+    return loss
 
 
 class PairwiseHinge:

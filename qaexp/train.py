@@ -13,6 +13,7 @@ from qaexp.checkpoint import best_checkpoint, clear, last_checkpoint, rebuild_pl
 from qaexp.data.presence import reads_vectors
 from qaexp.data.shared import open_data
 from qaexp.initial_weights import begin_from, pinned
+from qaexp.losses import as_loss
 from qaexp.machine.memory import keep_freed_memory
 from qaexp.machine.processes import for_the_writer, writes
 from qaexp.machine.products import prefer_onednn
@@ -51,7 +52,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
             begin_from(record.config.get("init_from"), scorer, data.corpus.vocabulary.words)
         record.parameters = num_parameters(scorer)
         rebuild = rebuild_plan(record.config, data, vectors.shape[1], record.key, record.command)
-        module = RankingModule(scorer, instantiate(cfg.loss), instantiate(cfg.optimizer), instantiate(cfg.schedule), data, rebuild)
+        module = RankingModule(scorer, as_loss(instantiate(cfg.loss)), instantiate(cfg.optimizer), instantiate(cfg.schedule), data, rebuild)
         trainer = open_trainer(cfg.trainer, **callbacks(folder, record, data, cfg.patience, watchers))
         with for_the_writer(open_logger(record, folder)) as logger:
             trainer.logger = logger or None

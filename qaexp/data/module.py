@@ -95,7 +95,8 @@ class RankingDataModule(pl.LightningDataModule):
             if not used.num_questions:
                 lacking = "candidates" if self._keep_unanswered and name != "train" else "a right candidate"
                 fault = f"split {name}: none of its {split.num_questions} questions has {lacking}, so nothing can be learned or measured"
-                raise BadDataError(f"data set {self.name}", [fault], "Put the published files in place of these.")
+                remedy = "Put the published files in place of these; of your own, give questions a candidate that is labelled 1."
+                raise BadDataError(f"data set {self.name}", [fault], remedy)
             splits[name] = used if self._shuffle_seed is None else used.shuffled(self._shuffle_seed + number)
         self._warn_of_repeats(splits)
         return splits

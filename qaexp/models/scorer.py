@@ -15,7 +15,7 @@ from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.encoding import encode_texts
 from qaexp.models.overlap import WordOverlapFeatures
 from qaexp.models.pairing import score_pairs
-from qaexp.models.stage import Encoder, Stage
+from qaexp.models.stage import Encoder, Stage, fitting
 from qaexp.models.uniform import draw_uniformly
 from qaexp.types import RankingBatch, Text
 
@@ -107,7 +107,8 @@ class Scorer(AnswerScorer):
     weights begin uniformly within it, in place of each stage's own way.
 
     Raises:
-        ConfigError: an interaction needs a joint that the encoder lacks, or a pooling a last state that has read everything.
+        ConfigError: an interaction needs a joint that the encoder lacks, or a pooling a last state that has read everything; or what
+            stands in a slot is of another kind.
     """
 
     def __init__(
@@ -122,13 +123,13 @@ class Scorer(AnswerScorer):
         initial_bound: float | None = None,
     ) -> None:
         super().__init__()
-        self.embedding = embedding(vectors=vectors)
-        self.question_encoder = encoder(input_dim=self.embedding.output_dim)
+        self.embedding = fitting(embedding(vectors=vectors), WordEmbedding, "embedding")
+        self.question_encoder = fitting(encoder(input_dim=self.embedding.output_dim), Encoder, "encoder")
         self.candidate_encoder = self.question_encoder if shared else encoder(input_dim=self.embedding.output_dim)
-        self.interaction = interaction(input_dim=self.candidate_encoder.output_dim)
-        self.pooling = pooling(input_dim=self.interaction.output_dim)
+        self.interaction = fitting(interaction(input_dim=self.candidate_encoder.output_dim), Interaction, "interaction")
+        self.pooling = fitting(pooling(input_dim=self.interaction.output_dim), Stage, "pooling")
         self.pooling.backward_dim = self.candidate_encoder.backward_dim
-        self.similarity = similarity(input_dim=self.pooling.output_dim)
+        self.similarity = fitting(similarity(input_dim=self.pooling.output_dim), Similarity, "similarity")
         self.skips_padding = self.candidate_encoder.skips_padding
         self.bounded = self.similarity.bounded
         self.overlap = WordOverlapFeatures(num_words=len(vectors)) if self.similarity.reads_overlap else None

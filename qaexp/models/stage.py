@@ -1,10 +1,13 @@
 """What the slots of a chain have in common."""
 
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from torch import nn
 
+from qaexp.errors import ConfigError
 from qaexp.types import Text
+
+Part = TypeVar("Part", bound=nn.Module)
 
 
 class Stage(nn.Module):
@@ -55,3 +58,16 @@ class Encoder(Stage):
 
     def forward(self, text: Text) -> Text:
         return self.finish(self.begin(text))
+
+
+def fitting(part: object, kind: type[Part], slot: str) -> Part:
+    """The module of a slot, if it is what stands there.
+
+    Raises:
+        ConfigError: it is of another kind, or sets no width for its right neighbour.
+    """
+    if not isinstance(part, kind):
+        raise ConfigError(f"model/{slot}={type(part).__name__} is no {kind.__name__}: derive it from {kind.__module__}.{kind.__name__}")
+    if isinstance(part, Stage) and not hasattr(part, "output_dim"):
+        raise ConfigError(f"model/{slot}={type(part).__name__} sets no output_dim, the width that the next slot is built with")
+    return part

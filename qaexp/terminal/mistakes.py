@@ -7,10 +7,10 @@ import re
 import traceback
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from pydoc import locate
 from typing import Any
 
 from hydra.errors import HydraException, InstantiationException, OverrideParseException
-from hydra.utils import get_object
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -20,6 +20,8 @@ from qaexp.terminal.limits import beyond
 
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR)
 SWEEP = ("-m", "--multirun")
+HYDRAS = ("_target_", "_partial_")
+"""What Hydra itself reads in a group."""
 
 
 def explain(error: Exception, arguments: Sequence[str], program: Program = RANK) -> str | None:
@@ -71,7 +73,7 @@ def _mistakes(arguments: Sequence[str], program: Program) -> Iterator[str]:
         return
     keys = [*_options(usual), "hydra", "resume", *program.groups()]
     for key, value in overrides:
-        if key not in keys and not key.startswith("hydra"):
+        if key not in keys and not key.startswith("hydra") and key.rpartition(".")[2] not in HYDRAS:
             if key.rpartition(".")[2] in (_parameters(usual, key) or ()):
                 yield f"{key} is not set by this configuration; to add it, write +{key}={value}"
             yield f"there is no option {key}{_nearest(key, keys)} (`{program.command} --help` lists the groups, `--cfg job` every option)"
@@ -100,9 +102,16 @@ def _keys(node: Any, prefix: str = "") -> Iterator[str]:
 
 
 def _parameters(cfg: Any, key: str) -> list[str] | None:
-    """The parameters of what is built from the part of a configuration that `key` is in; None where it takes any, or nothing is built."""
-    target = OmegaConf.select(cfg, f"{key.rpartition('.')[0]}._target_")
-    parameters = inspect.signature(get_object(target)).parameters if target else {}
+    """The parameters of what is built from the part of a configuration that `key` is in; None where it takes any, or nothing is built.
+
+    Raises:
+        ConfigError: there is no such class.
+    """
+    target = OmegaConf.select(cfg, name := f"{key.rpartition('.')[0]}._target_")
+    built: Any = locate(target) if target else None
+    if target and built is None:
+        raise ConfigError(f"{name}={target}: there is no such class; is its package installed, or its folder in PYTHONPATH?")
+    parameters = inspect.signature(built).parameters if built else {}
     anything = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     return None if anything or not parameters else list(parameters)
 
@@ -145,7 +154,7 @@ def require_meaningful(cfg: Any, usual: Any, overrides: Sequence[str]) -> None:
     for key, value in pairs:
         parent, _, name = key.rpartition(".")
         read = _parameters(cfg, key) if parent and key not in options else None
-        if read and name not in read:
+        if read and name not in (*read, *HYDRAS):
             raise ConfigError(f"nothing reads the option {key}{_nearest(key, [f'{parent}.{each}' for each in read])}")
         _require_kind(key, value, OmegaConf.select(cfg, key), usual)
     resolved: Any = OmegaConf.to_container(cfg, resolve=True)

@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+import qaexp
+from qaexp.errors import CheckpointError
+from qaexp.models.scorer import Scorer
 from qaexp.results.store import claimed
 from qaexp.terminal import command_line
 from qaexp.terminal.command_line import main
@@ -115,6 +118,11 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
         ("model.encoder.num_heads=7", "model.encoder.num_heads=7 does not divide the width 12"),
         ("model.encoder.offset=10", "model.encoder.offset=10 must be at least 0 and smaller than model.encoder.group_size=10"),
         ("+trainer.fast_dev_run=true", "metrics need all; leave out trainer.fast_dev_run"),
+        ("model.pooling._target_=own_parts.MeanPoling", "model.pooling._target_=own_parts.MeanPoling: there is no such class"),
+        ("model.pooling._target_=own_parts.PoolingWithoutWidth", "PoolingWithoutWidth sets no output_dim"),
+        ("model.pooling._targt_=own_parts.MeanPooling", "there is no option model.pooling._targt_"),
+        ("model.similarity._target_=own_parts.PlainSimilarity", "derive it from qaexp.models.scorer.Similarity"),
+        ("loss._target_=own_parts.PlainLoss", "loss=PlainLoss does not say whether it reads_hardest_alone"),
         ("dataset.convention=treck", "no scoring convention is called 'treck': did you mean 'trec'"),
     ],
 )
@@ -123,6 +131,18 @@ def test_mistakes_are_answered_with_one_sentence(argument: str, sentence: str, q
     assert sentence in caplog.text
     assert "dataset.seed" not in caplog.text  # which nobody gave
     assert "Traceback" not in caplog.text
+
+
+def test_a_part_of_ones_own_is_trained_and_loaded_where_it_is_trusted(
+    quiet: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main([*quiet, "trainer.max_epochs=1", "model.pooling._target_=own_parts.MeanPooling"]) == 0
+    with pytest.raises(CheckpointError, match="if that is your own, set QAEXP_TRUSTED=own_parts, else do not load it"):
+        qaexp.load(only_run(tmp_path))
+    monkeypatch.setenv("QAEXP_TRUSTED", "another,own_parts")
+    ranker = qaexp.load(only_run(tmp_path))
+    assert isinstance(ranker.scorer, Scorer)
+    assert type(ranker.scorer.pooling).__name__ == "MeanPooling"
 
 
 def test_a_run_without_a_record_is_not_resumed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -1,0 +1,37 @@
+"""Parts of a model and a loss as a user might write them, in a package of their own: whole ones, and such as lack something."""
+
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from qaexp.models.stage import Stage
+from qaexp.types import Text
+
+
+class MeanPooling(Stage):
+    def __init__(self, input_dim: int, **options: Any) -> None:
+        super().__init__()
+        self.output_dim = input_dim
+
+    def forward(self, text: Text) -> Text:
+        return {"vector": text["states"].mean(dim=1)}
+
+
+class PoolingWithoutWidth(Stage):
+    def __init__(self, input_dim: int, **options: Any) -> None:
+        super().__init__()
+
+
+class PlainSimilarity(nn.Module):
+    def __init__(self, input_dim: int) -> None:
+        super().__init__()
+
+
+class PlainLoss:
+    def __init__(self, margin: float) -> None:
+        self.margin = margin
+
+    def __call__(self, scores: Float[Tensor, " pair"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]) -> Float[Tensor, ""]:
+        return torch.square(scores - labels).mean()
