@@ -117,11 +117,18 @@ class Past(NamedTuple):
 
     @classmethod
     def of(cls, entry: Entry) -> "Past":
-        return cls(frozenset(entry.command.split()), entry.seconds["total"], _an_epoch(entry), entry.seconds["test"], entry.trained)
+        test = entry.seconds["test"]
+        total = max(entry.seconds["total"], _fit(entry) + test)
+        return cls(frozenset(entry.command.split()), total, _an_epoch(entry), test, entry.trained)
+
+
+def _fit(run: Entry | RunRecord) -> float:
+    """Some early records of resumed runs have in `fit` and `total` the last process alone, and all of them in `steps`."""
+    return max(run.seconds.get("fit", 0.0), run.seconds.get("steps", 0.0))
 
 
 def _an_epoch(run: Entry | RunRecord) -> float:
-    return run.seconds.get("fit", 0.0) / len(run.history) if run.history else 0.0
+    return _fit(run) / len(run.history) if run.history else 0.0
 
 
 @dataclass(frozen=True)

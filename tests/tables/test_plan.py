@@ -67,6 +67,14 @@ def test_a_run_is_expected_to_take_as_long_as_what_is_most_like_it() -> None:
     assert times.left(run, begun) == 55.0
 
 
+def test_of_a_resumed_run_whose_record_times_its_last_process_alone_the_steps_tell_the_rest() -> None:
+    entry = replace(entry_of("k", 1, [0.5]), history=[{"epoch": 1}, {"epoch": 2}])
+    resumed = replace(entry, seconds={"fit": 10.0, "steps": 100.0, "test": 5.0, "total": 16.0})
+    assert (Past.of(resumed).total, Past.of(resumed).epoch) == (105.0, 50.0)
+    whole = replace(entry, seconds={"fit": 110.0, "steps": 100.0, "test": 5.0, "total": 116.0})
+    assert (Past.of(whole).total, Past.of(whole).epoch) == (116.0, 55.0)
+
+
 @pytest.mark.parametrize(
     ("trainable", "model", "to_run"), [(0, {"_target_": "BM25"}, []), (0, {"_target_": "RandomGuess", "seed": 1}, [2]), (7, {}, [2])]
 )
