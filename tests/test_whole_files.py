@@ -7,7 +7,7 @@ import pytest
 
 from qaexp.errors import OutputError
 from qaexp.tables.cells import Keys, cells_of
-from qaexp.tables.spec import result_tables
+from qaexp.tables.read import result_tables
 from qaexp.whole_files import OF_FIGURES, whole, write_whole
 
 

@@ -10,7 +10,8 @@ from qaexp.errors import QaexpError
 from qaexp.paper_table import content_of
 from qaexp.results.record import RunRecord
 from qaexp.results.table import read_records
-from qaexp.tables.spec import Table, as_printed, result_tables
+from qaexp.tables.read import result_tables
+from qaexp.tables.spec import Table, as_printed
 
 
 @dataclass(frozen=True)

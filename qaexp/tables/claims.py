@@ -8,7 +8,8 @@ from typing import Any
 
 from qaexp.errors import ConfigError
 from qaexp.paper_table import EXPERIMENTS, FAULTS, content_of, fault_in, filled
-from qaexp.tables.spec import Table, result_figures, result_tables
+from qaexp.tables.read import result_figures, result_tables
+from qaexp.tables.spec import Table
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from qaexp.config import compose
 from qaexp.errors import ConfigError
 from qaexp.paper_table import EXPERIMENTS, FAULTS, PaperTable, content_of, fault_in, filled, name_of
 from qaexp.tables.cells import alternatives
-from qaexp.tables.spec import Printed, Table, result_tables
+from qaexp.tables.read import result_tables
+from qaexp.tables.spec import Printed, Table
 
 KIND = "configuration"
 COUNTED = ("all", "matrices")

@@ -18,8 +18,9 @@ from qaexp.tables.draw import write_figure
 from qaexp.tables.held import held_against
 from qaexp.tables.overview import write_overview
 from qaexp.tables.plan import Choice, Run, Times, plan
+from qaexp.tables.read import result_figures, result_tables, tunings
 from qaexp.tables.runs import run_all, show_plan
-from qaexp.tables.spec import Figure, result_figures, result_tables, tunings
+from qaexp.tables.spec import Figure
 from qaexp.tables.write import write_claims, write_configuration, write_statistics, write_table
 
 log = logging.getLogger(__name__)

@@ -1,26 +1,16 @@
-"""A paper's table of results as its file in `experiments/<paper>/` has it: columns, rows, printed numbers, and what each row runs.
+"""A paper's table of results: columns, rows, printed numbers, and what each row runs.
 
 So is a figure whose points are runs: a table and how it is drawn.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from qaexp.errors import ConfigError, meant
-from qaexp.paper_table import EXPERIMENTS, FAULTS, PaperTable, content_of, fault_in, filled, name_of
-from qaexp.results.ledger import PARAMETERS, SECONDS
-from qaexp.results.table import MEASURES
-from qaexp.tables.like import completed
+from qaexp.paper_table import PaperTable
 
-KIND = "results"
-KINDS = (KIND, "configuration", "statistics")
-"""Of tables: with runs, of settings, and of what data sets hold."""
 TUNING = "tuning"
 """What a tuning's file begins with, as in `tuning_trecqa.yaml`, and what stands in place of a number: `--table tuning`."""
-TUNED = "what a paper tuned"
-OF_A_RUN = (PARAMETERS, f"{SECONDS} batch", f"{SECONDS} epoch")
 UNPRINTED = ""
 """In place of a printed number, where a row is run and the paper prints none."""
 
@@ -165,112 +155,3 @@ class Tuning(Table):
     @property
     def title(self) -> str:
         return f"{self.paper}, {self.name.replace('_', ' on ')}"
-
-
-Kind = TypeVar("Kind", bound=Table)
-
-
-def result_figures(folder: Path = EXPERIMENTS) -> list[Figure]:
-    """Every paper's figures of runs, by paper and number.
-
-    Raises:
-        ConfigError: naming the file and what is wrong in it.
-    """
-    return _by_number([_figure(path, content_of(path)) for path in folder.glob("*/figure*.yaml")])
-
-
-def result_tables(folder: Path = EXPERIMENTS) -> list[Table]:
-    """Every paper's tables of results, by paper and number.
-
-    Raises:
-        ConfigError: naming the file and what is wrong in it.
-    """
-    found = [(path, content_of(path)) for path in folder.glob("*/table*.yaml")]
-    return _by_number([_table(path, content, Table, "a table of results") for path, content in found if _kind(path, content) == KIND])
-
-
-def tunings(folder: Path = EXPERIMENTS) -> list[Tuning]:
-    """Every paper's `tuning_<data>.yaml`, by paper.
-
-    Raises:
-        ConfigError: naming the file and what is wrong in it.
-    """
-    return [_tuning(path, content_of(path)) for path in sorted(folder.glob(f"*/{TUNING}_*.yaml"))]
-
-
-def _kind(path: Path, content: dict[str, Any]) -> str:
-    """Taken out of a table's content; a table is one of results where it does not say."""
-    if not isinstance(content, dict):
-        raise ConfigError(f"{path}: it holds no options, such as columns: and rows:")
-    if (kind := content.pop("kind", KIND)) not in KINDS:
-        raise ConfigError(f"{path}: there is no kind {kind!r}; {meant(str(kind), KINDS)}")
-    return kind
-
-
-def _require_lists(content: dict[str, Any]) -> None:
-    """Raises: ConfigError, where a single value stands in place of a list."""
-    listed = {name: content.get(name) for name in ("seeds", "common", "quick")}
-    for what, value in {**listed, **{f"row {row['label']!r}: overrides": row.get("overrides") for row in content["rows"]}}.items():
-        if value is not None and not isinstance(value, list):
-            raise ConfigError(f"{what}: {value!r} is not a list, such as {'[1, 2, 3]' if what == 'seeds' else '[model=ggsa]'}")
-
-
-def _is_metric(name: str) -> bool:
-    split, _, metric = name.rpartition("/")
-    return name in OF_A_RUN or (bool(split) and metric in MEASURES)
-
-
-def _by_number(found: Sequence[Kind]) -> list[Kind]:
-    for table in found:
-        if not table.number.isdecimal():
-            raise ConfigError(
-                f"experiments/{table.paper}/{table.name}.yaml: a file of a table or figure is named by its number, as table1.yaml"
-            )
-    return sorted(found, key=lambda table: (table.paper, int(table.number)))
-
-
-def _figure(path: Path, content: dict[str, Any]) -> Figure:
-    return _table(path, content, Figure, "a figure of runs")
-
-
-def _tuning(path: Path, content: dict[str, Any]) -> Tuning:
-    """`values` are columns and settings in one, of the same `metric`, `datasets` and `vectors`."""
-    try:
-        content = completed(path, content)
-        values, metric = content.pop("values"), content.pop("metric")
-        data = {"datasets": content.pop("datasets"), "vectors": content.pop("vectors", ())}
-        content["settings"] = {name: {**data, "overrides": overrides} for name, overrides in values.items()}
-        content["columns"] = {name: {"metric": metric, "setting": str(name)} for name in values}
-    except FAULTS as error:
-        raise ConfigError(f"{path}: it is not {TUNED}: {fault_in(error)}") from error
-    return _table(path, content, Tuning, TUNED)
-
-
-def _table(path: Path, content: dict[str, Any], kind: type[Kind], named: str) -> Kind:
-    try:
-        content = completed(path, content)
-        _require_lists(content)
-        settings = {str(name): filled(Setting, setting) for name, setting in content.pop("settings").items()}
-        columns = {str(name): filled(Column, column) for name, column in content.pop("columns").items()}
-        rows = [filled(Row, {"published": [UNPRINTED] * len(columns), **row}) for row in content.pop("rows")]
-        table = filled(kind, {**name_of(path), "settings": settings, "columns": columns, "rows": rows, **content})
-    except FAULTS as error:
-        raise ConfigError(f"{path}: it is not {named}: {fault_in(error)}") from error
-    for name in {column.setting for column in columns.values()} | {row.setting for row in rows} | {n for r in rows for n in r.in_setting}:
-        if name and name not in settings:
-            raise ConfigError(f"{path}: there is no setting {name!r}; settings: {', '.join(settings)}")
-    for metric in {each for column in columns.values() for each in (column.metric, *column.metric_on.values()) if each is not None}:
-        if not _is_metric(metric):
-            known = f"{', '.join(MEASURES)} of a split, as in test/map, or {', '.join(OF_A_RUN)}"
-            raise ConfigError(f"{path}: there is no metric {metric!r}; there are {known}")
-    if not rows:
-        raise ConfigError(f"{path}: it has no rows")
-    for row in rows:
-        if len(row.published) != len(columns):
-            raise ConfigError(f"{path}: row {row.label!r} has {len(row.published)} printed numbers for {len(columns)} columns")
-        if row.overrides is None and set(row.published) == {UNPRINTED}:
-            raise ConfigError(f"{path}: row {row.label!r} has neither overrides nor printed numbers")
-    twice = sorted({row.label for row in rows if sum(other.label == row.label for other in rows) > 1})
-    if twice:
-        raise ConfigError(f"{path}: two rows are called {twice[0]!r}; a claim could not tell them apart")
-    return table

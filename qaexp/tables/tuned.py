@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from qaexp.tables.cells import cells_of
-from qaexp.tables.spec import Row, Tuning, result_figures, result_tables
+from qaexp.tables.read import result_figures, result_tables
+from qaexp.tables.spec import Row, Tuning
 from qaexp.tables.state import CellState
 
 

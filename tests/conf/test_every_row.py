@@ -16,7 +16,8 @@ from qaexp.errors import ConfigError
 from qaexp.models.scorer import num_parameters
 from qaexp.tables.cells import Cell, alternatives
 from qaexp.tables.configuration import vector_width
-from qaexp.tables.spec import Row, Table, result_figures, result_tables, tunings
+from qaexp.tables.read import result_figures, result_tables, tunings
+from qaexp.tables.spec import Row, Table
 from qaexp.training.ranking import RankingModule
 
 WIDTH = 60

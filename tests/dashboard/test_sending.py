@@ -13,7 +13,7 @@ from stand_in import Server, stand_in
 from qaexp.config import CONF
 from qaexp.dashboard.__main__ import main
 from qaexp.dashboard.workspace import VIEW
-from qaexp.tables.spec import EXPERIMENTS
+from qaexp.paper_table import EXPERIMENTS
 
 KEY = "0" * 40
 

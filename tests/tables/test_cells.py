@@ -8,7 +8,8 @@ import pytest
 
 from qaexp.tables import cells
 from qaexp.tables.cells import CONF, Keys, alternatives, at_hand, lacking
-from qaexp.tables.spec import Row, Table, result_tables
+from qaexp.tables.read import result_tables
+from qaexp.tables.spec import Row, Table
 
 YAHOOQA = next(table for table in result_tables() if table.title == "ctrn, Table 4")
 BM25 = next(row for row in YAHOOQA.rows if row.label == "BM-25")

@@ -8,7 +8,8 @@ import pytest
 from qaexp.errors import ConfigError
 from qaexp.paper_table import EXPERIMENTS
 from qaexp.tables.claims import claims
-from qaexp.tables.spec import UNPRINTED, result_figures, result_tables
+from qaexp.tables.read import result_figures, result_tables
+from qaexp.tables.spec import UNPRINTED
 
 PAPERS = ["ap", "clstm", "ctrn", "ggsa", "rcnn"]
 

@@ -15,13 +15,15 @@ from matplotlib.image import imread
 from qaexp import reproduce
 from qaexp.config import choices, compose
 from qaexp.errors import ConfigError
+from qaexp.paper_table import EXPERIMENTS
 from qaexp.results.ledger import Entry, Ledger
 from qaexp.tables import reproduction
 from qaexp.tables.build import Measured
 from qaexp.tables.cells import Cell
 from qaexp.tables.chosen import chosen_of
 from qaexp.tables.draw import picture_of, write_figure
-from qaexp.tables.spec import EXPERIMENTS, Column, Figure, Row, Setting, result_figures, result_tables, tunings
+from qaexp.tables.read import result_figures, result_tables, tunings
+from qaexp.tables.spec import Column, Figure, Row, Setting
 from qaexp.tables.state import CellState
 
 FIGURES = {figure.title: figure for figure in result_figures()}

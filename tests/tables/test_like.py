@@ -6,7 +6,8 @@ import pytest
 import yaml
 
 from qaexp.errors import ConfigError
-from qaexp.tables.spec import Table, result_figures, result_tables
+from qaexp.tables.read import result_figures, result_tables
+from qaexp.tables.spec import Table
 
 THERE = """
 source: Theirs

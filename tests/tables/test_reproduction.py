@@ -16,7 +16,8 @@ from qaexp.results.store import Outcome
 from qaexp.tables import cells, reproduction, runs
 from qaexp.tables.cells import Keys, alternatives
 from qaexp.tables.plan import Choice, Run, plan
-from qaexp.tables.spec import Column, Row, Setting, Table, result_figures
+from qaexp.tables.read import result_figures
+from qaexp.tables.spec import Column, Row, Setting, Table
 from qaexp.terminal.exit_status import USER_ERROR
 
 

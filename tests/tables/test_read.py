@@ -8,8 +8,10 @@ import yaml
 
 from qaexp.config import choices
 from qaexp.errors import ConfigError
+from qaexp.paper_table import EXPERIMENTS
 from qaexp.tables.cells import alternatives
-from qaexp.tables.spec import EXPERIMENTS, UNPRINTED, Table, Tuning, result_tables, tunings
+from qaexp.tables.read import result_tables, tunings
+from qaexp.tables.spec import UNPRINTED, Table, Tuning
 from qaexp.tables.tuned import taken
 
 TABLES = {table.title: table for table in result_tables()}

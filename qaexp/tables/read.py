@@ -1,0 +1,127 @@
+"""From the files in `experiments/<paper>/` to tables, figures and tunings, with everything checked that a file can have wrong."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from qaexp.errors import ConfigError, meant
+from qaexp.paper_table import EXPERIMENTS, FAULTS, content_of, fault_in, filled, name_of
+from qaexp.results.ledger import PARAMETERS, SECONDS
+from qaexp.results.table import MEASURES
+from qaexp.tables.like import completed
+from qaexp.tables.spec import TUNING, UNPRINTED, Column, Figure, Row, Setting, Table, Tuning
+
+KIND = "results"
+KINDS = (KIND, "configuration", "statistics")
+"""Of tables: with runs, of settings, and of what data sets hold."""
+OF_A_RUN = (PARAMETERS, f"{SECONDS} batch", f"{SECONDS} epoch")
+
+Kind = TypeVar("Kind", bound=Table)
+
+
+def result_tables(folder: Path = EXPERIMENTS) -> list[Table]:
+    """Every paper's tables of results, by paper and number.
+
+    Raises:
+        ConfigError: naming the file and what is wrong in it.
+    """
+    found = [(path, content_of(path)) for path in folder.glob("*/table*.yaml")]
+    return _by_number([_read(path, content, Table, "a table of results") for path, content in found if _kind(path, content) == KIND])
+
+
+def result_figures(folder: Path = EXPERIMENTS) -> list[Figure]:
+    """Every paper's figures of runs, by paper and number.
+
+    Raises:
+        ConfigError: naming the file and what is wrong in it.
+    """
+    return _by_number([_read(path, content_of(path), Figure, "a figure of runs") for path in folder.glob("*/figure*.yaml")])
+
+
+def tunings(folder: Path = EXPERIMENTS) -> list[Tuning]:
+    """Every paper's `tuning_<data>.yaml`, by paper.
+
+    Raises:
+        ConfigError: naming the file and what is wrong in it.
+    """
+    return [_read(path, content_of(path), Tuning, "what a paper tuned") for path in sorted(folder.glob(f"*/{TUNING}_*.yaml"))]
+
+
+def _kind(path: Path, content: dict[str, Any]) -> str:
+    """Taken out of a table's content; a table is one of results where it does not say."""
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path}: it holds no options, such as columns: and rows:")
+    if (kind := content.pop("kind", KIND)) not in KINDS:
+        raise ConfigError(f"{path}: there is no kind {kind!r}; {meant(str(kind), KINDS)}")
+    return kind
+
+
+def _by_number(found: Sequence[Kind]) -> list[Kind]:
+    for table in found:
+        if not table.number.isdecimal():
+            raise ConfigError(
+                f"experiments/{table.paper}/{table.name}.yaml: a file of a table or figure is named by its number, as table1.yaml"
+            )
+    return sorted(found, key=lambda table: (table.paper, int(table.number)))
+
+
+def _read(path: Path, content: dict[str, Any], kind: type[Kind], named: str) -> Kind:
+    try:
+        content = completed(path, content)
+        table = _filled(kind, {**name_of(path), **(_spread(content) if kind is Tuning else content)})
+    except FAULTS as error:
+        raise ConfigError(f"{path}: it is not {named}: {fault_in(error)}") from error
+    if fault := _fault_of(table):
+        raise ConfigError(f"{path}: {fault}")
+    return table
+
+
+def _spread(content: Mapping[str, Any]) -> dict[str, Any]:
+    """A tuning's `values`, which are columns and settings in one, of the same `metric`, `datasets` and `vectors`."""
+    content = dict(content)
+    values, metric = content.pop("values"), content.pop("metric")
+    data = {"datasets": content.pop("datasets"), "vectors": content.pop("vectors", ())}
+    settings = {name: {**data, "overrides": overrides} for name, overrides in values.items()}
+    return {**content, "settings": settings, "columns": {name: {"metric": metric, "setting": str(name)} for name in values}}
+
+
+def _filled(kind: type[Kind], content: Mapping[str, Any]) -> Kind:
+    _require_lists(content)
+    settings = {str(name): filled(Setting, setting) for name, setting in content["settings"].items()}
+    columns = {str(name): filled(Column, column) for name, column in content["columns"].items()}
+    rows = [filled(Row, {"published": [UNPRINTED] * len(columns), **row}) for row in content["rows"]]
+    return filled(kind, {**content, "settings": settings, "columns": columns, "rows": rows})
+
+
+def _require_lists(content: Mapping[str, Any]) -> None:
+    """Raises: ConfigError, where a single value stands in place of a list."""
+    listed = {name: content.get(name) for name in ("seeds", "common", "quick")}
+    for what, value in {**listed, **{f"row {row['label']!r}: overrides": row.get("overrides") for row in content["rows"]}}.items():
+        if value is not None and not isinstance(value, list):
+            raise ConfigError(f"{what}: {value!r} is not a list, such as {'[1, 2, 3]' if what == 'seeds' else '[model=ggsa]'}")
+
+
+def _fault_of(table: Table) -> str:
+    """What it names that does not exist, or what its rows lack; empty where all is well."""
+    rows, columns = table.rows, table.columns.values()
+    for name in {column.setting for column in columns} | {row.setting for row in rows} | {name for row in rows for name in row.in_setting}:
+        if name and name not in table.settings:
+            return f"there is no setting {name!r}; settings: {', '.join(table.settings)}"
+    for metric in {each for column in columns for each in (column.metric, *column.metric_on.values()) if each is not None}:
+        if not _is_metric(metric):
+            return f"there is no metric {metric!r}; there are {', '.join(MEASURES)} of a split, as in test/map, or {', '.join(OF_A_RUN)}"
+    if not rows:
+        return "it has no rows"
+    for row in rows:
+        if len(row.published) != len(columns):
+            return f"row {row.label!r} has {len(row.published)} printed numbers for {len(columns)} columns"
+        if row.overrides is None and set(row.published) == {UNPRINTED}:
+            return f"row {row.label!r} has neither overrides nor printed numbers"
+    labels = [row.label for row in rows]
+    twice = sorted(label for label in labels if labels.count(label) > 1)
+    return f"two rows are called {twice[0]!r}; a claim could not tell them apart" if twice else ""
+
+
+def _is_metric(name: str) -> bool:
+    split, _, metric = name.rpartition("/")
+    return name in OF_A_RUN or (bool(split) and metric in MEASURES)
