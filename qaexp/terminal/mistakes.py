@@ -20,6 +20,8 @@ from qaexp.terminal.limits import beyond
 
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR)
 SWEEP = ("-m", "--multirun")
+ELSEWHERE = ("config-dir", "cd", "config-path", "cp", "config-name", "cn")
+"""Hydra's flags for configurations that lie elsewhere."""
 HYDRAS = ("_target_", "_partial_")
 """What Hydra itself reads in a group."""
 
@@ -123,10 +125,12 @@ def usual_config(arguments: Sequence[str], program: Program = RANK) -> Any:
 
 
 def require_no_flags(arguments: Sequence[str], usual: Any, program: Program) -> None:
-    """Raises: ConfigError, when an option is given as `--model ggsa`."""
+    """Raises: ConfigError, when an option is given as `--model ggsa`, or another folder than conf/ to read choices from."""
     known = {*program.groups(), *_options(usual)}
     for argument, following in pairwise([*arguments, ""]):
         name, _, value = argument.lstrip("-").partition("=")
+        if argument.startswith("-") and name in ELSEWHERE:
+            raise ConfigError(f"{argument}: choices are read from {CONF} alone; put your YAML file there, such as model/NAME.yaml")
         if argument.startswith("-") and name in known:
             raise ConfigError(f"{argument}: options are written without dashes, as in {name}={value or following or 'VALUE'}")
 

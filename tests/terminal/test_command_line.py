@@ -88,6 +88,7 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
         ("optimizer.weight_decay=1e-5", "to add it, write +optimizer.weight_decay=1e-5"),
         ("+trainer.overfit_batch=1", "nothing reads the option trainer.overfit_batch, did you mean trainer.overfit_batches"),
         ("--model=ctrn", "--model=ctrn: options are written without dashes, as in model=ctrn"),
+        ("--config-dir=mine", "put your YAML file there, such as model/NAME.yaml"),
         ("+patienc=3", "nothing reads the option patienc, did you mean patience"),
         ("seed=one", "seed=one: a number is expected, as in seed=1"),
         ("trainer.deterministic=maybe", "trainer.deterministic=maybe: true or false is expected"),
