@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from qaexp.terminal.arguments import count, several
 from qaexp.terminal.exit_status import ended
 
 
@@ -35,7 +36,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--paper", help="ap, clstm, ctrn, ggsa or rcnn (default: all)")
     parser.add_argument("--rows", nargs="+", default=[], metavar="LABEL", help="only these rows, named as in the paper")
     parser.add_argument("--settings", nargs="+", default=[], metavar="NAME", help="only these of the table's settings, such as TRAIN")
-    parser.add_argument("--seeds", type=_numbers, default=[], help="of the table's seeds only these, such as 1,2")
+    parser.add_argument("--seeds", type=several, default=[], help="of the table's seeds only these, such as 1,2")
     parser.add_argument("--quick", action="store_true", help="small runs of one seed, in minutes; written to results/quick/, and called so")
     parser.add_argument("--plan", action="store_true", help="only say what is done, what is to run (row by row) and what is impossible")
     parser.add_argument(
@@ -43,24 +44,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--prune", action="store_true", help="delete records that no table shows, as their configuration has changed since")
     parser.add_argument("--latex", action="store_true", help="also write table<N>.tex (booktabs)")
-    parser.add_argument("--jobs", type=_count, default=1, metavar="N", help="so many runs at a time, a process each (default: %(default)s)")
+    parser.add_argument("--jobs", type=count, default=1, metavar="N", help="so many runs at a time, a process each (default: %(default)s)")
     parser.add_argument("--logger", default="none", help="none or wandb (default: %(default)s)")
     parser.add_argument("--results", type=Path, default=Path("results"), help="where tables and ledger lie (default: %(default)s)")
     parser.add_argument("--runs", type=Path, default=Path("results/runs/tables"), help="where runs are kept (default: %(default)s)")
     return parser
-
-
-def _numbers(text: str) -> list[int]:
-    try:
-        return [int(number) for number in text.split(",")]
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no list of numbers such as 1,2") from error
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1")
-    return int(text)
 
 
 def _reproduce(options: argparse.Namespace) -> int:

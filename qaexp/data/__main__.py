@@ -12,6 +12,7 @@ from qaexp.data.download import Downloader
 from qaexp.data.fetch import Fetch, data_root
 from qaexp.data.remotes import PUBLISHED, UNPUBLISHED, PublishedSet, fetch_hint, find
 from qaexp.errors import ConfigError, meant
+from qaexp.terminal.arguments import from_zero, seconds
 from qaexp.terminal.exit_status import ended
 
 Parsers = argparse._SubParsersAction  # what `add_subparsers` returns has no public name
@@ -35,11 +36,11 @@ def add_fetch(parsers: Parsers) -> None:
     parser.add_argument("--data", metavar="DIR", help="the data folder (default: the environment's QAEXP_DATA, else ./data)")
     parser.add_argument("--replace", action="store_true", help="overwrite files that are there and wrong")
     parser.add_argument("--base-url", metavar="URL", help="a mirror of your own with the published paths, e.g. http://host:8000")
-    parser.add_argument("--retries", type=int, default=Downloader.retries, help="tries after a cut connection (default: %(default)s)")
+    parser.add_argument("--retries", type=from_zero, default=Downloader.retries, help="tries after a cut connection (default: %(default)s)")
     parser.add_argument(
-        "--pause", type=float, default=Downloader.pause, help="seconds before the first, then doubled (default: %(default)s)"
+        "--pause", type=seconds, default=Downloader.pause, help="seconds before the first, then doubled (default: %(default)s)"
     )
-    parser.add_argument("--timeout", type=float, default=Downloader.timeout, help="seconds to wait for a byte (default: %(default)s)")
+    parser.add_argument("--timeout", type=seconds, default=Downloader.timeout, help="seconds to wait for a byte (default: %(default)s)")
     parser.set_defaults(run=run_fetch)
 
 
@@ -67,7 +68,7 @@ def add_check(parsers: Parsers) -> None:
     )
     parser.add_argument("dataset", nargs="*", help="choices of dataset= (default: all whose files are there)")
     parser.add_argument("--data", metavar="DIR", help="the data folder (default: the environment's QAEXP_DATA, else ./data)")
-    parser.add_argument("--seed", type=int, default=1, help="of the random scorer (default: %(default)s)")
+    parser.add_argument("--seed", type=from_zero, default=1, help="of the random scorer (default: %(default)s)")
     parser.set_defaults(run=run_check)
 
 

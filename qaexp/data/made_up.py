@@ -25,6 +25,7 @@ from qaexp.data.progress import progress
 from qaexp.data.tokenise import words_v1
 from qaexp.data.vocabulary import Vocabulary
 from qaexp.errors import ConfigError, OutputError
+from qaexp.terminal.arguments import count, from_zero
 from qaexp.terminal.exit_status import exit_status
 
 QUESTIONS, QUERIES, PAIRS, HELD_OUT, POOLS, POOL, RANDOM = 167_765, 12_584, 16_391, 1_989, 200, 20, 100
@@ -160,8 +161,8 @@ def main(arguments: Sequence[str]) -> int:
     """The exit status: 0, 2 for a mistake of the user, 130 after Ctrl-C; the folder is there whole or not at all."""
     parser = argparse.ArgumentParser(prog="python -m qaexp.data.made_up", description="Make files with AskUbuntu's layout and size.")
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="a new folder, such as $QAEXP_DATA/askubuntu_made_up")
-    parser.add_argument("--questions", type=int, default=QUESTIONS, help="how many (default: as many as AskUbuntu has, %(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="equal seeds give equal files (default: %(default)s)")
+    parser.add_argument("--questions", type=count, default=QUESTIONS, help="how many (default: as many as AskUbuntu has, %(default)s)")
+    parser.add_argument("--seed", type=from_zero, default=1, help="equal seeds give equal files (default: %(default)s)")
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     return exit_status(lambda: [_whole(options.folder.expanduser(), options.questions, options.seed)])

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 
+from qaexp.terminal.arguments import count, from_zero
 from qaexp.terminal.exit_status import exit_status
 
 Parsers = argparse._SubParsersAction  # what `add_subparsers` returns has no public name
@@ -42,9 +43,9 @@ def add_heat_map(parsers: Parsers) -> None:
     parser.add_argument("run", type=Path, metavar="RUN", help="a run's folder, or a checkpoint")
     parser.add_argument("--question", help="a text, or, without --answer, the id of a question of the run's test set")
     parser.add_argument("--answer", metavar="TEXT")
-    parser.add_argument("--pairs", type=_count, default=2, help="without --question: how many (default: %(default)s)")
+    parser.add_argument("--pairs", type=count, default=2, help="without --question: how many (default: %(default)s)")
     parser.add_argument("--show", nargs="+", metavar="NAME", help="only these, such as pair.attention (default: everything over words)")
-    parser.add_argument("--unit", type=int, help="of a grid, this slice or neuron, from 0 (default: their mean)")
+    parser.add_argument("--unit", type=from_zero, help="of a grid, this slice or neuron, from 0 (default: their mean)")
     _add_places(parser, "heat_map.png, .svg and .csv go, or heat_map1...")
 
 
@@ -57,8 +58,8 @@ def add_neurons(parsers: Parsers) -> None:
         "do in Table 3 and Figure 3.",
     )
     parser.add_argument("run", type=Path, metavar="RUN", help="the folder of a finished run, such as of model=tc_lstm")
-    parser.add_argument("--units", type=int, nargs="+", help="neurons to draw, from 0 (default: the two that stand out most)")
-    parser.add_argument("--pairs", type=_count, default=200, help="of the test set, how many are looked through (default: %(default)s)")
+    parser.add_argument("--units", type=from_zero, nargs="+", help="neurons to draw, from 0 (default: the two that stand out most)")
+    parser.add_argument("--pairs", type=count, default=200, help="of the test set, how many are looked through (default: %(default)s)")
     _add_places(parser, "neurons.csv and figure3.png, .svg and .csv go")
 
 
@@ -88,12 +89,6 @@ def add_gates(parsers: Parsers) -> None:
 
 
 FIGURES: Sequence[Callable[[Parsers], None]] = (add_heat_map, add_neurons, add_pretraining, add_gates)
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text}: at least 1 is expected")
-    return int(text)
 
 
 def _add_places(parser: argparse.ArgumentParser, what: str) -> None:

@@ -1,0 +1,44 @@
+"""Numbers on the command lines of programs other than a run's; argparse says what is wrong with one."""
+
+import math
+from argparse import ArgumentTypeError
+
+
+def count(text: str) -> int:
+    """A whole number from 1.
+
+    >>> count("3")
+    3
+    """
+    if not text.isdecimal() or int(text) < 1:
+        raise ArgumentTypeError(f"{text!r} is no whole number from 1")
+    return int(text)
+
+
+def from_zero(text: str) -> int:
+    """A whole number from 0, such as a seed."""
+    if not text.isdecimal():
+        raise ArgumentTypeError(f"{text!r} is no whole number from 0")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """More than 0."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise ArgumentTypeError(f"{text!r} is no number of seconds above 0")
+    return number
+
+
+def several(text: str) -> list[int]:
+    """Whole numbers from 0, such as seeds.
+
+    >>> several("1,2")
+    [1, 2]
+    """
+    if not all(part.isdecimal() for part in text.split(",")):
+        raise ArgumentTypeError(f"{text!r} is no list of whole numbers such as 1,2")
+    return [int(part) for part in text.split(",")]
