@@ -34,7 +34,8 @@ def chosen_of(tables: Sequence[Table], figures: Sequence[Figure], others: Sequen
         if number is not None and not found and not any(is_meant(each, number, options.paper) for each in beside):
             whose = f" in {options.paper}" if options.paper else ""
             there = [each for each in (*everything, *beside) if options.paper in (None, each.paper)]
-            raise ConfigError(f"there is no {what} {number}{whose}; there are {_by_paper(there) or 'none'}")
+            single = " (those of single runs come from `python -m qaexp.figures`)" if what == "figure" else ""
+            raise ConfigError(f"there is no {what} {number}{whose}; there are {_by_paper(there) or 'none'}{single}")
         chosen += found
     return chosen
 

@@ -118,7 +118,7 @@ def test_records_that_no_table_shows_any_more_are_named_and_pruned(
         (["--paper", "ctrn", "--table", "99"], "there is no table 99 in ctrn; there are ctrn 2, 3, "),
         (["--paper", "ctrn", "--table", "tuning_snli"], "tuning_qatarliving, tuning_trecqa, tuning_yahooqa"),
         (["--paper", "ctrn", "--seeds", "7", "--plan"], "seed 7 is none of these tables'; theirs are 1, 2, 3, 4, 5"),
-        (["--paper", "ctrn", "--figure", "4"], "there is no figure 4 in ctrn; there are ctrn 3"),
+        (["--paper", "ctrn", "--figure", "4"], "there is no figure 4 in ctrn; there are ctrn 3 (those of single runs come from"),
         (["--paper", "ctrn", "--table", "6", "--rows", "QRN"], "did you mean QRNN"),
         (["--paper", "ctrn", "--table", "6", "--settings", "zzz"], "no setting is called 'zzz'; choose among TRAIN, TRAIN-ALL"),
         (["--paper", "clstm", "--table", "4", "--rows", "TC-LSTMs (10)"], "--rows TC-LSTMs --settings 10"),
