@@ -194,15 +194,18 @@ def versions() -> dict[str, str]:
 
 @cache
 def git_commit() -> str:
-    """The commit of the code, with `+changes` when files differ from it, or new ones lie in qaexp/ or conf/; empty outside a checkout."""
-    here = Path(__file__).parent
+    """The commit of the code, with `+changes` when qaexp/ or conf/ differ from it; empty outside a checkout."""
+    return commit_of(CONF.parent)
+
+
+def commit_of(repository: Path) -> str:
+    """Tables and figures written since change nothing of what a run measures, and do not count."""
 
     def git(*command: str) -> str:
-        return subprocess.run(["git", *command], cwd=here, capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run(["git", *command], cwd=repository, capture_output=True, text=True, check=True).stdout.strip()
 
     try:
-        changed = git("status", "--porcelain", "--untracked-files=no") or git("status", "--porcelain", "--", str(here.parent), str(CONF))
-        return git("rev-parse", "HEAD") + ("+changes" if changed else "")
+        return git("rev-parse", "HEAD") + ("+changes" if git("status", "--porcelain", "--", "qaexp", "conf") else "")
     except (OSError, subprocess.CalledProcessError):
         return ""
 

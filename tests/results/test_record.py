@@ -1,14 +1,12 @@
 """What a record says of its run, and what is said of one that cannot be read."""
 
+import subprocess
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from qaexp.errors import ConfigError, RecordError
-from qaexp.results import record as module
-from qaexp.results.record import RunRecord, config_key, git_commit
+from qaexp.results.record import RunRecord, commit_of, config_key
 
 
 @pytest.mark.parametrize("content", ["", '{"key": ', '{"colour": "green"}'])
@@ -40,13 +38,26 @@ def test_of_equal_epochs_the_first_is_the_best_as_for_its_checkpoint() -> None:
     assert record.best_epoch == 2
 
 
-@pytest.mark.parametrize(("changed", "commit"), [("", "12ab"), (" M qaexp/losses.py\n", "12ab+changes")])
-def test_code_that_was_not_committed_is_told(changed: str, commit: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def run(command: list[str], **_: Any) -> SimpleNamespace:
-        return SimpleNamespace(stdout="12ab\n" if "rev-parse" in command else changed)
+def test_a_record_says_whether_the_code_was_committed_whatever_tables_were_written_since(tmp_path: Path) -> None:
+    def git(*command: str) -> None:
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *command], cwd=tmp_path, check=True, capture_output=True)
 
-    monkeypatch.setattr(module.subprocess, "run", run)
-    assert git_commit.__wrapped__() == commit
+    assert commit_of(tmp_path) == ""
+    for name in ("qaexp/losses.py", "conf/config.yaml", "results/table4.md"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("as it was\n")
+    git("init")
+    git("add", ".")
+    git("commit", "-m", "first")
+    commit = commit_of(tmp_path)
+    assert len(commit) == 40
+    (tmp_path / "results/table4.md").write_text("a new number\n")
+    (tmp_path / "results/run.json").write_text("{}\n")
+    assert commit_of(tmp_path) == commit
+    for name in ("qaexp/losses.py", "conf/new.yaml"):
+        (tmp_path / name).write_text("changed\n")
+        assert commit_of(tmp_path) == f"{commit}+changes"
+        git("stash", "--include-untracked")
 
 
 def test_what_a_data_set_is_checked_against_is_no_part_of_a_run() -> None:
