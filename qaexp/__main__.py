@@ -1,8 +1,8 @@
-"""`python -m qaexp`: see `qaexp.terminal.command_line`."""
+"""`python -m qaexp`: see `qaexp.command_line`."""
 
 import sys
 
-from qaexp.terminal.command_line import main
+from qaexp.command_line import main
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

@@ -18,8 +18,8 @@ from qaexp.errors import ConfigError, QaexpError, meant
 from qaexp.paper_table import content_of, filled
 from qaexp.results.record import RunRecord
 from qaexp.results.store import run_overrides
-from qaexp.terminal.console import quieten
 from qaexp.terminal.exit_status import ended
+from qaexp.terminal.quiet import quieten
 from qaexp.whole_files import elsewhere, write_whole
 
 log = logging.getLogger(__name__)

@@ -10,10 +10,10 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
+from qaexp.command_line import main
 from qaexp.config import PRETRAIN
 from qaexp.errors import ConfigError
 from qaexp.results.record import RunRecord
-from qaexp.terminal.command_line import main
 
 
 def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False, watchers: Sequence[Any] | None = None) -> RunRecord:

@@ -12,12 +12,12 @@ from omegaconf import OmegaConf
 import qaexp
 import qaexp.errors
 from qaexp.checkpoint import open_checkpoint
+from qaexp.command_line import main
 from qaexp.config import PRETRAIN, compose
 from qaexp.models.scorer import Scorer
 from qaexp.pretrain import pretrain
 from qaexp.results.record import RunRecord, config_key
 from qaexp.results.table import read_records, row_name, run_table
-from qaexp.terminal.command_line import main
 from qaexp.train import train
 
 ENCODER = ["model=rcnn", "model.encoder.hidden_dim=12"]

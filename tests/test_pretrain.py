@@ -11,12 +11,12 @@ from hydra.utils import instantiate
 from made_up_questions import write_questions
 
 import qaexp
+from qaexp.command_line import main
 from qaexp.config import PRETRAIN, compose
 from qaexp.errors import ConfigError
 from qaexp.pretrain import pretrain
 from qaexp.results.record import RunRecord
 from qaexp.results.store import run_overrides
-from qaexp.terminal.command_line import main
 from qaexp.training.reconstruction import ReconstructionModule
 from qaexp.types import ReconstructionBatch
 

@@ -15,8 +15,8 @@ from qaexp.config import RANK, Program, compose
 from qaexp.errors import OutputError, PrunedError
 from qaexp.results.record import RunRecord, config_key
 from qaexp.run_folder import CONFIG, ERROR, LAST, TRACEBACK
-from qaexp.terminal.console import quieten
 from qaexp.terminal.mistakes import explain, require_meaningful, usual_config
+from qaexp.terminal.quiet import quieten
 from qaexp.whole_files import write_whole
 
 log = logging.getLogger(__name__)

@@ -16,6 +16,7 @@ from omegaconf import DictConfig
 from qaexp.config import Program
 from qaexp.results.record import RunRecord
 from qaexp.terminal.mistakes import explain, require_meaningful
+from qaexp.terminal.quiet import quieten
 from qaexp.whole_files import write_whole
 
 log = logging.getLogger(__name__)
@@ -67,10 +68,9 @@ class Job:
 
     def _run(self, cfg: DictConfig, cell: int, options: Sequence[str]) -> JobResult:
         require_meaningful(cfg, self.usual, options)
-        from qaexp.data.shared import open_data, sharing
+        from qaexp.data.shared import open_data, sharing  # torch: some seconds, which a sweep whose runs are kept need not wait for
         from qaexp.results.store import place, run_kept, set_aside
         from qaexp.sweep.pruning import PruneByDev
-        from qaexp.terminal.console import quieten  # torch: some seconds, which a sweep whose runs are kept need not wait for
 
         command, watchers = " ".join(options), []
         if self.pruner:

@@ -18,7 +18,7 @@ from qaexp.results.ledger import Entry, Ledger
 from qaexp.results.record import RunRecord
 from qaexp.results.store import Outcome, error_of, run_overrides
 from qaexp.tables.plan import Plan, Run, Times
-from qaexp.terminal.console import now_and_then
+from qaexp.terminal.quiet import now_and_then
 
 log = logging.getLogger(__name__)
 

@@ -1,1 +1,1 @@
-"""What a user types and reads: the command line, its help, mistakes told with their mend, how runs show on the screen and end."""
+"""Between a user and any program: help, numbers on command lines, mistakes told with their mend, how a program ends, fewer lines."""

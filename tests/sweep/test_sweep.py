@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 from omegaconf import OmegaConf
 
+from qaexp.command_line import main
 from qaexp.config import choices, compose
 from qaexp.data import shared
 from qaexp.results.record import config_key
 from qaexp.sweep.job import dev_score
 from qaexp.sweep.space import Space
-from qaexp.terminal.command_line import main
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SMALL = ["dataset.reader.num_train=60", "dataset.reader.num_dev=20", "dataset.reader.num_test=20", "dataset.vectors.dim=12"]

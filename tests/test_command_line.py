@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 import qaexp
+from qaexp import command_line
+from qaexp.command_line import main
 from qaexp.errors import CheckpointError
 from qaexp.models.scorer import Scorer
 from qaexp.results.store import claimed
-from qaexp.terminal import command_line
-from qaexp.terminal.command_line import main
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 SMALL = [
     "dataset.reader.num_train=60",
     "dataset.reader.num_dev=20",
@@ -60,7 +60,7 @@ def command(*arguments: str, **environment: str) -> subprocess.Popen[str]:
 )
 def test_help_names_every_group_and_imports_no_torch(program: str, named: list[str]) -> None:
     script = (
-        "import sys, qaexp.pretrain; from qaexp.terminal.command_line import main; from qaexp.config import PRETRAIN, RANK\n"
+        "import sys, qaexp.pretrain; from qaexp.command_line import main; from qaexp.config import PRETRAIN, RANK\n"
         f"status = main(['--help'], {program})\n"
         "heavy = {'torch', 'pytorch_lightning', 'wandb', 'pandas'} & set(sys.modules)\n"
         "sys.exit(status or (f'imported {heavy}' if heavy else 0))"

@@ -17,6 +17,7 @@ from qaexp.errors import ConfigError, OutputError, QaexpError
 from qaexp.run_folder import CONFIG, LAST, LOG, RECORD, TRACEBACK
 from qaexp.terminal.exit_status import INTERRUPTED, USER_ERROR
 from qaexp.terminal.mistakes import SWEEP, explain, is_sweep, require_meaningful, require_no_flags, require_sweep, usual_config
+from qaexp.terminal.quiet import quieten
 
 log = logging.getLogger(__name__)
 
@@ -122,10 +123,9 @@ def run_in(folder: Path, cfg: Any, command: str, program: Program = RANK, resume
     """One run in a folder of its own, with everything that the screen shows around it."""
     from qaexp.machine.processes import writes
     from qaexp.results.store import claimed
-    from qaexp.terminal import console
 
     if not writes():  # another process of the same run
-        console.quieten()
+        quieten()
         logging.disable(logging.INFO)
         program.load()(cfg, folder, command, resume)
         return
@@ -138,8 +138,8 @@ def run_in(folder: Path, cfg: Any, command: str, program: Program = RANK, resume
 def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: bool) -> None:
     from omegaconf import OmegaConf
 
+    from qaexp import console
     from qaexp.results.record import RunRecord
-    from qaexp.terminal import console
 
     try:
         if not resume:
@@ -156,7 +156,7 @@ def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: b
         if not resume:
             console.show_config(cfg)
         work = program.load()
-        console.quieten()
+        quieten()
         console.show_results(work(cfg, folder, command, resume), folder)
     except (KeyboardInterrupt, SystemExit) as stop:  # Lightning turns Ctrl-C into SystemExit
         if (folder / RECORD).is_file():

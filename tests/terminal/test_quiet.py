@@ -1,16 +1,16 @@
-"""What a run says while it goes on."""
+"""What a run of hours says while it goes on."""
 
 import logging
 
 import pytest
 
-from qaexp.terminal import console
-from qaexp.terminal.console import now_and_then
+from qaexp.terminal import quiet
+from qaexp.terminal.quiet import now_and_then
 
 
 def test_of_many_lines_one_comes_through_now_and_then(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     clock = iter([0.0, 40.0, 80.0, 120.0, 160.0, 200.0, 240.0, 250.0])
-    monkeypatch.setattr(console.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(quiet.time, "monotonic", lambda: next(clock))
     lines = logging.getLogger("qaexp.epochs")
     with caplog.at_level(logging.INFO):
         with now_and_then(100.0, "ap, Table 3: AP-CNN, seed 1", "qaexp.epochs"):
