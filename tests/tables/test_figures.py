@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import yaml
 from hydra.utils import instantiate
 from matplotlib.image import imread
+from small_table import SMALL, TABLE, TINY, entry_of
 
 from qaexp import reproduce
 from qaexp.config import choices, compose
@@ -28,47 +30,22 @@ from qaexp.tables.state import CellState
 
 FIGURES = {figure.title: figure for figure in result_figures()}
 TABLES = {table.title: table for table in result_tables()}
-SMALL = [f"dataset.reader.num_{split}={number}" for split, number in (("train", 10), ("dev", 6), ("test", 8))]
-TINY = ["model=qa_cnn", "model.encoder.num_filters=8", "trainer.max_epochs=1", "dataset/vectors=random", *SMALL]
 
 
 def figure(draw: Mapping[str, Any], rows: Sequence[Row], columns: Mapping[str, Column]) -> Figure:
-    return Figure(
-        paper="ctrn",
-        name="figure9",
-        source="Tay et al. 2018, Figure 9",
-        caption="Made up.",
-        label="Model",
-        scale=100,
-        decimals=1,
-        seeds=[1, 2],
-        common=["optimizer=adam"],
-        quick=[],
-        settings={"toy": Setting(["toy"])},
-        columns=columns,
-        rows=rows,
-        draw=draw,
-    )
+    about = {"name": "figure9", "source": "Tay et al. 2018, Figure 9", "caption": "Made up.", "seeds": [1, 2], "quick": []}
+    points = {"settings": {"toy": Setting(["toy"])}, "columns": columns, "rows": rows, "draw": draw}
+    return Figure(**{**TABLE.__dict__, **about, **points})
 
 
 def entry(seed: int = 1, seconds: float = 1.0, values: Sequence[float] = (), gpu: str | None = None, value: float = 0.5) -> Entry:
-    return Entry(
-        key=f"k{seed}",
-        name=f"m_toy_seed{seed}",
-        seed=seed,
-        command="model=qa_cnn dataset=toy",
-        started=f"2026-01-0{seed}",
-        commit="c",
+    return replace(
+        entry_of(f"k{seed}", seed, [value]),
         hardware={"processor": "EPYC", "cores": 2, "threads": 1, "gpu": gpu},
-        data={"fingerprint": "f" * 64, "partial": False},
-        convention="trec",
-        parameters={"trainable": 7, "trainable without word embeddings": 7},
         history=[{"epoch": 1}, {"epoch": 2}],
-        best_epoch=1,
         seconds={"total": 9.0, "steps": 2 * seconds},
         steps=10,
         metrics={"test": {"p@1": value}},
-        config={},
         questions={"test": {"of": "q", "p@1": [float(value) for value in values]}},
     )
 
@@ -200,7 +177,7 @@ def test_accuracy_is_aggregated_over_answers_up_to_a_length(tmp_path: Path) -> N
 
 
 def test_a_figure_is_run_drawn_and_drawn_again_without_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    of = figure(LENGTHS, rows(CNN=TINY, wide=[*TINY, "model.encoder.num_filters=16"]), {"accuracy": Column("test/p@1")})
+    of = figure(LENGTHS, rows(CNN=[*TINY, *SMALL], wide=[*TINY, *SMALL, "model.encoder.num_filters=16"]), {"accuracy": Column("test/p@1")})
     of = Figure(**{**of.__dict__, "seeds": [1]})
     for name, found in (("result_tables", []), ("result_figures", [of]), ("configuration_tables", [])):
         monkeypatch.setattr(reproduction, name, lambda found=found: found)
