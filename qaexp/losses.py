@@ -25,7 +25,7 @@ class Loss(Protocol):
 
 
 def as_loss(loss: Any) -> Loss:
-    """The same.
+    """What was built for `loss=`, if it is a `Loss`.
 
     Raises:
         ConfigError: it does not say what every `Loss` says of itself.

@@ -12,7 +12,7 @@ from qaexp.data.download import Downloader
 from qaexp.data.fetch import Fetch, data_root
 from qaexp.data.remotes import PUBLISHED, UNPUBLISHED, PublishedSet, fetch_hint, find
 from qaexp.errors import ConfigError, meant
-from qaexp.terminal.arguments import from_zero, seconds
+from qaexp.terminal.arguments import from_zero, seconds, time_limit
 from qaexp.terminal.exit_status import ended
 
 Parsers = argparse._SubParsersAction  # what `add_subparsers` returns has no public name
@@ -40,7 +40,7 @@ def add_fetch(parsers: Parsers) -> None:
     parser.add_argument(
         "--pause", type=seconds, default=Downloader.pause, help="seconds before the first, then doubled (default: %(default)s)"
     )
-    parser.add_argument("--timeout", type=seconds, default=Downloader.timeout, help="seconds to wait for a byte (default: %(default)s)")
+    parser.add_argument("--timeout", type=time_limit, default=Downloader.timeout, help="seconds to wait for a byte (default: %(default)s)")
     parser.set_defaults(run=run_fetch)
 
 

@@ -199,7 +199,7 @@ def git_commit() -> str:
 
 
 def commit_of(repository: Path) -> str:
-    """Tables and figures written since change nothing of what a run measures, and do not count."""
+    """That of a repository. Tables and figures written since change nothing of what a run measures, and do not count as changes."""
 
     def git(*command: str) -> str:
         return subprocess.run(["git", *command], cwd=repository, capture_output=True, text=True, check=True).stdout.strip()

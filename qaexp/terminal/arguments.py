@@ -23,12 +23,19 @@ def from_zero(text: str) -> int:
 
 
 def seconds(text: str) -> float:
-    """More than 0."""
+    """From 0, which is no wait at all."""
     try:
         number = float(text)
     except ValueError:
         number = math.nan
-    if not 0 < number < math.inf:
+    if not 0 <= number < math.inf:
+        raise ArgumentTypeError(f"{text!r} is no number of seconds from 0")
+    return number
+
+
+def time_limit(text: str) -> float:
+    """Seconds, more than 0."""
+    if not (number := seconds(text)):
         raise ArgumentTypeError(f"{text!r} is no number of seconds above 0")
     return number
 
@@ -36,9 +43,10 @@ def seconds(text: str) -> float:
 def several(text: str) -> list[int]:
     """Whole numbers from 0, such as seeds.
 
-    >>> several("1,2")
+    >>> several("1, 2")
     [1, 2]
     """
-    if not all(part.isdecimal() for part in text.split(",")):
-        raise ArgumentTypeError(f"{text!r} is no list of whole numbers such as 1,2")
-    return [int(part) for part in text.split(",")]
+    try:
+        return [from_zero(part.strip()) for part in text.split(",")]
+    except ArgumentTypeError as error:
+        raise ArgumentTypeError(f"{text!r} is no list of whole numbers such as 1,2") from error
