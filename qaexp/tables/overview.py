@@ -99,7 +99,8 @@ def _made_by(entries: Iterable[Entry]) -> str:
     changed = sum(entry.commit.endswith("+changes") for entry in runs)
     return (
         f"Of {len(runs)} runs: {machines}; seeds of one cell may be of several. {changed} were made by a commit with changes beside it "
-        "(`commit` in the ledger ends in `+changes`): made again, such a run may differ by as much as another seed."
+        "(`commit` in the ledger ends in `+changes`; tables written since had counted, too, until November 2026): made again, such a run "
+        "may differ by as much as another seed."
     )
 
 
