@@ -36,7 +36,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
     from qaexp.data.reconstruction import ReconstructionDataModule
     from qaexp.data.shared import open_data
     from qaexp.machine.memory import keep_freed_memory
-    from qaexp.machine.products import prefer_onednn
+    from qaexp.machine.products import choose_products
     from qaexp.models.scorer import num_parameters
     from qaexp.models.title_decoder import TitleDecoder
     from qaexp.results.rankings import write_rankings
@@ -51,7 +51,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
     with record.kept_in(folder), record.timing("total"):
         pl.seed_everything(cfg.seed, workers=True, verbose=False)
         keep_freed_memory()
-        prefer_onednn()
+        choose_products()
         with record.timing("data"):
             data = open_data(cfg.dataset)
             pairs: ReconstructionDataModule = instantiate(cfg.pairs)(ranking=data)

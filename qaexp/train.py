@@ -16,7 +16,7 @@ from qaexp.initial_weights import begin_from, pinned
 from qaexp.losses import as_loss
 from qaexp.machine.memory import keep_freed_memory
 from qaexp.machine.processes import for_the_writer, writes
-from qaexp.machine.products import prefer_onednn
+from qaexp.machine.products import choose_products
 from qaexp.models.scorer import num_parameters
 from qaexp.results.rankings import write_rankings
 from qaexp.results.record import RunRecord
@@ -40,7 +40,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
     with record.kept_in(folder), record.timing("total"):
         pl.seed_everything(cfg.seed, workers=True, verbose=False)
         keep_freed_memory()
-        prefer_onednn()
+        choose_products()
         with record.timing("data"):
             data = open_data(cfg.dataset)
             reads = reads_vectors(cfg.model)

@@ -1,5 +1,6 @@
-"""Recurrences without weights, over gates that are already known: each a loop over words, forwards and backwards, that stays in the cache.
+"""Recurrences without weights, over gates that are already known.
 
+On a CPU each is a loop over words, forwards and backwards, that stays in the cache; elsewhere a scan over all words at once.
 Gates lie side by side along the last axis, [Z ; F ; O] and each `dim` wide, as one convolution gives them.
 """
 
@@ -8,6 +9,8 @@ from typing import Any
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+
+from qaexp.models.scan import accumulated
 
 
 class _Activate(torch.autograd.Function):
@@ -151,7 +154,13 @@ def fo_pool(gates: Float[Tensor, "text length gates"]) -> Float[Tensor, "text le
     >>> fo_pool(torch.tensor([[[1.0, 0.5, 1.0], [3.0, 0.5, 2.0]]])).flatten().tolist()
     [0.5, 3.5]
     """
-    return _FoPool.apply(gates)  # pyright: ignore[reportReturnType]
+    return _FoPool.apply(gates) if gates.is_cpu else scanned_fo_pool(gates)  # pyright: ignore[reportReturnType]
+
+
+def scanned_fo_pool(gates: Float[Tensor, "text length gates"]) -> Float[Tensor, "text length dim"]:
+    """The same by a scan."""
+    z, f, o = gates.chunk(3, dim=2)
+    return o * accumulated(f, z - f * z)
 
 
 def crossed_fo_pool(
@@ -164,7 +173,19 @@ def crossed_fo_pool(
 
     The places name the partner's word whose gates each word is given (Tay et al. 2018, "Lightweight Temporal Crossing").
     """
+    if not question.is_cpu:
+        return scanned_crossing(question, candidate, question_places), scanned_crossing(candidate, question, candidate_places)
     question, candidate = question.contiguous(), candidate.contiguous()
     first = torch.arange(len(question), device=question.device).unsqueeze(1)
     rows = first * candidate.shape[1] + question_places, first * question.shape[1] + candidate_places
     return _CrossedFoPool.apply(question, candidate, *rows)  # pyright: ignore[reportReturnType]
+
+
+def scanned_crossing(
+    gates: Float[Tensor, "pair length gates"], partner: Float[Tensor, "pair partner_length gates"], places: Int[Tensor, "pair length"]
+) -> Float[Tensor, "pair length dim"]:
+    """One side of it by scans."""
+    z, f, o = gates.chunk(3, dim=2)
+    first = torch.arange(len(gates), device=gates.device).unsqueeze(1)
+    _, partner_f, partner_o = partner[first, places].chunk(3, dim=2)
+    return o * accumulated(f, z - f * z) * partner_o * accumulated(partner_f, z - partner_f * z)

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -189,7 +189,14 @@ def _without_places(node: Any, places: dict[str, str]) -> Any:
 @cache
 def versions() -> dict[str, str]:
     """Of Python and of what the numbers come from."""
-    return {"python": platform.python_version(), **{library: version(library) for library in LIBRARIES}}
+    return {"python": platform.python_version(), **{library: _version(library) for library in LIBRARIES}}
+
+
+def _version(library: str) -> str:
+    try:
+        return version(library)
+    except PackageNotFoundError:  # a checkout that is run where it is not installed, or a library that only some runs need
+        return "not installed"
 
 
 @cache

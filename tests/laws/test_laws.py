@@ -6,7 +6,7 @@ A new YAML is tested here without a word in this file.
 import io
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -350,3 +350,57 @@ def test_eight_questions_are_learnt_by_heart(override: str, tmp_path: Path) -> N
         if bool((scores.masked_fill(~right, torch.inf).amin(dim=1) > scores.masked_fill(right, -torch.inf).amax(dim=1)).all()):
             return
     raise AssertionError("after 100 steps a wrong candidate still scores as high as a right one")
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_gpu_scores_and_learns_as_a_cpu_does(build: Build, batch: RankingBatch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its scores and gradients, both of float32 products, but for the order of adding up."""
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
+
+    def trained(device: str) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
+        scorer = build().to(device)
+        ranked = scores_of(scorer, batch.to(device)).cpu()
+        for module in scorer.train().modules():
+            if isinstance(module, torch.nn.Dropout):
+                module.p = 0.0
+        scores = scorer(batch.to(device))
+        if scores.requires_grad:
+            scores.square().sum().backward()
+        return ranked, scores.detach().cpu(), {name: p.grad.cpu() for name, p in scorer.named_parameters() if p.grad is not None}
+
+    (ranked, scores, gradients), (expected_ranked, expected, expected_gradients) = trained("cuda"), trained("cpu")
+    close(ranked, expected_ranked, tolerance=1e-4)
+    close(scores, expected, tolerance=1e-4)
+    assert gradients.keys() == expected_gradients.keys()
+    for name, gradient in gradients.items():
+        expected = expected_gradients[name]
+        largest = float(expected.abs().max())
+        torch.testing.assert_close(gradient, expected, rtol=1e-3, atol=1e-3 * max(largest, 1e-3), msg=partial("{}: {}".format, name))
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("precision", ["float32", "bfloat16", "float16"])
+def test_a_gpu_repeats_itself_to_the_last_bit(build: Build, batch: RankingBatch, monkeypatch: pytest.MonkeyPatch, precision: str) -> None:
+    """Under deterministic algorithms, as a run has them: operations without one are refused, and none here is."""
+    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+
+    def trained() -> tuple[Tensor, dict[str, Tensor]]:
+        scorer = build().cuda().train()
+        torch.manual_seed(9)
+        with torch.autocast("cuda", dtype=getattr(torch, precision), enabled=precision != "float32"):
+            scores = scorer(batch.to("cuda"))
+        if scores.requires_grad:
+            scores.square().sum().backward()
+        return scores.detach(), {name: p.grad for name, p in scorer.named_parameters() if p.grad is not None}
+
+    torch.use_deterministic_algorithms(True)
+    try:
+        (scores, gradients), (again, gradients_again) = trained(), trained()
+    finally:
+        torch.use_deterministic_algorithms(False)
+    assert torch.isfinite(scores).all()
+    assert torch.equal(scores, again)
+    assert gradients.keys() == gradients_again.keys()
+    assert all(torch.equal(gradients[name], gradients_again[name]) for name in gradients)

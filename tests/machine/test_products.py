@@ -7,15 +7,16 @@ import torch
 from torch.nn import functional as F
 
 from qaexp.machine import products
-from qaexp.machine.products import prefer_onednn, use_onednn
+from qaexp.machine.products import choose_products, prefer_onednn, use_onednn
 
 
 @pytest.fixture(autouse=True)
 def _as_before() -> Iterator[None]:
-    before = torch.get_float32_matmul_precision(), torch.backends.cuda.flash_sdp_enabled()
+    before = torch.get_float32_matmul_precision(), torch.backends.cuda.flash_sdp_enabled(), torch.backends.cudnn.allow_tf32
     yield
     torch.set_float32_matmul_precision(before[0])
     torch.backends.cuda.enable_flash_sdp(before[1])
+    torch.backends.cudnn.allow_tf32 = before[2]
 
 
 @pytest.mark.parametrize(("rows", "inner", "columns"), [(1, 300, 900), (7, 33, 5), (200, 1200, 300), (3000, 50, 400)])
@@ -72,3 +73,23 @@ def test_attention_is_the_same_fused_or_not() -> None:
     fused = F.scaled_dot_product_attention(Q, K, V)
     use_onednn(True)
     torch.testing.assert_close(F.scaled_dot_product_attention(Q, K, V), fused, atol=2e-2, rtol=1e-2)  # on AMX, bfloat16
+
+
+def test_a_gpu_rounds_no_factors() -> None:
+    torch.backends.cudnn.allow_tf32 = True
+    choose_products()
+    assert not torch.backends.cudnn.allow_tf32
+    assert not torch.backends.cuda.matmul.allow_tf32 or not torch.cuda.is_available()
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_gpus_convolutions_lstms_and_products_are_float32() -> None:
+    """Factors of 10 bits would be off by some 0.05%: hundreds of times what is allowed here."""
+    choose_products()
+    x, layer, lstm = torch.randn(8, 64, 50), torch.nn.Conv1d(64, 128, 3), torch.nn.LSTM(64, 128, batch_first=True)
+    linear = torch.nn.Linear(64, 128)
+    for module, given in ((layer, x), (lstm, x.transpose(1, 2)), (linear, x.transpose(1, 2))):
+        expected, found = module.double()(given.double()), module.float().cuda()(given.cuda())
+        expected, found = (each[0] if isinstance(each, tuple) else each for each in (expected, found))
+        torch.testing.assert_close(found.cpu().double(), expected, atol=1e-5, rtol=1e-5)

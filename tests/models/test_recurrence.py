@@ -1,9 +1,12 @@
-"""The recurrences of quasi-recurrent layers against loops over words, values and gradients."""
+"""The recurrences of quasi-recurrent layers against loops over words, values and gradients: a CPU's way and that of other devices."""
 
+from collections.abc import Callable
+
+import pytest
 import torch
 from torch import Tensor
 
-from qaexp.models.recurrence import activate, crossed_fo_pool, fo_pool
+from qaexp.models.recurrence import activate, crossed_fo_pool, fo_pool, scanned_crossing, scanned_fo_pool
 
 ROWS, LENGTH, PARTNER_LENGTH, DIM = 3, 6, 4, 2
 PLACES = torch.tensor([[0, 0, 1, 2, 2, 3], [0, 1, 2, 3, 3, 3], [3, 2, 1, 0, 0, 0]])
@@ -43,25 +46,33 @@ def same(fast: Tensor, slow: Tensor, leaves: tuple[Tensor, ...]) -> None:
         torch.testing.assert_close(ours, theirs)
 
 
-def test_fo_pooling_is_its_loop_and_so_are_its_gradients() -> None:
+def scanned_crossings(question: Tensor, candidate: Tensor, places: Tensor, partner_places: Tensor) -> tuple[Tensor, Tensor]:
+    return scanned_crossing(question, candidate, places), scanned_crossing(candidate, question, partner_places)
+
+
+@pytest.mark.parametrize("pool", [fo_pool, scanned_fo_pool])
+def test_fo_pooling_is_its_loop_and_so_are_its_gradients(pool: Callable[[Tensor], Tensor]) -> None:
     torch.manual_seed(1)
     raw = gates(LENGTH)
-    same(fo_pool(activate(raw)), loop(activated(raw)), (raw,))
-    assert torch.autograd.gradcheck(lambda each: fo_pool(activated(each)), (raw,))
+    same(pool(activate(raw)), loop(activated(raw)), (raw,))
+    assert torch.autograd.gradcheck(lambda each: pool(activated(each)), (raw,))
 
 
-def test_a_crossed_recurrence_is_the_product_of_two_loops_and_so_are_its_gradients() -> None:
+@pytest.mark.parametrize("crossed", [crossed_fo_pool, scanned_crossings])
+def test_a_crossed_recurrence_is_the_product_of_two_loops_and_so_are_its_gradients(crossed: Callable[..., tuple[Tensor, Tensor]]) -> None:
     torch.manual_seed(2)
     raw, partner = gates(LENGTH), gates(PARTNER_LENGTH)
-    fast = crossed_fo_pool(activate(raw), activate(partner), PLACES, PARTNER_PLACES)
+    fast = crossed(activate(raw), activate(partner), PLACES, PARTNER_PLACES)
     slow = (
         crossed_loop(activated(raw), activated(partner), PLACES),
         crossed_loop(activated(partner), activated(raw), PARTNER_PLACES),
     )
     same(torch.cat(fast, dim=1), torch.cat(slow, dim=1), (raw, partner))
-    assert torch.autograd.gradcheck(lambda a, b: crossed_fo_pool(activated(a), activated(b), PLACES, PARTNER_PLACES), (raw, partner))
+    assert torch.autograd.gradcheck(lambda a, b: crossed(activated(a), activated(b), PLACES, PARTNER_PLACES), (raw, partner))
 
 
-def test_one_word_is_a_text_too() -> None:
-    raw = gates(1)
-    same(fo_pool(activate(raw)), loop(activated(raw)), (raw,))
+@pytest.mark.parametrize("pool", [fo_pool, scanned_fo_pool])
+@pytest.mark.parametrize("length", [1, 2, 3, 8, 9])
+def test_a_text_may_have_any_length(pool: Callable[[Tensor], Tensor], length: int) -> None:
+    raw = gates(length)
+    same(pool(activate(raw)), loop(activated(raw)), (raw,))

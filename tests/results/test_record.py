@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from qaexp.errors import ConfigError, RecordError
-from qaexp.results.record import RunRecord, commit_of, config_key
+from qaexp.results.record import RunRecord, _version, commit_of, config_key
 
 
 @pytest.mark.parametrize("content", ["", '{"key": ', '{"colour": "green"}'])
@@ -66,3 +66,9 @@ def test_what_a_data_set_is_checked_against_is_no_part_of_a_run() -> None:
         for expected in (None, {"test": 1})
     )
     assert first == second
+
+
+def test_a_library_that_is_not_installed_is_called_so() -> None:
+    """A checkout may be run where it is not installed, and a run may do without some of the libraries."""
+    assert _version("no-such-library") == "not installed"
+    assert _version("torch")[0].isdigit()

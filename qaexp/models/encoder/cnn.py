@@ -1,10 +1,9 @@
 """Convolution over words, the encoder of QA-CNN and AP-CNN (dos Santos et al. 2016, §2.1)."""
 
-import torch
 from torch import nn
-from torch.nn import functional as F
 
 from qaexp.masking import silenced
+from qaexp.models.convolution import convolved
 from qaexp.models.stage import Encoder
 from qaexp.types import Text
 
@@ -24,8 +23,5 @@ class CNN(Encoder):
 
     def finish(self, text: Text) -> Text:
         words = silenced(text["states"], text["mask"])
-        image = F.pad(words, (0, 0, self.before, self.after)).transpose(1, 2).unsqueeze(2)  # (text, dim, 1, before + length + after)
-        # channels last, as words lie in memory: so nothing is turned around, and each state comes out in one piece
-        image = image.contiguous(memory_format=torch.channels_last)
-        states = F.conv2d(image, self.convolution.weight.unsqueeze(2), self.convolution.bias)  # (text, filter, 1, length)
-        return {"mask": text["mask"], "states": states.squeeze(2).transpose(1, 2)}
+        states = convolved(words, self.convolution.weight, self.convolution.bias, self.before, self.after)
+        return {"mask": text["mask"], "states": states}

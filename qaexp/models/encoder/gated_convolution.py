@@ -11,8 +11,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
-from torch.nn import functional as F
 from torch.nn.grad import conv2d_weight
+
+from qaexp.models.convolution import convolved
 
 sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
 tanh_backward = torch.ops.aten.tanh_backward.grad_input
@@ -21,12 +22,8 @@ tanh_backward = torch.ops.aten.tanh_backward.grad_input
 def products_of_words(
     words: Float[Tensor, "text length dim"], W: Float[Tensor, "products dim"], b: Float[Tensor, " products"]
 ) -> Float[Tensor, "length text products"]:
-    """W·x_t + b of all words at once, time first.
-
-    A convolution of width 1 with channels last, because on a CPU torch hands convolutions to oneDNN, which is twice as fast as its
-    matrix products wherever MKL holds back (processors that are not Intel's).
-    """
-    return F.conv2d(_image(words.transpose(0, 1)), W[:, :, None, None], b).squeeze(2).transpose(1, 2)
+    """W·x_t + b of all words at once, time first."""
+    return convolved(words.transpose(0, 1), W.unsqueeze(2), b)
 
 
 def gated_convolution(
@@ -102,10 +99,17 @@ class _GatedConvolution(torch.autograd.Function):
             dC.sub_(dx)[:, :-1].add_(dx[:, 1:])
             if t:
                 dh = torch.addmm(dH[t - 1], dz, U)
-        d_U = conv2d_weight(_image(H[:-1]), (gate, dim, 1, 1), _image(d_decay[1:]))[:, :, 0, 0]  # Σ_t dz_t·h_{t−1}ᵀ
+        d_U = _sum_of_products(d_decay[1:], H[:-1])  # Σ_t dz_t·h_{t−1}ᵀ
         if h_0 is None:
             return d_products, d_U, d_bias.sum(dim=0), None, None
         return d_products, torch.addmm(d_U, d_decay[0].T, h_0), d_bias.sum(dim=0), dC, d_decay[0] @ U
+
+
+def _sum_of_products(outer: Float[Tensor, "length text gate"], inner: Float[Tensor, "length text dim"]) -> Float[Tensor, "gate dim"]:
+    """Of the outer products of all words: on a CPU as the gradient of a convolution, as `convolved` says."""
+    if outer.is_cpu:
+        return conv2d_weight(_image(inner), (outer.shape[2], inner.shape[2], 1, 1), _image(outer))[:, :, 0, 0]
+    return outer.flatten(0, 1).T @ inner.flatten(0, 1)
 
 
 def _image(rows: Tensor) -> Tensor:

@@ -3,9 +3,9 @@
 from typing import ClassVar
 
 from torch import nn
-from torch.nn import functional as F
 
 from qaexp.masking import silenced
+from qaexp.models.convolution import convolved
 from qaexp.models.recurrence import activate, fo_pool
 from qaexp.models.shown import show, watched
 from qaexp.models.stage import Encoder
@@ -32,17 +32,14 @@ class QRNN(Encoder):
 
     def __init__(self, input_dim: int, hidden_dim: int, window: int) -> None:
         super().__init__()
-        self.gates = nn.Conv2d(
-            input_dim, 3 * hidden_dim, (1, window), bias=False
-        )  # of two dimensions, for which kernels take words end to end
+        self.gates = nn.Conv2d(input_dim, 3 * hidden_dim, (1, window), bias=False)
         self.window = window
         self.output_dim = hidden_dim
 
     def begin(self, text: Text) -> Text:
         words = silenced(text["states"], text["mask"])
-        image = F.pad(words, (0, 0, self.window - 1, 0)).transpose(1, 2).unsqueeze(2)  # (text, dim, 1, length), channels last in memory
-        gates = self.gates(image).squeeze(2).transpose(1, 2).contiguous()  # (text, length, 3 dim)
-        return {"mask": text["mask"], "gates": activate(gates)}
+        gates = convolved(words, self.gates.weight.squeeze(2), None, before=self.window - 1)  # (text, length, 3 dim)
+        return {"mask": text["mask"], "gates": activate(gates.contiguous())}
 
     def finish(self, text: Text) -> Text:
         if watched():

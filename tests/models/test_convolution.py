@@ -1,0 +1,24 @@
+"""Convolutions over words, the way of a CPU and that of other devices, against torch's own layer."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import nn
+
+from qaexp.models.convolution import as_convolution, as_product
+
+
+@pytest.mark.parametrize("way", [as_convolution, as_product])
+@pytest.mark.parametrize(("window", "bias"), [(1, True), (2, False), (3, True), (5, True)])
+def test_it_is_torchs_layer_and_so_are_its_gradients(way: Callable[..., torch.Tensor], window: int, bias: bool) -> None:
+    torch.manual_seed(1)
+    layer = nn.Conv1d(4, 6, window, bias=bias).double()
+    words = torch.randn(3, 7, 4, dtype=torch.float64, requires_grad=True)
+    leaves = [words, *layer.parameters()]
+    ours, expected = way(words, layer.weight, layer.bias), layer(words.transpose(1, 2)).transpose(1, 2)
+    torch.testing.assert_close(ours, expected)
+    weights = torch.randn_like(expected)
+    gradients = (torch.autograd.grad((states * weights).sum(), leaves) for states in (ours, expected))
+    for each, other in zip(*gradients, strict=True):
+        torch.testing.assert_close(each, other)
