@@ -120,5 +120,5 @@ def holm(p_values: Sequence[float]) -> list[float]:
     adjusted, largest = [0.0] * len(p_values), 0.0
     for place, index in enumerate(np.argsort(p_values, kind="stable")):
         largest = max(largest, min(1.0, (len(p_values) - place) * p_values[index]))
-        adjusted[index] = round(largest, 6)
+        adjusted[index] = largest
     return adjusted
