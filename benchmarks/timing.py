@@ -16,7 +16,7 @@ import torch
 
 from benchmarks.row import Row
 from qaexp.machine.memory import keep_freed_memory
-from qaexp.machine.products import prefer_onednn
+from qaexp.machine.products import choose_products
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 CPU = torch.device("cpu")
@@ -90,7 +90,7 @@ def timed(run: Callable[[], object], device: torch.device) -> float:
 def one_thread(device: torch.device) -> Iterator[None]:
     """One thread while the CPU is what is timed: processor time of several would count waiting for one another. As in runs otherwise."""
     keep_freed_memory()
-    prefer_onednn()
+    choose_products()
     before = torch.get_num_threads()
     torch.set_num_threads(1 if device.type == "cpu" else before)
     try:

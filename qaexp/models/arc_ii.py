@@ -9,6 +9,7 @@ from torch.nn import functional as F
 
 from qaexp.masking import silenced
 from qaexp.models.classifier import Classifier
+from qaexp.models.convolution import convolved_by
 from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.encoder.stacked_cnn import halved
 from qaexp.models.grid import grid_mask, max_by_cell
@@ -66,7 +67,7 @@ class ARCII(AnswerScorer):
         show("grid", grid)
         for convolution in self.convolutions:
             grid, rows, columns = halved(halved(grid, dim=2), dim=3), rows[:, ::2], columns[:, ::2]
-            grid = convolution(F.pad(grid, (0, self.after, 0, self.after))).relu() * grid_mask(rows, columns)
+            grid = convolved_by(convolution, F.pad(grid, (0, self.after, 0, self.after))).relu() * grid_mask(rows, columns)
         grid, rows, columns = halved(halved(grid, dim=2), dim=3), rows[:, ::2], columns[:, ::2]
         return self.classifier(max_by_cell(grid, rows, columns, self.cells, self.cells).flatten(1))
 
@@ -74,4 +75,4 @@ class ARCII(AnswerScorer):
         text = self.embedding.of(tokens)
         words = silenced(text["states"], text["mask"])
         padded = F.pad(words.transpose(1, 2), (0, self.after))  # (text, dim, length + after)
-        return {"mask": text["mask"], "states": convolution(padded).transpose(1, 2)}
+        return {"mask": text["mask"], "states": convolved_by(convolution, padded).transpose(1, 2)}

@@ -1,8 +1,14 @@
-"""Convolutions over words, each device's fast way in float32."""
+"""Convolutions over words and over grids of them, each device's fast way in float32.
+
+On a CPU torch hands convolutions to oneDNN, which is twice as fast as its matrix products wherever MKL holds back (processors that are
+not Intel's). A GPU's library is fast at convolutions with rounded factors alone: there they are a product with windows laid end to end.
+"""
+
+from itertools import product
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 
@@ -15,14 +21,19 @@ def convolved(
 ) -> Float[Tensor, "text outputs filter"]:
     """W·[x_i ; … ; x_{i+window−1}] + b, with so many zeros before the first word and after the last.
 
-    On a CPU torch hands convolutions to oneDNN, which is twice as fast as its matrix products wherever MKL holds back (processors that
-    are not Intel's). A GPU's library is fast at them in rounded float32 alone: there they are a product with words laid end to end.
-
     >>> convolved(torch.tensor([[[1.0], [2.0], [4.0]]]), torch.tensor([[[1.0, 10.0]]]), None, before=1).flatten().tolist()
     [10.0, 21.0, 42.0]
     """
     words = F.pad(words, (0, 0, before, after))
     return as_convolution(words, W, b) if words.is_cpu else as_product(words, W, b)
+
+
+def convolved_by(layer: nn.Module, units: Float[Tensor, "text channel *places"]) -> Float[Tensor, "text filter *outputs"]:
+    """What torch's Conv1d or Conv2d, of stride 1 and without padding, makes of units that are laid out as it has them."""
+    assert isinstance(layer, nn.Conv1d | nn.Conv2d)
+    if units.is_cpu:
+        return layer(units)
+    return as_product(units.movedim(1, -1), layer.weight, layer.bias).movedim(-1, 1)
 
 
 def as_convolution(
@@ -34,8 +45,12 @@ def as_convolution(
 
 
 def as_product(
-    words: Float[Tensor, "text length dim"], W: Float[Tensor, "filter dim window"], b: Float[Tensor, " filter"] | None
-) -> Float[Tensor, "text outputs filter"]:
-    window, outputs = W.shape[2], words.shape[1] - W.shape[2] + 1
-    windows = torch.cat([words[:, place : place + outputs] for place in range(window)], dim=2) if window > 1 else words
-    return F.linear(windows, W.transpose(1, 2).flatten(1), b)
+    units: Float[Tensor, "text *places dim"], W: Float[Tensor, "filter dim *window"], b: Float[Tensor, " filter"] | None
+) -> Float[Tensor, "text *outputs filter"]:
+    """Of units along a line, or in a grid."""
+    outputs = [length - width + 1 for length, width in zip(units.shape[1:-1], W.shape[2:], strict=True)]
+    seen = [
+        units[:, *(slice(first, first + number) for first, number in zip(corner, outputs, strict=True))]
+        for corner in product(*map(range, W.shape[2:]))
+    ]
+    return F.linear(torch.cat(seen, dim=-1), W.flatten(2).transpose(1, 2).flatten(1), b)

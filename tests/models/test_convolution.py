@@ -22,3 +22,10 @@ def test_it_is_torchs_layer_and_so_are_its_gradients(way: Callable[..., torch.Te
     gradients = (torch.autograd.grad((states * weights).sum(), leaves) for states in (ours, expected))
     for each, other in zip(*gradients, strict=True):
         torch.testing.assert_close(each, other)
+
+
+@pytest.mark.parametrize("layer", [nn.Conv1d(3, 5, 2), nn.Conv2d(3, 5, 3), nn.Conv2d(3, 5, (1, 2), bias=False)])
+def test_a_layers_product_is_the_layer(layer: nn.Conv1d | nn.Conv2d) -> None:
+    """Over a line, and over a grid."""
+    units = torch.randn(2, 3, *[6] * (layer.weight.ndim - 2))
+    torch.testing.assert_close(as_product(units.movedim(1, -1), layer.weight, layer.bias).movedim(-1, 1), layer(units))

@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from qaexp.models.convolution import convolved_by
 from qaexp.models.stage import Encoder
 from qaexp.types import Text
 
@@ -35,7 +36,7 @@ class StackedCNN(Encoder):
         mask = text["mask"]
         z = text["states"].transpose(1, 2).masked_fill(~mask.unsqueeze(1), 0.0)  # (text, dim, length)
         for convolution in self.convolutions:
-            z = convolution(F.pad(z, (0, self.after))).relu().masked_fill(~mask.unsqueeze(1), 0.0)
+            z = convolved_by(convolution, F.pad(z, (0, self.after))).relu().masked_fill(~mask.unsqueeze(1), 0.0)
             z, mask = halved(z, dim=2), mask[:, ::2]
         return {"mask": mask, "states": z.transpose(1, 2)}
 

@@ -111,7 +111,7 @@ class SVM(AnswerScorer):
         named = {f"{name}.{key}": tensor for name, text in texts.items() for key, tensor in text.items() if key != "mask"}
         width = max(tensor.shape[1] for tensor in named.values())
         joined = {name: F.pad(tensor, (0, width - tensor.shape[1])) for name, tensor in named.items()}
-        return {**joined, "mask": torch.ones(next(iter(joined.values())).shape, dtype=torch.bool)}
+        return {**joined, "mask": torch.ones_like(next(iter(joined.values())), dtype=torch.bool)}
 
 
 def _part(text: Text, name: str) -> Text:
