@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from qaexp.errors import QaexpError
 from qaexp.results.ledger import Entry, Ledger
-from qaexp.results.record import RunRecord
+from qaexp.results.record import RunRecord, hardware
 from qaexp.tables.cells import Cell, Keys, alternatives, at_hand, fingerprint, lacking
 from qaexp.tables.spec import Table
 
@@ -114,12 +114,13 @@ class Past(NamedTuple):
     """Of its training, dev included."""
     test: float
     trained: bool = True
+    gpu: bool = False
 
     @classmethod
     def of(cls, entry: Entry) -> "Past":
         test = entry.seconds["test"]
         total = max(entry.seconds["total"], _fit(entry) + test)
-        return cls(frozenset(entry.command.split()), total, _an_epoch(entry), test, entry.trained)
+        return cls(frozenset(entry.command.split()), total, _an_epoch(entry), test, entry.trained, bool(entry.hardware["gpu"]))
 
 
 def _fit(run: Entry | RunRecord) -> float:
@@ -133,13 +134,16 @@ def _an_epoch(run: Entry | RunRecord) -> float:
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds that runs took before; those where nothing was trained stand for their own model alone."""
+    """Seconds that runs took before; those where nothing was trained stand for their own model alone. Where there is a GPU, those on
+    one count if there are any, else those without; and the other way round.
+    """
 
     known: Sequence[Past]
+    gpu: bool = False
 
     @classmethod
     def of(cls, ledger: Ledger) -> "Times":
-        return cls([Past.of(entry) for entry in ledger.entries])
+        return cls([Past.of(entry) for entry in ledger.entries], gpu=bool(hardware()["gpu"]))
 
     def expected(self, run: Run) -> float | None:
         """The mean of those on its data set that are most like it, by the share of overrides in common; None where none was run."""
@@ -159,5 +163,6 @@ class Times:
         same_data = [past for past in self.known if f"dataset={run.cell.dataset}" in past.overrides]
         model = {override for override in wanted if override.startswith("model=")}
         known = [past for past in same_data if past.trained or model <= past.overrides]
+        known = [past for past in known if past.gpu == self.gpu] or known
         shares = [len(wanted & past.overrides) / len(wanted | past.overrides) for past in known]
         return [past for past, share in zip(known, shares, strict=True) if share == max(shares)]

@@ -58,9 +58,12 @@ class CellState:
         return 1 if self.entries and not self.entries[0].random else len(self.cell.table.seeds)
 
     def interval(self, column: Column) -> Interval | None:
-        """Over seeds, in the paper's unit; None where nothing was measured."""
+        """Over seeds, in the paper's unit; None where nothing was measured. Seconds are of runs without a GPU, where there are any."""
         metric, scale = self.cell.table.metric_of(column, self.cell.dataset), self.cell.table.scale_of(column)
-        values = [value for entry in self.entries if metric and (value := entry.value(metric)) is not None]
+        entries = self.entries
+        if metric and metric.startswith(SECONDS):
+            entries = [entry for entry in entries if not entry.hardware["gpu"]] or entries
+        values = [value for entry in entries if metric and (value := entry.value(metric)) is not None]
         return Interval.of([scale * value for value in values], random=self.entries[0].random) if values else None
 
     def scored(self, column: Column) -> Scored | None:

@@ -57,6 +57,10 @@ def test_a_run_is_expected_to_take_as_long_as_what_is_most_like_it() -> None:
     untrained = Past(frozenset(overlap.overrides), total=1.0, epoch=0.0, test=1.0, trained=False)
     assert Times([untrained, *times.known[1:]]).expected(run) == 10.0, "what is trained takes longer"
     assert Times([untrained, *times.known]).expected(Run(overlap, 1, "key", "", None, "")) == 1.0
+    fast = times.known[0]._replace(total=6.0, gpu=True)
+    assert Times([fast, *times.known]).expected(run) == 60.0, "this is no GPU"
+    assert Times([fast, *times.known], gpu=True).expected(run) == 6.0
+    assert Times(times.known, gpu=True).expected(run) == 60.0
 
     begun = RunRecord.begin({"seed": 1, "dataset": {}, "data_dir": "/data", "cache_dir": "/cache"}, "")
     begun.history, begun.seconds = [{"epoch": 1}, {"epoch": 2}], {"fit": 36.0, "total": 40.0}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from small_table import TABLE, entry_of, over
 
-from qaexp.results.ledger import Ledger
+from qaexp.results.ledger import Entry, Ledger
 from qaexp.tables.build import Measured, measured
 from qaexp.tables.cells import Keys, alternatives
 from qaexp.tables.page import as_markdown
@@ -104,3 +104,17 @@ def test_seconds_of_another_machine_are_not_compared(filled: Measured) -> None:
         for place, state in filled.states.items()
     }
     assert "MAP: not comparable: another machine" in Measured(timed, states).frame["verdict"][2]
+
+
+def test_seconds_on_a_gpu_and_without_are_not_averaged(filled: Measured) -> None:
+    state = filled.states["CNN", "toy"]
+    first, *others = (replace(entry, seconds={"steps": 3.0}, steps=2) for entry in state.entries)
+    quick = replace(first, hardware={**first.hardware, "gpu": "H100"}, seconds={"steps": 0.2})
+    column = Column("seconds per batch", "toy", scale=1)
+
+    def seconds(*entries: Entry) -> float | None:
+        found = replace(state, entries=entries).interval(column)
+        return found and found.mean
+
+    assert seconds(quick, *others) == seconds(*others) == 1.5
+    assert seconds(quick) == 0.1
