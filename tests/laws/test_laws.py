@@ -352,31 +352,42 @@ def test_eight_questions_are_learnt_by_heart(override: str, tmp_path: Path) -> N
     raise AssertionError("after 100 steps a wrong candidate still scores as high as a right one")
 
 
+def _without_chance(build: Build, batch: RankingBatch, device: str = "cpu") -> tuple[Tensor, Tensor, dict[str, Tensor]]:
+    """Scores as a split is ranked and as a batch is learned from, and gradients; without dropout, which each device draws its own way."""
+    scorer = build().to(device)
+    ranked = scores_of(scorer, batch.to(device)).cpu()
+    for module in scorer.train().modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    scores = scorer(batch.to(device))
+    if scores.requires_grad:
+        scores.square().sum().backward()
+    return ranked, scores.detach().cpu(), {name: p.grad.cpu() for name, p in scorer.named_parameters() if p.grad is not None}
+
+
+def _same_but_for_the_order_of_adding(
+    found: tuple[Tensor, Tensor, dict[str, Tensor]], expected: tuple[Tensor, Tensor, dict[str, Tensor]]
+) -> None:
+    close(found[0], expected[0], tolerance=1e-4)
+    close(found[1], expected[1], tolerance=1e-4)
+    assert found[2].keys() == expected[2].keys()
+    for name, gradient in expected[2].items():
+        largest = max(float(gradient.abs().max()), 1e-3)
+        torch.testing.assert_close(found[2][name], gradient, rtol=1e-3, atol=1e-3 * largest, msg=partial("{}: {}".format, name))
+
+
+def test_what_other_devices_take_for_faster_gives_the_same(build: Build, batch: RankingBatch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products for convolutions, scans for loops: tried here, where they are not faster."""
+    expected = _without_chance(build, batch)
+    monkeypatch.setattr(torch.Tensor, "is_cpu", False, raising=False)
+    _same_but_for_the_order_of_adding(_without_chance(build, batch), expected)
+
+
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_a_gpu_scores_and_learns_as_a_cpu_does(build: Build, batch: RankingBatch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its scores and gradients, both of float32 products, but for the order of adding up."""
     monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
-
-    def trained(device: str) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
-        scorer = build().to(device)
-        ranked = scores_of(scorer, batch.to(device)).cpu()
-        for module in scorer.train().modules():
-            if isinstance(module, torch.nn.Dropout):
-                module.p = 0.0
-        scores = scorer(batch.to(device))
-        if scores.requires_grad:
-            scores.square().sum().backward()
-        return ranked, scores.detach().cpu(), {name: p.grad.cpu() for name, p in scorer.named_parameters() if p.grad is not None}
-
-    (ranked, scores, gradients), (expected_ranked, expected, expected_gradients) = trained("cuda"), trained("cpu")
-    close(ranked, expected_ranked, tolerance=1e-4)
-    close(scores, expected, tolerance=1e-4)
-    assert gradients.keys() == expected_gradients.keys()
-    for name, gradient in gradients.items():
-        expected = expected_gradients[name]
-        largest = float(expected.abs().max())
-        torch.testing.assert_close(gradient, expected, rtol=1e-3, atol=1e-3 * max(largest, 1e-3), msg=partial("{}: {}".format, name))
+    _same_but_for_the_order_of_adding(_without_chance(build, batch, "cuda"), _without_chance(build, batch))
 
 
 @pytest.mark.gpu

@@ -24,7 +24,7 @@ def run_packed(
     On a CPU torch's kernels run packed texts a step at a time, and the way back fills a tensor as large as all texts for each step
     (torch 2.13). There blocks of texts of similar length go to the kernels for padded texts, with the same result.
     """
-    if states.device.type != "cpu":
+    if not states.is_cpu:
         return run_packed_from(layer, states, mask, start)[0]
     lengths = mask.sum(dim=1).clamp(min=1)
     order, sizes, longest = blocks_of(lengths)
