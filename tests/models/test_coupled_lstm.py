@@ -171,3 +171,15 @@ def test_with_classes_a_pair_has_a_score_of_each() -> None:
 def test_impossible_grids_are_refused(override: str) -> None:
     with pytest.raises(InstantiationException, match=override):
         instantiate(compose(["model=tc_lstm", override]).model, vectors=torch.randn(WORDS, DIM))
+
+
+@pytest.mark.parametrize("model", ["tc_lstm", "stacked_lc_lstm"])
+def test_under_autocast_the_grid_stays_in_float32(model: str) -> None:
+    """Scores of the same gates are the same to the last bit."""
+    scorer = build(f"model={model}")
+    tokens = torch.randint(1, WORDS, (3, 4), generator=torch.Generator().manual_seed(2))
+    with torch.no_grad():
+        texts = scorer.encode_question(tokens), scorer.encode_candidate(tokens.flip(0))
+        exact = scorer.score(*texts)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            assert torch.equal(scorer.score(*texts), exact)

@@ -92,3 +92,11 @@ def test_dropout_is_off_while_choosing(batch: RankingBatch) -> None:
     chosen, in_training = (hardest_negatives(each, batch) for each in (scorer.eval(), scorer.train()))
     pairs, others = (each.candidates[each.pair_candidate] for each in (chosen, in_training))
     assert torch.equal(pairs, others)
+
+
+def test_a_group_without_negatives_keeps_its_right_candidates_once(scorer: AnswerScorer, batch: RankingBatch) -> None:
+    labels = batch.labels.clone()
+    labels[9:18] = 1
+    chosen = hardest_negatives(scorer, replace(batch, labels=labels))
+    assert chosen.labels[chosen.groups == 1].tolist() == [1] * 9
+    assert chosen.groups.tolist() == [0, 0, *[1] * 9, 2, 2, 3, 3, 3, 4, 4]
