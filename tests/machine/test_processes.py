@@ -38,8 +38,9 @@ def run(folder: Path, *options: str) -> dict:
 )
 def test_two_processes_measure_what_one_does(options: list[str], tmp_path: Path) -> None:
     cache = f"cache_dir={tmp_path / 'cache'}"
+    options = [*options, "trainer.accelerator=cpu"]
     alone = run(tmp_path / "alone", cache, *options)
-    together = run(tmp_path / "together", cache, *options, "trainer=ddp", "trainer.accelerator=cpu")
+    together = run(tmp_path / "together", cache, *options, "trainer=ddp")
     assert together["status"] == "finished"
     assert together["metrics"].keys() == alone["metrics"].keys() == {"dev", "test"}
     for split, metrics in alone["metrics"].items():
