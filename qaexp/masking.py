@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from qaexp.data.vocabulary import PADDING
+from qaexp.special_words import PADDING
 
 SLICE = {"cpu": 2**17}
 """Numbers that are masked at once on a device where a copy of some texts, which stays in its cache, is cheaper than one of all."""

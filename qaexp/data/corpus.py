@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float32, Int, Int8
 
-from qaexp.data.vocabulary import PADDING, Vocabulary
+from qaexp.data.vocabulary import Vocabulary
+from qaexp.special_words import PADDING
 
 
 def ranges(starts: Int[np.ndarray, " range"], sizes: Int[np.ndarray, " range"]) -> Int[np.ndarray, " position"]:

@@ -16,9 +16,9 @@ from qaexp.data.glove import read_glove
 from qaexp.data.prepare import kept, remembered_digest
 from qaexp.data.progress import progress
 from qaexp.data.remotes import fetch_hint
-from qaexp.data.vocabulary import PADDING, SPECIAL_WORDS, UNKNOWN
 from qaexp.data.word2vec import is_word2vec, read_word2vec
 from qaexp.errors import ConfigError
+from qaexp.special_words import PADDING, SPECIAL_WORDS, UNKNOWN
 
 log = logging.getLogger(__name__)
 

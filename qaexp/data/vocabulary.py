@@ -1,9 +1,8 @@
-"""Words and their ids. Id 0 is padding, id 1 stands for every unknown word."""
+"""Words and their ids."""
 
 from collections.abc import Iterable, Sequence
 
-PADDING, UNKNOWN = 0, 1
-SPECIAL_WORDS = ("<pad>", "<unk>")
+from qaexp.special_words import SPECIAL_WORDS, UNKNOWN
 
 
 class Vocabulary:

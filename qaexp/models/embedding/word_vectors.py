@@ -8,9 +8,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from qaexp.data.vocabulary import PADDING
 from qaexp.masking import token_mask
 from qaexp.models.stage import Stage
+from qaexp.special_words import PADDING
 from qaexp.types import Text
 
 

@@ -11,8 +11,8 @@ from torch.nn import functional as F
 
 from qaexp.data.batching import blocks_within
 from qaexp.data.corpus import RankingCorpus
-from qaexp.data.vocabulary import PADDING, UNKNOWN
 from qaexp.errors import ConfigError
+from qaexp.special_words import PADDING, UNKNOWN
 
 CHUNK_TOKENS = 1 << 18
 """Tokens, padding included, whose n-grams are counted at once."""

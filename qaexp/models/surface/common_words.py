@@ -5,9 +5,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from qaexp.data.vocabulary import UNKNOWN
 from qaexp.masking import token_mask
 from qaexp.models.scorer import AnswerScorer
+from qaexp.special_words import UNKNOWN
 from qaexp.types import Text
 
 
