@@ -43,6 +43,7 @@ def scanned(f: Float[Tensor, "text length dim"], x: Float[Tensor, "text length d
     reach = 1
     while reach < x.shape[1]:
         x = torch.cat([x[:, :reach], torch.addcmul(x[:, reach:], f[:, reach:], x[:, :-reach])], dim=1)
-        f = torch.cat([f[:, :reach], f[:, reach:] * f[:, :-reach]], dim=1)
+        if 2 * reach < x.shape[1]:  # there is a step to come that needs it
+            f = torch.cat([f[:, :reach], f[:, reach:] * f[:, :-reach]], dim=1)
         reach *= 2
     return x
