@@ -36,7 +36,8 @@ Widths:
     gate, gates, products              width of one gate; of all of them, end to end; of the gates and all that they let in
     order                              the lengths of patterns, from 1, that an RCNN counts
     hop                                vectors of a text that is read several times
-    filter, width                      filters of a convolution; its widths in words
+    filter, width, window              filters of a convolution; its widths in words; one of them
+    channel                            what a convolution reads of each unit
     slice, neuron, form                values of a grid's cell; the same, of any model; bilinear forms of a pair
     feature, features                  what is measured of a pair; all of a text that is compared; `*features`: what stands before a grid
     output                             outputs of the last layer
@@ -48,6 +49,7 @@ Grids:
     cell, padded_cell                  cells of a diagonal; with those beyond the grid's border
     part, two_states                   the LSTMs of a cell; the hidden states that one of them reads, end to end
     rows, columns                      the parts that dynamic pooling cuts a grid into; `*rows`: whatever stands before the last axis
+    places, outputs                    units along a line or in a grid; windows on them
     k                                  the largest values of a grid
 
 Counts:
