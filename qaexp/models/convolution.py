@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.nn.grad import conv2d_weight
 
 
 def convolved(
@@ -40,8 +41,7 @@ def as_convolution(
     words: Float[Tensor, "text length dim"], W: Float[Tensor, "filter dim window"], b: Float[Tensor, " filter"] | None
 ) -> Float[Tensor, "text outputs filter"]:
     """Channels last, as words lie in memory: so nothing is turned around, and each state comes out in one piece."""
-    image = words.transpose(1, 2).unsqueeze(2).contiguous(memory_format=torch.channels_last)  # (text, dim, 1, length)
-    return F.conv2d(image, W.unsqueeze(2), b).squeeze(2).transpose(1, 2)
+    return F.conv2d(_image(words), W.unsqueeze(2), b).squeeze(2).transpose(1, 2)
 
 
 def as_product(
@@ -53,4 +53,17 @@ def as_product(
         units[:, *(slice(first, first + number) for first, number in zip(corner, outputs, strict=True))]
         for corner in product(*map(range, W.shape[2:]))
     ]
-    return F.linear(torch.cat(seen, dim=-1), W.flatten(2).transpose(1, 2).flatten(1), b)
+    windows = torch.cat(seen, dim=-1) if len(seen) > 1 else units
+    return F.linear(windows, W.flatten(2).transpose(1, 2).flatten(1), b)
+
+
+def sum_of_products(outer: Float[Tensor, "length text gate"], inner: Float[Tensor, "length text dim"]) -> Float[Tensor, "gate dim"]:
+    """Σ outer·innerᵀ over all words: the gradient of a convolution of width 1 for its weights."""
+    if outer.is_cpu:
+        return conv2d_weight(_image(inner), (outer.shape[2], inner.shape[2], 1, 1), _image(outer))[:, :, 0, 0]
+    return outer.flatten(0, 1).T @ inner.flatten(0, 1)
+
+
+def _image(rows: Float[Tensor, "text length dim"]) -> Float[Tensor, "text dim 1 length"]:
+    """Each text as a picture of one line of words, with channels last in memory."""
+    return rows.transpose(1, 2).unsqueeze(2).contiguous(memory_format=torch.channels_last)

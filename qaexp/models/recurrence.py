@@ -159,8 +159,7 @@ def fo_pool(gates: Float[Tensor, "text length gates"]) -> Float[Tensor, "text le
 
 def scanned_fo_pool(gates: Float[Tensor, "text length gates"]) -> Float[Tensor, "text length dim"]:
     """The same by a scan."""
-    z, f, o = gates.chunk(3, dim=2)
-    return o * accumulated(f, z - f * z)
+    return _scanned(*gates.chunk(3, dim=2))
 
 
 def crossed_fo_pool(
@@ -188,4 +187,8 @@ def scanned_crossing(
     z, f, o = gates.chunk(3, dim=2)
     first = torch.arange(len(gates), device=gates.device).unsqueeze(1)
     _, partner_f, partner_o = partner[first, places].chunk(3, dim=2)
-    return o * accumulated(f, z - f * z) * partner_o * accumulated(partner_f, z - partner_f * z)
+    return _scanned(z, f, o) * _scanned(z, partner_f, partner_o)
+
+
+def _scanned(z: Tensor, f: Tensor, o: Tensor) -> Tensor:
+    return o * accumulated(f, z - f * z)

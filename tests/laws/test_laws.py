@@ -92,6 +92,26 @@ def scores_of(scorer: AnswerScorer, batch: RankingBatch) -> Tensor:
     return scorer(batch)
 
 
+Learned = tuple[Tensor, dict[str, Tensor]]
+
+
+def learned(scorer: AnswerScorer, batch: RankingBatch, precision: torch.dtype = torch.float32) -> Learned:
+    """The scores of a training step, and its gradients."""
+    scorer.train()
+    torch.manual_seed(9)
+    with torch.autocast(batch.questions.device.type, dtype=precision, enabled=precision != torch.float32):
+        scores = scorer(batch)
+    if scores.requires_grad:
+        scores.square().sum().backward()
+    return scores.detach(), {name: p.grad for name, p in scorer.named_parameters() if p.grad is not None}
+
+
+def same_to_the_last_bit(found: Learned, expected: Learned) -> None:
+    assert torch.equal(found[0], expected[0])
+    assert found[1].keys() == expected[1].keys()
+    assert all(torch.equal(found[1][name], expected[1][name]) for name in expected[1])
+
+
 def close(actual: Tensor, expected: Tensor, tolerance: float = 1e-5) -> None:
     torch.testing.assert_close(actual, expected, rtol=tolerance, atol=tolerance)
 
@@ -186,36 +206,19 @@ def test_every_word_of_a_tuned_table_learns_and_no_other(build: Build, batch: Ra
 
 
 def test_one_seed_gives_one_result_to_the_last_bit(build: Build, batch: RankingBatch) -> None:
-    def trained() -> tuple[Tensor, dict[str, Tensor]]:
-        scorer = build().train()
-        torch.manual_seed(9)
-        scores = scorer(batch)
-        if scores.requires_grad:
-            scores.square().sum().backward()
-        return scores.detach(), {name: p.grad for name, p in scorer.named_parameters() if p.grad is not None}
-
-    (scores, gradients), (again, gradients_again) = trained(), trained()
-    assert torch.equal(scores, again)
-    assert gradients.keys() == gradients_again.keys()
-    assert all(torch.equal(gradients[name], gradients_again[name]) for name in gradients)
+    same_to_the_last_bit(learned(build(), batch), learned(build(), batch))
 
 
 def test_nothing_reads_memory_that_nothing_wrote(build: Build, batch: RankingBatch, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that a run need not have new tensors filled (`open_trainer`). Filled here, with NaN, they change neither score nor gradient."""
 
-    def trained(filled: bool) -> list[Tensor]:
+    def trained(filled: bool) -> Learned:
         monkeypatch.setattr(torch.utils.deterministic, "fill_uninitialized_memory", filled)
-        scorer = build().train()
-        torch.manual_seed(9)
-        scores = scorer(batch)
-        if scores.requires_grad:
-            scores.square().sum().backward()
-        return [scores.detach(), *(p.grad for p in scorer.parameters() if p.grad is not None)]
+        return learned(build(), batch)
 
     torch.use_deterministic_algorithms(True)
     try:
-        left, filled = trained(filled=False), trained(filled=True)
-        assert all(torch.equal(one, other) for one, other in zip(left, filled, strict=True))
+        same_to_the_last_bit(trained(filled=True), trained(filled=False))
     finally:
         torch.use_deterministic_algorithms(False)
 
@@ -352,28 +355,25 @@ def test_eight_questions_are_learnt_by_heart(override: str, tmp_path: Path) -> N
     raise AssertionError("after 100 steps a wrong candidate still scores as high as a right one")
 
 
-def _without_chance(build: Build, batch: RankingBatch, device: str = "cpu") -> tuple[Tensor, Tensor, dict[str, Tensor]]:
-    """Scores as a split is ranked and as a batch is learned from, and gradients; without dropout, which each device draws its own way."""
-    scorer = build().to(device)
-    ranked = scores_of(scorer, batch.to(device)).cpu()
-    for module in scorer.train().modules():
+def _without_chance(build: Build, batch: RankingBatch, device: str = "cpu") -> tuple[Tensor, Learned]:
+    """Scores as a split is ranked, and a training step without dropout, which each device draws its own way."""
+    scorer, batch = build().to(device), batch.to(device)
+    ranked = scores_of(scorer, batch)
+    for module in scorer.modules():
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.0
-    scores = scorer(batch.to(device))
-    if scores.requires_grad:
-        scores.square().sum().backward()
-    return ranked, scores.detach().cpu(), {name: p.grad.cpu() for name, p in scorer.named_parameters() if p.grad is not None}
+    scores, gradients = learned(scorer, batch)
+    return ranked.cpu(), (scores.cpu(), {name: gradient.cpu() for name, gradient in gradients.items()})
 
 
-def _same_but_for_the_order_of_adding(
-    found: tuple[Tensor, Tensor, dict[str, Tensor]], expected: tuple[Tensor, Tensor, dict[str, Tensor]]
-) -> None:
-    close(found[0], expected[0], tolerance=1e-4)
-    close(found[1], expected[1], tolerance=1e-4)
-    assert found[2].keys() == expected[2].keys()
-    for name, gradient in expected[2].items():
+def _same_but_for_the_order_of_adding(found: tuple[Tensor, Learned], expected: tuple[Tensor, Learned]) -> None:
+    (ranked, (scores, gradients)), (expected_ranked, (expected_scores, expected_gradients)) = found, expected
+    close(ranked, expected_ranked, tolerance=1e-4)
+    close(scores, expected_scores, tolerance=1e-4)
+    assert gradients.keys() == expected_gradients.keys()
+    for name, gradient in expected_gradients.items():
         largest = max(float(gradient.abs().max()), 1e-3)
-        torch.testing.assert_close(found[2][name], gradient, rtol=1e-3, atol=1e-3 * largest, msg=partial("{}: {}".format, name))
+        torch.testing.assert_close(gradients[name], gradient, rtol=1e-3, atol=1e-3 * largest, msg=partial("{}: {}".format, name))
 
 
 def test_what_other_devices_take_for_faster_gives_the_same(build: Build, batch: RankingBatch, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -397,21 +397,10 @@ def test_a_gpu_repeats_itself_to_the_last_bit(build: Build, batch: RankingBatch,
     """Under deterministic algorithms, as a run has them: operations without one are refused, and none here is."""
     monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
 
-    def trained() -> tuple[Tensor, dict[str, Tensor]]:
-        scorer = build().cuda().train()
-        torch.manual_seed(9)
-        with torch.autocast("cuda", dtype=getattr(torch, precision), enabled=precision != "float32"):
-            scores = scorer(batch.to("cuda"))
-        if scores.requires_grad:
-            scores.square().sum().backward()
-        return scores.detach(), {name: p.grad for name, p in scorer.named_parameters() if p.grad is not None}
-
     torch.use_deterministic_algorithms(True)
     try:
-        (scores, gradients), (again, gradients_again) = trained(), trained()
+        once, again = (learned(build().cuda(), batch.to("cuda"), getattr(torch, precision)) for _ in range(2))
     finally:
         torch.use_deterministic_algorithms(False)
-    assert torch.isfinite(scores).all()
-    assert torch.equal(scores, again)
-    assert gradients.keys() == gradients_again.keys()
-    assert all(torch.equal(gradients[name], gradients_again[name]) for name in gradients)
+    assert torch.isfinite(once[0]).all()
+    same_to_the_last_bit(once, again)

@@ -11,9 +11,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
-from torch.nn.grad import conv2d_weight
 
-from qaexp.models.convolution import convolved
+from qaexp.models.convolution import convolved, sum_of_products
 
 sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
 tanh_backward = torch.ops.aten.tanh_backward.grad_input
@@ -99,19 +98,7 @@ class _GatedConvolution(torch.autograd.Function):
             dC.sub_(dx)[:, :-1].add_(dx[:, 1:])
             if t:
                 dh = torch.addmm(dH[t - 1], dz, U)
-        d_U = _sum_of_products(d_decay[1:], H[:-1])  # Σ_t dz_t·h_{t−1}ᵀ
+        d_U = sum_of_products(d_decay[1:], H[:-1])  # Σ_t dz_t·h_{t−1}ᵀ
         if h_0 is None:
             return d_products, d_U, d_bias.sum(dim=0), None, None
         return d_products, torch.addmm(d_U, d_decay[0].T, h_0), d_bias.sum(dim=0), dC, d_decay[0] @ U
-
-
-def _sum_of_products(outer: Float[Tensor, "length text gate"], inner: Float[Tensor, "length text dim"]) -> Float[Tensor, "gate dim"]:
-    """Of the outer products of all words: on a CPU as the gradient of a convolution, as `convolved` says."""
-    if outer.is_cpu:
-        return conv2d_weight(_image(inner), (outer.shape[2], inner.shape[2], 1, 1), _image(outer))[:, :, 0, 0]
-    return outer.flatten(0, 1).T @ inner.flatten(0, 1)
-
-
-def _image(rows: Tensor) -> Tensor:
-    """(length, text, dim) as `length` pictures of one line of texts: (length, dim, 1, text), with channels last in memory."""
-    return rows.transpose(1, 2).unsqueeze(2).contiguous(memory_format=torch.channels_last)
