@@ -7,8 +7,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
+from qaexp.drawing import COLOURS, MARKERS, new_figure
 from qaexp.figures.of_runs import about, foot
-from qaexp.figures.style import COLOURS, MARKERS, new_figure
 from qaexp.results.ledger import Ledger
 from qaexp.tables.build import Measured
 from qaexp.tables.lengths import answer_lengths

@@ -20,9 +20,9 @@ from torch import Tensor
 
 from qaexp.checkpoint import Ranker, load
 from qaexp.data.corpus import RankingCorpus
+from qaexp.drawing import COLOURS, INK, SEQUENTIAL, new_figure, save
 from qaexp.errors import ConfigError
 from qaexp.figures.run_data import data_of
-from qaexp.figures.style import COLOURS, INK, SEQUENTIAL, new_figure, save
 from qaexp.masking import token_mask
 from qaexp.models.encoder.rcnn import RCNN
 from qaexp.models.scorer import AnswerScorer, Scorer

@@ -20,10 +20,10 @@ from matplotlib.patches import Rectangle
 
 import qaexp
 from qaexp.checkpoint import Ranker
+from qaexp.drawing import INK, SEQUENTIAL, save
 from qaexp.errors import ConfigError
 from qaexp.figures.heats import Heat, frame, heats
 from qaexp.figures.run_data import Pair, data_of, pairs_of
-from qaexp.figures.style import INK, SEQUENTIAL, save
 
 FONT = FontProperties(family="monospace", size=9)
 PLAIN: Any = {"va": "center", "parse_math": False, "fontproperties": FONT}

@@ -20,11 +20,11 @@ from jaxtyping import Float
 
 import qaexp
 from qaexp.checkpoint import Ranker
+from qaexp.drawing import save
 from qaexp.errors import ConfigError
 from qaexp.figures.heat_map import draw
 from qaexp.figures.heats import Heat, frame, neurons
 from qaexp.figures.run_data import Pair, data_of, pairs_of
-from qaexp.figures.style import save
 from qaexp.whole_files import OF_FIGURES, write_whole
 
 KEPT = 5

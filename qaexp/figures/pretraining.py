@@ -17,8 +17,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
+from qaexp.drawing import COLOURS, INK, MARKERS, look, new_figure, save
 from qaexp.errors import QaexpError
-from qaexp.figures.style import COLOURS, INK, MARKERS, look, new_figure, save
 from qaexp.results.record import RunRecord
 from qaexp.results.table import row_name
 from qaexp.run_folder import RECORD

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 import pandas as pd
 from matplotlib.figure import Figure
 
+from qaexp.drawing import COLOURS, INK, new_figure
 from qaexp.errors import ConfigError
 from qaexp.figures.of_runs import about, foot, machine
-from qaexp.figures.style import COLOURS, INK, new_figure
 from qaexp.results.ledger import Ledger
 from qaexp.tables.build import Measured
 

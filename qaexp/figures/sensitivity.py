@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 from omegaconf import OmegaConf
 
 from qaexp.config import compose
+from qaexp.drawing import COLOURS, MARKERS, new_figure
 from qaexp.errors import ConfigError
 from qaexp.figures.of_runs import about, foot
-from qaexp.figures.style import COLOURS, MARKERS, new_figure
 from qaexp.results.ledger import Ledger
 from qaexp.tables.build import Measured
 from qaexp.tables.spec import Row

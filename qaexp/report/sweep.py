@@ -9,8 +9,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from qaexp.drawing import write_picture
 from qaexp.errors import QaexpError, RecordError
-from qaexp.figures.style import write_picture
 from qaexp.results.record import RunRecord
 from qaexp.run_folder import RECORD
 from qaexp.sweep.job import dev_score

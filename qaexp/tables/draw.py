@@ -8,8 +8,8 @@ import pandas as pd
 from hydra.utils import instantiate
 from matplotlib.figure import Figure as Drawn
 
+from qaexp.drawing import KINDS, look, save
 from qaexp.errors import ConfigError
-from qaexp.figures.style import KINDS, look, save
 from qaexp.results.ledger import Ledger
 from qaexp.tables.build import Measured
 from qaexp.tables.spec import Figure

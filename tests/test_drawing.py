@@ -7,8 +7,8 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.image import imread
 
+from qaexp.drawing import COLOURS, INK, MARKERS, new_figure, save
 from qaexp.errors import OutputError
-from qaexp.figures.style import COLOURS, INK, MARKERS, new_figure, save
 
 PAGES = {"white": "#ffffff", "dark": "#0d1117"}
 
