@@ -1,9 +1,10 @@
-"""Figures of single runs: a command for each.
+"""Figures of single runs and of sweeps: a command for each.
 
 python -m qaexp.figures heat_map RUN --to FOLDER
 python -m qaexp.figures neurons RUN --to FOLDER
 python -m qaexp.figures pretraining RUN... --to FOLDER
 python -m qaexp.figures gates RUN --to FOLDER
+python -m qaexp.figures sweep SWEEP
 """
 
 import argparse
@@ -88,7 +89,19 @@ def add_gates(parsers: Parsers) -> None:
     _add_places(parser, "figure4 and figure5, .png, .svg and .csv, go")
 
 
-FIGURES: Sequence[Callable[[Parsers], None]] = (add_heat_map, add_neurons, add_pretraining, add_gates)
+def add_sweep(parsers: Parsers) -> None:
+    """`sweep`: parallel coordinates, and the effect of each option."""
+    parser = parsers.add_parser(
+        "sweep",
+        help="parallel coordinates, and the effect of each hyper-parameter on the dev score",
+        description="Draw a sweep: a line a run across its hyper-parameters to its dev score, and the dev scores by the values of each.",
+    )
+    parser.add_argument("folder", type=Path, metavar="SWEEP", help="a sweep's folder, as the sweep has named it")
+    where = "where parallel and effects, .png, .svg and .csv, go (default: the sweep's folder)"
+    parser.add_argument("--to", type=Path, metavar="FOLDER", help=where)
+
+
+FIGURES: Sequence[Callable[[Parsers], None]] = (add_heat_map, add_neurons, add_pretraining, add_gates, add_sweep)
 
 
 def _add_places(parser: argparse.ArgumentParser, what: str) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from qaexp.report.__main__ import main
-from qaexp.report.sweep import effects, hyper_parameters, parallel_coordinates, sweep_table
+from qaexp.figures.__main__ import main
+from qaexp.figures.sweep import effects, effects_table, hyper_parameters, parallel_coordinates, sweep_table
 
 
 @pytest.fixture
@@ -58,6 +58,16 @@ def test_the_effect_of_a_value_is_the_median_of_its_runs(folder: Path) -> None:
     assert axes.get_title() == "optimizer.lr"
     np.testing.assert_allclose(np.asarray(axes.lines[0].get_ydata(), dtype=float), [7.5, 30.0, 47.5])
     assert [label.get_text() for label in axes.get_xticklabels()] == ["1e-05", "0.0001", "0.001"]
+    table = effects_table(runs)
+    assert table.iloc[1].to_dict() == {"option": "optimizer.lr", "value": "0.0001", "runs": 3, "median": 0.3, "best": 0.35}
+    assert table["option"].tolist() == ["optimizer.lr"] * 3 + ["model/pooling"] * 4
+
+
+def test_runs_of_equal_scores_meet_in_the_middle_under_one_mark(folder: Path) -> None:
+    runs, metric = sweep_table(folder)
+    [axes] = parallel_coordinates(runs.assign(**{"dev score": 0.5}), metric).axes
+    assert {np.asarray(line.get_ydata())[-1] for line in axes.lines} == {0.5}
+    assert [text.get_text() for text in axes.texts].count("50.0") == 1
 
 
 def test_the_command_writes_pictures_and_refuses_a_folder_without_runs(
@@ -68,6 +78,7 @@ def test_the_command_writes_pictures_and_refuses_a_folder_without_runs(
     for name in ("parallel.png", "effects.png"):
         picture = matplotlib.image.imread(out / name)
         assert picture.std() > 0.02, f"{name} is blank"
-    assert len(pd.read_csv(out / "sweep.csv")) == 11
+    assert len(pd.read_csv(out / "parallel.csv")) == 11
+    assert len(pd.read_csv(out / "effects.csv")) == 3 + 4
     assert main(["sweep", str(tmp_path / "nowhere")]) == 2
     assert "holds 0 finished runs" in caplog.text

@@ -1,37 +1,38 @@
-"""A sweep in two pictures and a table, as W&B shows it: parallel coordinates, and what each hyper-parameter does to the dev score."""
+"""A sweep in two pictures, as W&B shows it: parallel coordinates, and what each hyper-parameter does to the dev score."""
 
+import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from qaexp.drawing import write_picture
+from qaexp.drawing import COLOURS, INK, look, new_figure, save
 from qaexp.errors import QaexpError, RecordError
 from qaexp.results.record import RunRecord
 from qaexp.run_folder import RECORD
 from qaexp.sweep.job import dev_score
-from qaexp.whole_files import OF_FIGURES, write_whole
 
 SHOWN = ("finished", "pruned")
 
+FADED = 0.15
+"""How strong the line of the worst run is; the best one's is 1."""
 
-def draw_sweep(folder: Path, to: Path) -> list[Path]:
-    """Write `parallel.png`, `effects.png` and `sweep.csv`; returns their paths.
+
+def drawn(options: argparse.Namespace) -> list[Path]:
+    """Write `parallel` and `effects`, each as `.png`, `.svg` and `.csv`; returns their paths.
 
     Raises:
         QaexpError: the folder has no two runs that differ.
         OutputError: the files cannot be written.
     """
-    runs, metric = sweep_table(folder)
-    paths = [to / "parallel.png", to / "effects.png", to / "sweep.csv"]
-    write_picture(parallel_coordinates(runs, metric), paths[0], dpi=150)
-    write_picture(effects(runs, metric), paths[1], dpi=150)
-    write_whole(paths[2], runs.to_csv(index=False), OF_FIGURES)
-    return paths
+    runs, metric = sweep_table(options.folder)
+    to = options.to or options.folder
+    with look():
+        parallel, effect = parallel_coordinates(runs, metric), effects(runs, metric)
+    return save(parallel, runs, to, "parallel") + save(effect, effects_table(runs), to, "effects")
 
 
 def sweep_table(folder: Path) -> tuple[pd.DataFrame, str]:
@@ -82,59 +83,69 @@ def _by_size(value: str) -> tuple[int, float, str]:
 
 
 def parallel_coordinates(runs: pd.DataFrame, metric: str) -> Figure:
-    """A line a run across one axis for each hyper-parameter, to its dev score; the best run is drawn last and thick."""
+    """A line a run across one axis for each hyper-parameter, to its dev score: the better, the stronger; the best is thick."""
     names = hyper_parameters(runs)
-    figure = Figure(figsize=(2.0 * len(names) + 3, 5), layout="constrained")
-    axes = figure.subplots()
+    figure, [[axes]] = new_figure(2.0 * len(names) + 3, 5.0)
     scores = runs["dev score"].to_numpy(dtype=float)
     low, high = scores.min(), scores.max()
     heights = [ranks(runs[name].astype(str).tolist()) for name in names]
-    lines = np.column_stack([*(places for places, _ in heights), (scores - low) / max(high - low, 1e-12)])  # (run, axis)
-    colours = mpl.colormaps["viridis"]
+    ends = (scores - low) / (high - low) if high > low else np.full_like(scores, 0.5)
+    marks = np.linspace(0, 1, 5) if high > low else [0.5]
+    lines = np.column_stack([*(places for places, _ in heights), ends])  # (run, axis)
     for line, status in list(zip(lines, runs["status"], strict=True))[::-1]:
-        axes.plot(line, color=colours(line[-1]), alpha=0.6, linewidth=1, linestyle="-" if status == "finished" else ":")
-    axes.plot(lines[0], color="crimson", linewidth=2.5, label=f"best: {metric} {100 * high:.2f}")
+        strength = FADED + (1 - FADED) * line[-1]
+        axes.plot(line, color=COLOURS[0], alpha=strength, linewidth=1, linestyle="-" if status == "finished" else ":")
+    axes.plot(lines[0], color=COLOURS[1], linewidth=2.5, label=f"best: {metric} {100 * high:.2f}")
     for place, (name, (_, labels)) in enumerate(zip(names, heights, strict=True)):
-        axes.vlines(place, 0, 1, color="black", linewidth=0.8)
-        for rank, label in enumerate(labels):
-            axes.text(
-                place + 0.03, rank / max(1, len(labels) - 1), label, fontsize=8, va="center", bbox={"fc": "white", "ec": "none", "pad": 1}
-            )
-        axes.text(place, 1.05 + 0.05 * (place % 2), name, ha="center", fontsize=8)
-    axes.vlines(len(names), 0, 1, color="black", linewidth=0.8)
-    for share in np.linspace(0, 1, 5):
-        axes.text(len(names) + 0.03, share, f"{100 * (low + share * (high - low)):.1f}", fontsize=8, va="center")
-    axes.text(len(names), 1.05 + 0.05 * (len(names) % 2), metric, ha="center", fontsize=8)
+        _upright(axes, place, name, [(rank / max(1, len(labels) - 1), label) for rank, label in enumerate(labels)])
+    _upright(axes, len(names), metric, [(mark, f"{100 * (low + mark * (high - low)):.1f}") for mark in marks])
     axes.set(xticks=[], yticks=[], ylim=(-0.12, 1.2), xlim=(-0.3, len(names) + 0.4))
     axes.set_frame_on(False)
-    axes.legend(loc="lower center", fontsize=8, frameon=False)
+    axes.legend(loc="lower center")
     return figure
+
+
+def _upright(axes: Axes, place: int, name: str, labels: Sequence[tuple[float, str]]) -> None:
+    """One axis of parallel coordinates: its name above it, and at each height what stands there."""
+    axes.vlines(place, 0, 1, color=INK, linewidth=0.8)
+    axes.text(place, 1.05 + 0.05 * (place % 2), name, ha="center")
+    for height, label in labels:
+        axes.text(place + 0.03, height + 0.01, label)  # lines run beneath it
 
 
 def effects(runs: pd.DataFrame, metric: str) -> Figure:
-    """For each hyper-parameter, every run's dev score at its value, and the median of each value."""
+    """For each hyper-parameter, every run's dev score at its value, and the median and best of each value."""
     names = hyper_parameters(runs)
     columns = min(4, len(names))
-    figure = Figure(figsize=(3.6 * columns, 3.2 * -(-len(names) // columns)), layout="constrained")
-    grid = figure.subplots(-(-len(names) // columns), columns, sharey=True, squeeze=False)
-    for name, axes in zip(names, grid.flat, strict=False):
+    figure, grid = new_figure(3.6 * columns, 3.2 * -(-len(names) // columns), -(-len(names) // columns), columns, sharey=True)
+    places = [axes for row in grid for axes in row]
+    for name, axes in zip(names, places, strict=False):
         _effect(axes, runs, name)
-    for axes in grid.flat[len(names) :]:
+    for axes in places[len(names) :]:
         axes.set_visible(False)
     for row in grid:
         row[0].set_ylabel(f"{metric}, percent")
+    places[0].legend()
     return figure
 
 
+def effects_table(runs: pd.DataFrame) -> pd.DataFrame:
+    """What `effects` draws: of each value of each hyper-parameter, how many runs have it, and their median and best dev score."""
+    rows = []
+    for name in hyper_parameters(runs):
+        values = runs[name].astype(str)
+        for value in ranks(values.tolist())[1]:
+            scores = runs.loc[values == value, "dev score"]
+            rows.append({"option": name, "value": value, "runs": len(scores), "median": scores.median(), "best": scores.max()})
+    return pd.DataFrame(rows)
+
+
 def _effect(axes: Axes, runs: pd.DataFrame, name: str) -> None:
-    _, labels = ranks(runs[name].astype(str).tolist())
-    places = np.array([labels.index(value) for value in runs[name].astype(str)])
-    scores = 100 * runs["dev score"].to_numpy(dtype=float)
-    by_value = [scores[places == place] for place in range(len(labels))]
-    axes.scatter(places, scores, s=12, alpha=0.5)
-    axes.plot([np.median(some) for some in by_value], "k-o", markersize=4, linewidth=1.2, label="median")
-    axes.plot([some.max() for some in by_value], color="crimson", linewidth=1, label="best")
+    places, labels = ranks(runs[name].astype(str).tolist())
+    summary = effects_table(runs.filter([name, "dev score"]))
+    axes.scatter(np.array(places) * max(1, len(labels) - 1), 100 * runs["dev score"], s=12, alpha=0.5, color=COLOURS[0])
+    axes.plot(100 * summary["median"], "-o", color=INK, label="median")
+    axes.plot(100 * summary["best"], "--", color=COLOURS[1], label="best")
     shown = labels if len(labels) <= 12 else [label if place % (len(labels) // 8) == 0 else "" for place, label in enumerate(labels)]
-    axes.set_xticks(range(len(labels)), shown, fontsize=7, rotation=30, ha="right")
-    axes.set_title(name, fontsize=9)
-    axes.legend(fontsize=7)
+    axes.set_xticks(range(len(labels)), shown, rotation=30, ha="right")
+    axes.set_title(name, fontsize="medium")

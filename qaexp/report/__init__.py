@@ -1,1 +1,0 @@
-"""Pictures and pages of what was measured, made locally."""
