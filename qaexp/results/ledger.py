@@ -2,17 +2,17 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from qaexp.conventions import METRICS
 from qaexp.errors import QaexpError
-from qaexp.results.record import RunRecord, config_key, placeless_config
+from qaexp.results.record import RunRecord, config_key, endless_key, placeless_config
 from qaexp.results.table import row_name
 from qaexp.whole_files import OF_RESULTS, write_whole
 
@@ -22,6 +22,19 @@ PARAMETERS = "parameters"
 """What a column of their number is called in a table's file."""
 SECONDS = "seconds per"
 """What such a column's name begins with, where it is of times: `seconds per batch`, `seconds per epoch`."""
+
+
+class Key(NamedTuple):
+    """What a cell of a table knows a run by."""
+
+    whole: str
+    endless: str
+    """But for the limit of epochs."""
+    max_epochs: int
+
+    @classmethod
+    def of(cls, config: dict[str, Any]) -> "Key":
+        return cls(config_key(config), endless_key(placeless_config(config)), config["trainer"]["max_epochs"])
 
 
 @dataclass(frozen=True)
@@ -73,6 +86,17 @@ class Entry:
     def random(self) -> bool:
         """Whether a seed makes a difference."""
         return self.trained or "seed" in self.config.get("model", {})
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether the limit of epochs has ended its training, and not `patience` on dev: with more epochs it might have become better."""
+        return bool(self.best_epoch) and len(self.history) - self.best_epoch < self.config.get("patience", 0)
+
+    @property
+    def endless(self) -> str:
+        """Its key but for the limit of epochs."""
+        begun = self.config.get("init_from")
+        return endless_key({**self.config, "init_from": {"key": begun["key"]}} if begun else self.config)
 
     @property
     def learned(self) -> bool:
@@ -135,6 +159,13 @@ class Ledger:
         return found
 
     @cached_property
+    def by_endless_key(self) -> Mapping[str, Sequence[Entry]]:
+        found: dict[str, list[Entry]] = {}
+        for entry in self.entries:
+            found.setdefault(entry.endless, []).append(entry)
+        return found
+
+    @cached_property
     def choices(self) -> set[tuple[str, str]]:
         """The choices of model and data set that there are entries of."""
         return {model_and_dataset(entry.command.split()) for entry in self.entries}
@@ -144,9 +175,21 @@ class Ledger:
         """The choices of data set and word vectors that there are entries of."""
         return {dataset_and_vectors(entry.command.split()) for entry in self.entries}
 
-    def find(self, key: str, fingerprint: str = "") -> Entry | None:
-        """The newest entry of a key, over the data with this fingerprint if one is given."""
-        return next((e for e in reversed(self.by_key.get(key, ())) if not fingerprint or e.fingerprint == fingerprint), None)
+    def find(self, key: Key, fingerprint: str = "") -> Entry | None:
+        """The newest entry of a run, over the data with this fingerprint if one is given; else of the same run under another limit of
+        epochs, where patience ended it before either or nothing is trained.
+        """
+        return next((e for e in self._alike(key) if not fingerprint or e.fingerprint == fingerprint), None)
+
+    def beginning_of(self, key: Key) -> Entry | None:
+        """The longest entry of the same run that a lower limit of epochs has cut short."""
+        shorter = [e for e in self.by_endless_key.get(key.endless, ()) if e.cut_short and len(e.history) < key.max_epochs]
+        return max(shorter, key=lambda entry: len(entry.history), default=None)
+
+    def _alike(self, key: Key) -> Iterator[Entry]:
+        yield from reversed(self.by_key.get(key.whole, ()))
+        others = reversed(self.by_endless_key.get(key.endless, ()))
+        yield from (e for e in others if not e.cut_short and len(e.history) <= key.max_epochs)
 
     def enter(self, run: Path) -> Entry:
         """Write the entry of a finished run, whole or not at all. Writing it again changes nothing.
@@ -169,7 +212,7 @@ class Ledger:
 
     def read_anew(self) -> None:
         """Forget what was read: other processes may have entered runs since."""
-        for kept in ("entries", "by_key", "choices", "data"):
+        for kept in ("entries", "by_key", "by_endless_key", "choices", "data"):
             self.__dict__.pop(kept, None)
 
 

@@ -152,7 +152,16 @@ class RunRecord:
 
 def config_key(config: dict[str, Any]) -> str:
     """A name for what a configuration measures: equal keys mean the same run, whatever its folders, machine and loggers."""
-    return hashlib.sha256(json.dumps(placeless_config(config), sort_keys=True, default=str).encode()).hexdigest()[:16]
+    return _digest(placeless_config(config))
+
+
+def endless_key(placeless: Mapping[str, Any]) -> str:
+    """Of a configuration without places, the key but for its limit of epochs: where it alone differs, one run is the other's beginning."""
+    return _digest({**placeless, "trainer": {**placeless.get("trainer", {}), "max_epochs": None}})
+
+
+def _digest(identity: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(identity, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def placeless_config(config: dict[str, Any]) -> dict[str, Any]:

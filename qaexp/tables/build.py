@@ -48,7 +48,13 @@ class Measured:
 
     def doubts(self) -> list[str]:
         """What should be doubted of its runs, in a line each."""
-        return [f"{self.table.named(*where)}: {doubt}" for where, state in self.states.items() for doubt in state.doubts()]
+        found = [f"{self.table.named(*where)}: {doubt}" for where, state in self.states.items() for doubt in state.doubts()]
+        cut = {self.table.named(*where): state for where, state in self.states.items() if state.cut_short}
+        if cut:
+            epochs = sorted({len(entry.history) for state in cut.values() for entry in state.cut_short})
+            runs = ", ".join(f"{name} ({len(state.cut_short)} of {len(state.entries)})" for name, state in cut.items())
+            found.append(f"dev might have become better after the {' or '.join(map(str, epochs))} epochs that these runs had: {runs}")
+        return found
 
     def _line(self, row: Row) -> dict[str, str]:
         table = self.table

@@ -16,6 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from qaexp.config import CONF, PRETRAIN, RANK, Program, compose
 from qaexp.data.presence import missing
 from qaexp.errors import ConfigError, OutputError
+from qaexp.results.ledger import Key
 from qaexp.results.record import config_key
 from qaexp.tables.spec import Row, Setting, Table
 from qaexp.terminal.mistakes import explain
@@ -133,14 +134,15 @@ class Keys:
     """The keys of cells' runs. Composing takes a twentieth of a second, so they are remembered for as long as conf/ stays the same."""
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / f"{_conf_digest()}.json"
+        self._path = folder / f"keys_{_conf_digest()}.json"
         try:
-            self._known: dict[str, str] = json.loads(self._path.read_text(encoding="utf-8"))
+            kept = json.loads(self._path.read_text(encoding="utf-8"))
+            self._known = {name: Key(*parts) for name, parts in kept.items()}
         except (OSError, ValueError):
-            self._known = {}
+            self._known = dict[str, Key]()
         self._new = False
 
-    def of(self, cell: Cell, seeds: Sequence[int]) -> list[str]:
+    def of(self, cell: Cell, seeds: Sequence[int]) -> list[Key]:
         """The key of each seed's run.
 
         Raises:
@@ -152,7 +154,7 @@ class Keys:
             before = _composed(cell, pretraining, PRETRAIN) if (pretraining := cell.pretraining(seeds[0])) else None
             for seed, name in zip(seeds, names, strict=True):
                 begun = {"key": config_key(_resolved(before, seed))} if before else None
-                self._known[name] = config_key({**_resolved(fine, seed), "init_from": begun})
+                self._known[name] = Key.of({**_resolved(fine, seed), "init_from": begun})
             self._new = True
         return [self._known[name] for name in names]
 

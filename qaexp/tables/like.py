@@ -7,7 +7,7 @@ from typing import Any
 from qaexp.errors import ConfigError, meant
 from qaexp.paper_table import content_of
 
-OF_A_TABLE = ("label", "scale", "decimals", "seeds", "common", "quick", "settings", "columns", "rows")
+OF_A_TABLE = ("label", "scale", "decimals", "seeds", "fixed_epochs", "common", "quick", "settings", "columns", "rows")
 """Taken from the other file where this one leaves it out. Source, caption and notes are a table's own."""
 OF_A_ROW = ("overrides", "setting", "in_setting", "datasets", "vectors", "reads_vectors", "pretrain")
 """What a row runs; printed numbers and notes are its own."""

@@ -102,7 +102,7 @@ def _runs(table: Table, ledger: Ledger, keys: Keys, choice: Choice) -> Iterator[
             first = next((entry for entry in entries.values() if entry), None)
             for seed in of_table:
                 if first is None or first.random or entries[seed]:  # where a seed makes no difference, any one is all
-                    yield Run(cell, seed, found[seed], data, entries[seed], lacks)
+                    yield Run(cell, seed, found[seed].whole, data, entries[seed], lacks)
 
 
 class Past(NamedTuple):

@@ -99,6 +99,8 @@ class Table(PaperTable):
     columns: Mapping[str, Column]
     rows: Sequence[Row]
     notes: Sequence[str] = ()
+    fixed_epochs: bool = False
+    """Whether the paper says how many epochs there are, so that their end cuts no run short."""
 
     def decimals_of(self, column: Column) -> int:
         return self.decimals if column.decimals is None else column.decimals

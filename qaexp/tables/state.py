@@ -87,6 +87,11 @@ class CellState:
             return f"{INCOMPARABLE}: another machine"
         return verdict(ours, printed, 10.0 ** -self.cell.table.decimals_of(column))
 
+    @property
+    def cut_short(self) -> Sequence[Entry]:
+        """The runs that a limit of epochs has ended which is not the paper's."""
+        return [] if self.cell.table.fixed_epochs or self.cell.quick else [entry for entry in self.entries if entry.cut_short]
+
     def doubts(self) -> Iterator[str]:
         """Training losses that did not move, seeds far below the others on dev."""
         if stuck := [entry for entry in self.entries if not entry.learned]:
@@ -104,7 +109,7 @@ def found_in(ledger: Ledger, cells: Sequence[Cell], keys: Keys) -> CellState:
     for cell in cells:
         if model_and_dataset(cell.overrides) not in ledger.choices:  # then there is nothing to compose it for
             continue
-        found = [entry for key in keys.of(cell, cell.table.seeds) if (entry := ledger.find(key))]
+        found = [entry for key in keys.of(cell, cell.table.seeds) if (entry := ledger.find(key) or ledger.beginning_of(key))]
         if found:
             newest = max(found, key=lambda entry: entry.started)
             entries = [entry for entry in found if entry.fingerprint == newest.fingerprint]

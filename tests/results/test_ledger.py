@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from small_table import SMALL, TINY, entry_of
 
-from qaexp.results.ledger import Ledger, digest
-from qaexp.results.record import RunRecord
+from qaexp.results.ledger import Key, Ledger, digest
+from qaexp.results.record import RunRecord, endless_key
 from qaexp.results.store import run_overrides
 
 
@@ -46,9 +46,49 @@ def test_of_a_run_that_was_repeated_the_newest_entry_counts(tmp_path: Path) -> N
     for day in (2, 1):
         entry = {**asdict(entry_of("k", 1, [0.5])), "started": f"2026-01-0{day}"}
         (tmp_path / f"{day}.json").write_text(json.dumps(entry))
-    found = Ledger(tmp_path).find("k")
+    found = Ledger(tmp_path).find(Key("k", "", 1))
     assert found is not None
     assert found.started == "2026-01-02"
+
+
+def test_a_run_that_patience_ended_is_the_run_of_any_limit_of_epochs_above(tmp_path: Path) -> None:
+    def of(epochs: int, *options: str) -> RunRecord:
+        given = [*TINY, *SMALL, f"trainer.max_epochs={epochs}", "logger=none", f"cache_dir={tmp_path / 'cache'}", *options]
+        outcome = run_overrides(given, tmp_path / "runs")
+        assert outcome.record is not None
+        ledger.enter(outcome.folder)
+        return outcome.record
+
+    ledger = Ledger(tmp_path / "ledger")
+    patient, other = of(8, "patience=2"), of(20, "patience=2")
+    assert other.key != patient.key
+    assert (other.history, other.metrics) == (patient.history, patient.metrics)
+    assert 2 <= len(patient.history) < 8
+    assert other.config["trainer"]["max_epochs"] == 20
+    ledger.remove([other.key])
+    found = ledger.find(Key.of(other.config))
+    assert found is not None
+    assert found.key == patient.key
+    assert not found.cut_short
+    below = {**other.config, "trainer": {**other.config["trainer"], "max_epochs": len(patient.history) - 1}}
+    assert ledger.find(Key.of(below)) is None
+    assert ledger.beginning_of(Key.of(below)) is None
+
+
+def test_a_run_that_its_limit_of_epochs_cut_short_is_but_the_beginning_of_a_longer_one(tmp_path: Path) -> None:
+    config = {"patience": 3, "trainer": {"max_epochs": 4}}
+    for epochs, best in ((4, 2), (6, 4)):
+        history = [{"train/loss": 1.0}] * epochs
+        entry = {**asdict(entry_of(f"k{epochs}", 1, [0.5])), "config": config, "history": history, "best_epoch": best}
+        (tmp_path / f"{epochs}.json").write_text(json.dumps(entry))
+    ledger = Ledger(tmp_path)
+    longer, shorter = (Key("other", endless_key(config), limit) for limit in (9, 5))
+    assert ledger.find(longer) is None
+    for key, epochs in ((longer, 6), (shorter, 4)):
+        begun = ledger.beginning_of(key)
+        assert begun is not None
+        assert begun.cut_short
+        assert len(begun.history) == epochs
 
 
 def test_questions_are_the_same_where_all_names_are_in_one_order() -> None:

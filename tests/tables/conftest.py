@@ -24,7 +24,7 @@ def filled(tmp_path: Path, keys: Keys) -> Measured:
     ledger.folder.mkdir()
     bare = measured(TABLE, ledger, keys)
     for label, seeds, shift in (("CNN", (1, 2, 3), 0.0), ("CNN, wide", (1, 2), 0.3)):
-        for seed, key in zip(seeds, keys.of(bare.states[label, "toy"].cell, TABLE.seeds), strict=False):
+        for seed, (key, *_) in zip(seeds, keys.of(bare.states[label, "toy"].cell, TABLE.seeds), strict=False):
             entry = entry_of(key, seed, [0.5 + shift + 0.01 * seed] * 8)
             (ledger.folder / f"{label}{seed}.json").write_text(json.dumps(asdict(entry)))
     return measured(TABLE, Ledger(ledger.folder), keys)

@@ -31,7 +31,7 @@ def test_the_plan_tells_of_a_run_that_was_begun_and_expects_the_rest_of_it(
     kept = json.loads(entry.read_text())
     entry.write_text(json.dumps({**kept, "seconds": {**kept["seconds"], "total": 600.0}}))
     [path] = (tmp_path / "runs").rglob("record.json")
-    [second] = Keys(tmp_path / "plans").of(next(alternatives(table, table.rows[0], "toy")), [2])
+    [(second, *_)] = Keys(tmp_path / "plans").of(next(alternatives(table, table.rows[0], "toy")), [2])
     folder = path.parent.with_name(f"{path.parent.name.removesuffix(kept['key'])}{second}")
     folder.mkdir()
     begun = {**json.loads(path.read_text()), "status": "interrupted", "seconds": {"total": 420.0}}
@@ -88,7 +88,7 @@ def test_a_seed_chosen_alone_is_not_run_where_another_has_the_same_numbers(
     cell = next(alternatives(TABLE, TABLE.rows[1], "toy"))
     folder = tmp_path / "ledger"
     folder.mkdir()
-    [key] = keys.of(cell, [1])
+    [(key, *_)] = keys.of(cell, [1])
     data = {"fingerprint": cells.fingerprint(cell), "partial": False}
     entry = {**asdict(entry_of(key, 1, [0.5], trainable)), "data": data, "config": {"model": model}}
     (folder / f"{key}.json").write_text(json.dumps(entry))
@@ -99,7 +99,7 @@ def test_a_seed_chosen_alone_is_not_run_where_another_has_the_same_numbers(
 def test_a_run_over_other_data_is_still_to_do_and_is_kept_elsewhere(tmp_path: Path, keys: Keys) -> None:
     cell, folder = next(alternatives(TABLE, TABLE.rows[2], "toy")), tmp_path / "ledger"
     folder.mkdir()
-    [key] = keys.of(cell, [1])
+    [(key, *_)] = keys.of(cell, [1])
     (folder / f"{key}.json").write_text(json.dumps(asdict(entry_of(key, 1, [0.5]))))
     [run] = plan([TABLE], Ledger(folder), keys, Choice(seeds=[1], rows=["CNN"], settings=["toy"])).to_do
     assert run.fingerprint == cells.fingerprint(cell) != "f" * 64

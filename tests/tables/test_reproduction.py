@@ -99,7 +99,7 @@ def test_records_that_no_table_shows_any_more_are_named_and_pruned(
     monkeypatch.setattr(reproduction, "claims", lambda paper: [])
     folder = tmp_path / "results" / "ledger"
     folder.mkdir(parents=True)
-    [shown] = Keys(tmp_path / "plans").of(next(alternatives(TABLE, TABLE.rows[2], "toy")), [1])
+    [(shown, *_)] = Keys(tmp_path / "plans").of(next(alternatives(TABLE, TABLE.rows[2], "toy")), [1])
     for key in (shown, "1234567890abcdef"):
         (folder / f"{key}.json").write_text(json.dumps(asdict(entry_of(key, 1, [0.5]))))
     assert reproduce.main(["--no-run", "--results", str(tmp_path / "results")]) == 0

@@ -3,10 +3,15 @@
 import json
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
-from small_table import TABLE, entry_of, over
+import pytest
+from omegaconf import OmegaConf
+from small_table import TABLE, TINY, entry_of, over
 
+from qaexp.config import compose
 from qaexp.results.ledger import Entry, Ledger
+from qaexp.results.record import config_key, placeless_config
 from qaexp.tables.build import Measured, measured
 from qaexp.tables.cells import Keys, alternatives
 from qaexp.tables.page import as_markdown
@@ -46,7 +51,7 @@ def test_other_data_or_vectors_than_the_papers_are_named() -> None:
 
 
 def test_a_run_whose_loss_did_not_move_is_named_below_its_table(keys: Keys, tmp_path: Path) -> None:
-    key, *_ = keys.of(next(alternatives(TABLE, TABLE.rows[2], "toy")), TABLE.seeds)
+    (key, *_), *_ = keys.of(next(alternatives(TABLE, TABLE.rows[2], "toy")), TABLE.seeds)
     for name, losses, doubts in (
         ("stuck", [1.011, 1.0, 1.0], ["CNN (toy): next to nothing was learned with seed 1; the training loss went from 1.01 to 1"]),
         ("learning", [1.011, 1.0, 0.9], []),
@@ -65,7 +70,7 @@ def test_a_seed_far_below_the_others_on_dev_is_named(keys: Keys, tmp_path: Path)
     ledger = Ledger(tmp_path / "ledger")
     ledger.folder.mkdir()
     of_seeds = keys.of(next(alternatives(TABLE, TABLE.rows[2], "toy")), TABLE.seeds)
-    for seed, (key, best) in enumerate(zip(of_seeds, [0.7, 0.55, 0.72], strict=True), 1):
+    for seed, ((key, *_), best) in enumerate(zip(of_seeds, [0.7, 0.55, 0.72], strict=True), 1):
         history = [{"train/loss": 1.0, "dev/map": 0.3}, {"train/loss": 0.5, "dev/map": best}]
         entry = {**asdict(entry_of(key, seed, [0.5])), "history": history, "config": {"dataset": {"selection_metric": "dev/map"}}}
         (ledger.folder / f"{seed}.json").write_text(json.dumps(entry))
@@ -74,12 +79,44 @@ def test_a_seed_far_below_the_others_on_dev_is_named(keys: Keys, tmp_path: Path)
     ]
 
 
+def _of(max_epochs: int, fixed: bool = False) -> Table:
+    """The row CNN alone, with a limit of epochs."""
+    row = replace(TABLE.rows[2], overrides=[*TINY, "patience=3", f"trainer.max_epochs={max_epochs}"])
+    return replace(TABLE, rows=[row], fixed_epochs=fixed)
+
+
+@pytest.mark.parametrize(
+    ("best", "table", "doubts"),
+    [
+        (4, _of(5), ["dev might have become better after the 5 epochs that these runs had: CNN (toy) (1 of 1)"]),
+        (4, _of(50), ["dev might have become better after the 5 epochs that these runs had: CNN (toy) (1 of 1)"]),
+        (4, _of(5, fixed=True), []),
+        (2, _of(5), []),
+        (2, _of(50), []),
+    ],
+)
+def test_a_run_that_its_limit_of_epochs_cut_short_is_shown_and_named(
+    best: int, table: Table, doubts: list[str], keys: Keys, tmp_path: Path
+) -> None:
+    """So is it in a table of more epochs, till these have run; what patience ended is in no doubt there."""
+    cell = next(alternatives(_of(5), _of(5).rows[0], "toy"))
+    config: Any = OmegaConf.to_container(compose(cell.seeded(1)), resolve=True)
+    entry = replace(entry_of(config_key(config), 1, [0.5]), config=placeless_config(config), best_epoch=best)
+    entry = replace(entry, history=[{"train/loss": 1.0 / epoch, "dev/map": 0.5} for epoch in range(1, 6)])
+    ledger = Ledger(tmp_path / "ledger")
+    ledger.folder.mkdir()
+    (ledger.folder / "one.json").write_text(json.dumps(asdict(entry)))
+    found = measured(table, ledger, keys)
+    assert found.states["CNN", "toy"].entries == [entry]
+    assert found.doubts() == doubts
+
+
 def test_runs_on_data_that_have_changed_since_give_way_to_the_newest(keys: Keys, tmp_path: Path) -> None:
     """Seeds 1 and 2 were run again, on new data; seed 3 was not."""
     ledger = Ledger(tmp_path / "ledger")
     ledger.folder.mkdir()
     of_seeds = keys.of(next(alternatives(TABLE, TABLE.rows[2], "toy")), TABLE.seeds)
-    for seed, (key, started, data) in enumerate(zip(of_seeds, ["2026-03-02", "2026-03-03", "2026-01-01"], "nno", strict=True), 1):
+    for seed, ((key, *_), started, data) in enumerate(zip(of_seeds, ["2026-03-02", "2026-03-03", "2026-01-01"], "nno", strict=True), 1):
         entry = replace(entry_of(key, seed, [0.5]), started=started, data={"fingerprint": data * 64, "partial": False})
         (ledger.folder / f"{seed}.json").write_text(json.dumps(asdict(entry)))
     assert [entry.seed for entry in measured(TABLE, ledger, keys).states["CNN", "toy"].entries] == [1, 2]

@@ -42,7 +42,7 @@ def test_a_tuning_says_what_is_best_of_what_was_measured_and_what_the_tables_hav
     bare = measured(tuning, ledger, keys)
     for value, over_seeds in of_dev.items():
         of_seeds = keys.of(bare.states["CNN", value].cell, tuning.seeds)
-        for seed, (key, dev) in enumerate(zip(of_seeds, over_seeds, strict=False), 1):
+        for seed, ((key, *_), dev) in enumerate(zip(of_seeds, over_seeds, strict=False), 1):
             if dev is None:
                 continue
             entry = {**asdict(entry_of(key, seed, [0.5])), "metrics": {"dev": {"p@1": dev}}}
