@@ -51,13 +51,47 @@ def test_the_randomisation_test_agrees_with_scipys() -> None:
 
 @pytest.mark.parametrize("parts", [1, 5, 15, 60, None])
 def test_the_randomisation_test_agrees_with_all_signs_tried(parts: int | None) -> None:
-    """Differences in parts of 1 are counted exactly, others to some hundredths."""
     rng = np.random.default_rng(parts or 0)
     for _ in range(5):
         differences = rng.integers(-parts, parts + 1, 14) / parts if parts else rng.normal(size=14)
         sums = np.array(list(product([1, -1], repeat=14))) @ differences
         counted = float(np.mean(np.abs(sums) >= abs(differences.sum()) - 1e-9))
-        assert paired_randomisation(differences) == pytest.approx(counted, rel=1e-6 if parts else 0.05)
+        assert paired_randomisation(differences) == pytest.approx(counted, rel=1e-6)
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.05, 0.1, 0.15])
+def test_of_many_questions_p_is_that_of_all_signs_to_some_hundredths(shift: float) -> None:
+    """Differences of reciprocal ranks over three seeds, 22 questions: four million sums."""
+    rng = np.random.default_rng(3)
+    differences = np.mean(1 / rng.integers(1, 11, (3, 22)) - 1 / rng.integers(1, 11, (3, 22)), axis=0) + shift
+    sums = np.zeros(1)
+    for each in differences:
+        sums = np.concatenate([sums + each, sums - each])
+    counted = float(np.mean(np.abs(sums) >= abs(differences.sum())))
+    assert counted > 1e-6
+    assert paired_randomisation(differences) == pytest.approx(counted, rel=0.1)
+
+
+@pytest.mark.parametrize("num_questions", [300, 3_000, 30_000])
+@pytest.mark.parametrize("z", [0.5, 2.0, 4.0])
+def test_of_very_many_questions_p_is_that_of_a_normal_sum(num_questions: int, z: float) -> None:
+    rng = np.random.default_rng(7)
+    sizes = 0.1 + 0.01 * rng.random(num_questions)  # nearly of one size, and of no common part
+    differences = sizes * rng.choice([-1.0, 1.0], num_questions)
+    differences += (z * np.sqrt(sizes @ sizes) - differences.sum()) / num_questions
+    z_of_these = differences.sum() / np.sqrt(differences @ differences)
+    assert paired_randomisation(differences) == pytest.approx(2 * stats.norm.sf(z_of_these), rel=0.1)
+
+
+@pytest.mark.parametrize("num_questions", [10, 20, 21, 35])
+def test_where_every_question_says_the_same_only_the_one_choice_and_its_opposite_reach_so_far(num_questions: int) -> None:
+    differences = np.random.default_rng(num_questions).random(num_questions) + 0.01
+    assert paired_randomisation(differences) == pytest.approx(2 * 0.5**num_questions)
+
+
+def test_small_differences_count_as_large_ones_do_and_what_rounding_leaves_does_not() -> None:
+    assert paired_randomisation(np.full(12, 3e-5)) == pytest.approx(2 * 0.5**12)
+    assert paired_randomisation(np.array([0.31] * 30 + [-2e-7])) == pytest.approx(2 * 0.5**30)
 
 
 def test_the_randomisation_test_reaches_where_no_drawing_does() -> None:
