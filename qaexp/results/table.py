@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean, stdev
+from typing import Any
 
 import pandas as pd
 
@@ -82,6 +83,7 @@ def run_table(records: Sequence[RunRecord], split: str) -> pd.DataFrame:
             "commit": record.commit,
             "key": config_key(record.config),
             "data": record.data["fingerprint"][:8],
+            "configuration": config_key(_seedless(record.config))[:8],
         }
         for record in records
         if split in record.metrics
@@ -90,15 +92,29 @@ def run_table(records: Sequence[RunRecord], split: str) -> pd.DataFrame:
 
 
 def by_row(runs: pd.DataFrame) -> pd.DataFrame:
-    """Mean and deviation over the seeds of each row, metrics in percent. Where files of one name differed, `data` tells them apart."""
-    several = len(runs[["dataset", "data"]].drop_duplicates()) > len(runs["dataset"].drop_duplicates())
-    named = ["dataset", *(["data"] if several else []), "model", "options"]
+    """Mean and deviation over the seeds of each row, metrics in percent. `data` tells apart what files of one name gave, `configuration`
+    what the same options meant, as before a change of conf/; they are left out where nothing else differs by them."""
+    data, configuration = _several(runs, ["dataset"], "data"), _several(runs, ["dataset", "model", "options"], "configuration")
+    named = ["dataset", *data, "model", "options", *configuration]
     rows = []
     for _, group in runs.groupby(named, sort=False):
         row = {**group.iloc[0][named].to_dict(), "seeds": group["seed"].nunique()}
         row |= {metric.upper(): _percent(group[metric].dropna().tolist()) for metric in MEASURES if bool(runs[metric].notna().any())}
         rows.append({**row, "questions": group["questions"].iloc[0], "seconds": round(group["seconds"].mean())})
     return pd.DataFrame(rows)
+
+
+def _several(runs: pd.DataFrame, same: Sequence[str], column: str) -> list[str]:
+    """The column, if it tells apart what is otherwise the same."""
+    return [column] if len(runs[[*same, column]].drop_duplicates()) > len(runs[[*same]].drop_duplicates()) else []
+
+
+def _seedless(node: Any) -> Any:
+    """
+    >>> _seedless({"seed": 1, "dataset": {"seed": 1, "batch_size": 5}})
+    {'dataset': {'batch_size': 5}}
+    """
+    return {name: _seedless(value) for name, value in node.items() if name != "seed"} if isinstance(node, dict) else node
 
 
 def _percent(values: Sequence[float]) -> str:

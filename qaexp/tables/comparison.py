@@ -34,6 +34,11 @@ class Comparison:
         return paired_randomisation(self.differences)
 
     @property
+    def test(self) -> bytes:
+        """The same of two comparisons that are one test: of the same differences, whichever row stands first."""
+        return min((self.differences + 0.0).tobytes(), (0.0 - self.differences).tobytes())
+
+    @property
     def p(self) -> float | None:
         """The larger of the two: an order is one of the models where neither other questions nor other seeds would easily turn it."""
         return None if self.p_seeds is None else max(self.p_questions, self.p_seeds)
@@ -51,10 +56,10 @@ def compared(one: Scored | None, other: Scored | None) -> Comparison | None:
 
 
 def corrected(comparisons: Sequence[Comparison | None]) -> list[float | None]:
-    """The p of each, Holm-corrected over all that have one. Two rows that share a run make one test with a third row, not two."""
-    tests = {each.differences.tobytes(): each.p for each in comparisons if each and each.p is not None}
+    """The p of each, Holm-corrected over all that have one. Two rows that share a run make one test with a third row, and none together."""
+    tests = {each.test: each.p for each in comparisons if each and each.p is not None and each.differences.any()}
     adjusted = dict(zip(tests, holm([p for p in tests.values() if p is not None]), strict=True))
-    return [adjusted.get(each.differences.tobytes()) if each and each.p is not None else None for each in comparisons]
+    return [adjusted.get(each.test, each.p) if each and each.p is not None else None for each in comparisons]
 
 
 def comparisons(measured: Measured) -> pd.DataFrame:

@@ -1,5 +1,6 @@
 """Many records to one table."""
 
+import json
 import logging
 from pathlib import Path
 
@@ -78,6 +79,17 @@ def test_runs_over_other_files_of_the_same_name_are_rows_of_their_own(tmp_path: 
     table = by_row(run_table(read_records(tmp_path), "test"))
     assert table["data"].tolist() == ["f", "e"]
     assert table["MAP"].tolist() == ["50.00", "60.00"]
+
+
+def test_runs_of_the_same_options_before_and_after_a_change_of_conf_are_rows_of_their_own(tmp_path: Path) -> None:
+    record(tmp_path / "a", 1, 0.50)
+    record(tmp_path / "b", 2, 0.60)
+    path = tmp_path / "b" / "record.json"
+    kept = json.loads(path.read_text())
+    path.write_text(json.dumps({**kept, "config": {**kept["config"], "patience": 3}}))
+    table = by_row(run_table(read_records(tmp_path), "test"))
+    assert table["MAP"].tolist() == ["50.00", "60.00"]
+    assert table["configuration"].nunique() == 2
 
 
 def test_the_command_prints_markdown_and_writes_a_line_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from scipy import stats
 from small_table import TABLE, claim_of, over
 
 from qaexp.tables.build import Measured
-from qaexp.tables.comparison import comparisons
+from qaexp.tables.comparison import Comparison, comparisons, corrected
 from qaexp.tables.held import held_against
 
 
@@ -31,6 +32,13 @@ def test_what_rests_on_one_seed_is_not_decided(filled: Measured) -> None:
     assert line[["p (questions)", "p (seeds)", "p (Holm)", "significant"]].tolist() == ["0.00781", "", "", "one seed"]
     [claim] = held_against([claim_of("wide is better", "MAP", above="CNN, wide", below="CNN")], [alone]).to_dict("records")
     assert (claim["verdict"], claim["seeds"], claim["p (Holm)"]) == ("undecided", "1; 1", "")
+
+
+def test_rows_that_share_a_run_make_one_test_with_a_third_that_stands_between_them() -> None:
+    """Of a, b and a again: a − b and b − a are one test, and a − a is none."""
+    differences = np.array([0.0] + [1.0] * 6)
+    of = [Comparison(each, (5, 5), 0.01) for each in (differences, np.zeros(7), -differences)]
+    assert corrected(of) == pytest.approx([2 / 2**6, 1.0, 2 / 2**6])
 
 
 def test_rows_over_other_questions_are_neither_compared_nor_held_against_a_claim(filled: Measured) -> None:
