@@ -18,7 +18,7 @@ from qaexp.data.batching import ScoringBlocks, TrainingBatches
 from qaexp.data.corpus import RankingCorpus, RankingSplit, ranges
 from qaexp.data.embeddings import VectorSource, WordVectors, coverage
 from qaexp.data.negatives import NegativeSampling
-from qaexp.data.prepare import Reader, prepared
+from qaexp.data.prepare import Reader, prepared, remembered_digest
 from qaexp.errors import BadDataError, ConfigError
 from qaexp.machine.processes import no_others, place_among
 from qaexp.metrics import RankingMetrics
@@ -155,6 +155,11 @@ class RankingDataModule(pl.LightningDataModule):
         return first, second
 
     @cached_property
+    def vector_files(self) -> list[str]:
+        """Digests of the files that word vectors come from: none of vectors that are drawn or trained."""
+        return [remembered_digest(path, self._cache)[:16] for path in self._vectors.files()]
+
+    @cached_property
     def _word_vectors(self) -> WordVectors:
         return self._vectors.build(self.corpus, self._cache, self.seed)
 
@@ -229,7 +234,7 @@ class RankingDataModule(pl.LightningDataModule):
         }
 
     def _describe_vectors(self) -> dict[str, Any]:
-        return {"source": repr(self._vectors), "coverage": coverage(self._word_vectors, self.corpus)}
+        return {"source": repr(self._vectors), "files": self.vector_files, "coverage": coverage(self._word_vectors, self.corpus)}
 
     def _describe_split(self, split: RankingSplit) -> dict[str, int]:
         cut = {}

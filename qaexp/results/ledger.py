@@ -72,6 +72,11 @@ class Entry:
     def fingerprint(self) -> str:
         return self.data["fingerprint"]
 
+    def over_the_same(self, other: "Entry") -> bool:
+        """Whether it is over the texts of another run and, as far as is known of both, over word vectors of the same files."""
+        known = [files for entry in (self, other) if (files := entry.data.get("vectors", {}).get("files")) is not None]
+        return self.fingerprint == other.fingerprint and known[:1] == known[-1:]
+
     @property
     def machine(self) -> str:
         """What it ran on, such as `AMD EPYC, 1 thread`."""

@@ -6,7 +6,7 @@ import os
 import platform
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -104,7 +104,20 @@ class RunRecord:
                 f"the data of {self.config['dataset']['name']} are others than when this run began ({self.data['fingerprint'][:8]} then, "
                 f"{described['fingerprint'][:8]} now); put the former files back, or delete its folder and begin again"
             )
+        if not self._has_vectors_of(described["vectors"].get("files")):
+            raise ConfigError(
+                f"the word vectors of {described['vectors']['source']} are others than when this run began; put the former file back, or "
+                "delete its folder and begin again"
+            )
         self.data, self.convention = described, convention
+
+    def is_over(self, fingerprint: str, vector_files: Sequence[str]) -> bool:
+        """Whether the run is over the texts with this fingerprint and, where it reads any, word vectors of these files."""
+        return self.data["fingerprint"] == fingerprint and self._has_vectors_of(vector_files)
+
+    def _has_vectors_of(self, files: Sequence[str] | None) -> bool:
+        """So is a run that reads none, or of which no file is known, as of older records."""
+        return files is None or self.data.get("vectors", {}).get("files", files) == files
 
     @contextmanager
     def kept_in(self, folder: Path) -> Iterator[None]:

@@ -82,7 +82,8 @@ class Job:
         with _quiet_screen(), sharing():
             outcome = run_kept(cfg, self.runs, command, self.program, watchers)
             kept = outcome.record if outcome.status == "kept" else None
-            if kept and kept.data["fingerprint"] != open_data(cfg.dataset).corpus.fingerprint:
+            data = open_data(cfg.dataset) if kept else None
+            if kept and data and not kept.is_over(data.corpus.fingerprint, data.vector_files):
                 log.error("%s: the data have changed since; the former run is now in %s", command, set_aside(outcome.folder, kept))
                 outcome = run_kept(cfg, self.runs, command, self.program, watchers)
         score = dev_score(outcome.record) if outcome.record else None

@@ -16,6 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from qaexp.config import CONF, PRETRAIN, RANK, Program, compose
 from qaexp.data.presence import missing
 from qaexp.errors import ConfigError, OutputError
+from qaexp.results import record
 from qaexp.results.ledger import Key
 from qaexp.results.record import config_key
 from qaexp.tables.spec import Row, Setting, Table
@@ -182,7 +183,8 @@ def _resolved(cfg: DictConfig, seed: int) -> dict[str, Any]:
 
 @cache
 def _conf_digest() -> str:
-    content = hashlib.sha256()
+    """Of all that keys are made of: what is composed, and what counts of it."""
+    content = hashlib.sha256(Path(record.__file__).read_bytes())
     for path in sorted(CONF.rglob("*.yaml")):
         content.update(f"{path.relative_to(CONF)}\n".encode() + path.read_bytes())
     return content.hexdigest()[:16]

@@ -112,7 +112,7 @@ def found_in(ledger: Ledger, cells: Sequence[Cell], keys: Keys) -> CellState:
         found = [entry for key in keys.of(cell, cell.table.seeds) if (entry := ledger.find(key) or ledger.beginning_of(key))]
         if found:
             newest = max(found, key=lambda entry: entry.started)
-            entries = [entry for entry in found if entry.fingerprint == newest.fingerprint]
+            entries = [entry for entry in found if entry.over_the_same(newest)]
             return CellState(cell, entries if entries[0].random else entries[:1], "")
     chosen = at_hand(cells)
     if (lacks := lacking(chosen)) and (elsewhere := next((cell for cell in cells if (cell.dataset, cell.vectors) in ledger.data), None)):

@@ -25,10 +25,13 @@ def test_a_folder_without_a_record_is_no_finished_run(tmp_path: Path) -> None:
 
 def test_a_run_that_began_on_other_data_does_not_go_on() -> None:
     record = RunRecord(key="k", config={"dataset": {"name": "own"}}, seed=1, command="")
-    record.of_data({"fingerprint": "a" * 64}, "trec")
-    record.of_data({"fingerprint": "a" * 64}, "trec")
+    vectors = {"source": "glove.txt", "files": ["c" * 16]}
+    record.of_data({"fingerprint": "a" * 64, "vectors": vectors}, "trec")
+    record.of_data({"fingerprint": "a" * 64, "vectors": vectors}, "trec")
     with pytest.raises(ConfigError, match=r"the data of own are others than when this run began \(aaaaaaaa then, bbbbbbbb now\)"):
-        record.of_data({"fingerprint": "b" * 64}, "trec")
+        record.of_data({"fingerprint": "b" * 64, "vectors": vectors}, "trec")
+    with pytest.raises(ConfigError, match=r"the word vectors of glove\.txt are others than when this run began; put the former file back"):
+        record.of_data({"fingerprint": "a" * 64, "vectors": {**vectors, "files": ["d" * 16]}}, "trec")
 
 
 def test_of_equal_epochs_the_first_is_the_best_as_for_its_checkpoint() -> None:

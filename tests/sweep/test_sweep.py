@@ -106,6 +106,18 @@ def test_data_that_have_changed_are_run_anew_and_the_former_run_is_kept(tmp_path
     assert sorted(record["metrics"]["test"]["p@1"] for record in of_overlap) == [0.0, 1.0]
 
 
+def test_word_vectors_of_another_file_at_the_same_place_are_run_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "vectors.txt"
+    options = arguments(tmp_path, "trainer.max_epochs=1", "model=qa_cnn", "model.encoder.num_filters=8", "dataset/vectors=glove50")
+    options = [each for each in options if not each.startswith("dataset.vectors.dim")] + [f"dataset.vectors.path={path}"]
+    for value, ran in ((0.1, "1 ran, 0 skipped"), (0.1, "0 ran, 1 skipped"), (0.2, "1 ran, 0 skipped")):
+        path.write_text("".join(f"{word} {value} 0.5\n" for word in ("the", "a", "of", "garden")))
+        shared._open.clear()  # as in a process of its own
+        assert main(options) == 0
+        assert ran in caplog.messages[-1]
+    assert len(records(tmp_path)) == 2
+
+
 def test_jobs_of_one_process_share_their_data_and_are_none_the_worse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from qaexp.data import shared
 
