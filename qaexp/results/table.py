@@ -92,12 +92,15 @@ def run_table(records: Sequence[RunRecord], split: str) -> pd.DataFrame:
 
 
 def by_row(runs: pd.DataFrame) -> pd.DataFrame:
-    """Mean and deviation over the seeds of each row, metrics in percent. `data` tells apart what files of one name gave, `configuration`
-    what the same options meant, as before a change of conf/; they are left out where nothing else differs by them."""
+    """Mean and deviation over the seeds of each configuration, metrics in percent; its options are as the first run's command has them.
+
+    `data` tells apart what files of one name gave, `configuration` what the same options meant, as before a change of conf/; they are left
+    out where there is nothing to tell apart.
+    """
     data, configuration = _several(runs, ["dataset"], "data"), _several(runs, ["dataset", "model", "options"], "configuration")
     named = ["dataset", *data, "model", "options", *configuration]
     rows = []
-    for _, group in runs.groupby(named, sort=False):
+    for _, group in runs.groupby(["dataset", "data", "configuration"], sort=False):
         row = {**group.iloc[0][named].to_dict(), "seeds": group["seed"].nunique()}
         row |= {metric.upper(): _percent(group[metric].dropna().tolist()) for metric in MEASURES if bool(runs[metric].notna().any())}
         rows.append({**row, "questions": group["questions"].iloc[0], "seconds": round(group["seconds"].mean())})

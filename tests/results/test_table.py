@@ -92,6 +92,14 @@ def test_runs_of_the_same_options_before_and_after_a_change_of_conf_are_rows_of_
     assert table["configuration"].nunique() == 2
 
 
+def test_seeds_of_one_configuration_are_a_row_however_their_commands_say_it(tmp_path: Path) -> None:
+    record(tmp_path / "a", 1, 0.50, margin="0.2", lr="1")
+    record(tmp_path / "b", 2, 0.60, lr="1", margin="0.2")
+    table = by_row(run_table(read_records(tmp_path), "test"))
+    assert table["options"].tolist() == ["margin=0.2 lr=1"]
+    assert table["MAP"].tolist() == ["55.00 ± 7.07"]
+
+
 def test_the_command_prints_markdown_and_writes_a_line_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record(tmp_path / "a", 1, 0.50)
     record(tmp_path / "b", 2, 0.60)
