@@ -22,6 +22,9 @@ from qaexp.special_words import PADDING, SPECIAL_WORDS, UNKNOWN
 
 log = logging.getLogger(__name__)
 
+VERSION = 2
+"""Raise it when the same file or text gives other vectors, or they are kept otherwise: older ones are then never read."""
+
 FIRST = 5000
 """So many vectors of a file give its standard deviation: in GloVe's files they are those of the most frequent words."""
 
@@ -91,7 +94,7 @@ class PublishedVectors:
     def _open(self, cache: Path) -> tuple[list[str], np.ndarray]:
         """The whole file, parsed once and memory-mapped after."""
         [path] = self.files()
-        folder = cache / "vectors" / remembered_digest(path, cache)[:16]
+        folder = cache / "vectors" / f"{remembered_digest(path, cache)[:16]}-{VERSION}"
 
         def read() -> tuple[list[str], np.ndarray]:
             log.info("reading %s (once; kept in %s)", path, folder)
@@ -121,7 +124,7 @@ class OwnTextVectors:
         return []
 
     def build(self, corpus: RankingCorpus, cache: Path, seed: int) -> WordVectors:
-        settings = f"{self!r} {seed} {corpus.fingerprint}"
+        settings = f"{VERSION} {self!r} {seed} {corpus.fingerprint}"
         folder = cache / "vectors" / f"own-{hashlib.sha256(settings.encode()).hexdigest()[:16]}"
 
         def train() -> WordVectors:

@@ -18,6 +18,9 @@ from qaexp.special_words import UNKNOWN
 
 log = logging.getLogger(__name__)
 
+VERSION = 2
+"""Raise it when the same questions retrieve other answers, or they are kept otherwise: older ones are then never read."""
+
 
 @dataclass(frozen=True)
 class Retrieved:
@@ -77,7 +80,8 @@ class BM25Negatives:
     def retrieved(self, split: RankingSplit, corpus: RankingCorpus) -> Retrieved:
         """What the split's questions retrieve: retrieved now, or before, in this process or another."""
         pairs = (split.questions, split.offsets, split.candidates, split.labels)
-        facts = f"{corpus.fingerprint or corpus.compute_fingerprint()} {self.hits} {self.k1} {self.b} {[_digest(each) for each in pairs]}"
+        settings = f"{VERSION} {self.hits} {self.k1} {self.b}"
+        facts = f"{settings} {corpus.fingerprint or corpus.compute_fingerprint()} {[_digest(each) for each in pairs]}"
         key = hashlib.sha256(facts.encode()).hexdigest()[:16]
         if key not in self._known:
             folder = Path(self.cache_dir).expanduser() / "retrieved" / key
