@@ -23,7 +23,7 @@ from qaexp.sweep.space import Space
 ROOT = Path(__file__).resolve().parent.parent.parent
 SMALL = ["dataset.reader.num_train=60", "dataset.reader.num_dev=20", "dataset.reader.num_test=20", "dataset.vectors.dim=12"]
 GRIDS = [name for name in choices("experiment") if name.endswith("/grid")]
-SIZES = {"ctrn/grid": 288, "rcnn/grid": 54, "ap/grid": 81, "clstm/grid": 36, "ggsa/grid": 48}
+SIZES = {"ctrn/grid": 288, "rcnn/grid": 36, "ap/grid": 81, "clstm/grid": 36, "ggsa/grid": 48}
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ class LocalSelfAttention(GatedSelfAttention):
     performed for the central word". Table 3 has it with and without the gate.
 
     Reading: the block is GGSA's, without a norm at its end, since "both group self-attention and local self-attention can be adopted in
-    our GGSA model" (§4.3.2). Beyond the ends of a text a window is cut.
+    our GGSA model" (§4.3.1). Beyond the ends of a text a window is cut.
 
     Shows `attention` (text, head, length, length), zero beyond the window, and `gate` (text, length, dim).
 

@@ -24,15 +24,16 @@ class SVM(AnswerScorer):
 
         min_w  ½‖w‖² + C Σ_pairs max(0, 1 − y (w · (x − μ) / σ + b))²
 
-    Lei et al. 2016, §6: "SVM, we trained a re-ranker using SVM-Light with a linear kernel incorporating several similarity measures from
-    the DKPro similarity package".
+    Lei et al. 2016, §6: "SVM, we trained a re-ranker using SVM-Light (Joachims, 2002) with a linear kernel incorporating several similarity
+    measures from the DKPro similarity package".
 
     Reading: the paper does not list the measures. Ours are n-gram containment and Jaccard, the longest common subsequence and substring,
     which DKPro has among others, with TF-IDF, BM25 and idf-weighed containment. SVM-Light's default is classification: pairs are told
-    apart as right and wrong, and candidates are ranked by their distance from the border. Both classes weigh the same in the sum.
+    apart as right and wrong, and candidates are ranked by their distance from the border. That the paper cites Joachims 2002, who ranks by
+    preferences within a question, may mean that; it does not say so.
 
-    Departs: the hinge is squared, which LinearSVC solves in the primal. The paper adds the dev set's pairs to the training set for the
-    test; here dev stays unseen.
+    Departs: the hinge is squared, which LinearSVC solves in the primal, and each class has half the weight of the sum. The paper adds the
+    dev set's pairs to the training set for the test; here dev stays unseen.
 
     Pairs are the first `num_pairs` of an epoch of training examples. Until it is fitted, all features weigh the same.
 
