@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.table import Table
 
 from qaexp.config import compose
+from qaexp.data.counts import FILE_MEASURES, MEASURES, Count
 from qaexp.data.fetch import data_root
-from qaexp.data.figures import FILE_MEASURES, MEASURES, Figure
 from qaexp.data.files import locate
 from qaexp.errors import ConfigError, MissingDataError
 from qaexp.paper_table import EXPERIMENTS, FAULTS, PaperTable, content_of, fault_in, filled, name_of
@@ -73,7 +73,7 @@ class MeasuredRow:
     status: str
     measured_on: str
     """The overrides that name the data set, or the file."""
-    figures: Sequence[Figure | None]
+    figures: Sequence[Count | None]
 
 
 def tables(folder: Path = EXPERIMENTS) -> list[StatisticsTable]:
@@ -134,7 +134,7 @@ def _from_dataset(table: StatisticsTable, row: Row, data_dir: str | None) -> Mea
             splits = data.corpus.splits if table.questions == "as read" else data.splits
         except MissingDataError:
             continue
-        figures: list[Figure | None] = []
+        figures: list[Count | None] = []
         for column in table.columns.values():
             of = [splits[split] for split in column.of if split in splits]
             figures.append(MEASURES[column.measure](data.corpus.texts, of) if of else None)
@@ -146,7 +146,7 @@ def _missing(row: Row) -> MeasuredRow:
     return MeasuredRow(row, MISSING, "", [None] * len(row.published))
 
 
-def _printed(row: Row, figures: Sequence[Figure | None]) -> list[Figure | None]:
+def _printed(row: Row, figures: Sequence[Count | None]) -> list[Count | None]:
     return [None if published is None else figure for published, figure in zip(row.published, figures, strict=True)]
 
 

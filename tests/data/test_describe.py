@@ -12,7 +12,7 @@ from qaexp.config import choices
 from qaexp.data import statistics
 from qaexp.data.__main__ import main
 from qaexp.data.corpus_builder import CorpusBuilder
-from qaexp.data.figures import MEASURES, askubuntu_pools, askubuntu_texts
+from qaexp.data.counts import MEASURES, askubuntu_pools, askubuntu_texts
 from qaexp.data.statistics import MEASURED, MISSING, PARTIAL, measure, tables, to_csv
 from qaexp.errors import BadDataError, ConfigError
 

@@ -1,4 +1,4 @@
-"""What the papers' statistics tables count: figures of ranking splits, and of AskUbuntu's files as they are published."""
+"""What the papers' statistics tables count: of ranking splits, and of AskUbuntu's files as they are published."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from qaexp.data.files import lines, published
 from qaexp.data.remotes import fetch_hint
 
 Splits = Sequence[RankingSplit]
-Figure = int | float
+Count = int | float
 """A count, or a mean."""
 
 
@@ -49,7 +49,7 @@ def num_words(texts: TokenTable, splits: Splits) -> int:
     return len(np.unique(texts.ids))
 
 
-MEASURES: Mapping[str, Callable[[TokenTable, Splits], Figure]] = {
+MEASURES: Mapping[str, Callable[[TokenTable, Splits], Count]] = {
     "questions": num_questions,
     "pairs": num_pairs,
     "candidates per question": candidates_per_question,
@@ -60,7 +60,7 @@ MEASURES: Mapping[str, Callable[[TokenTable, Splits], Figure]] = {
 }
 
 
-def askubuntu_pools(path: Path) -> dict[str, Figure]:
+def askubuntu_pools(path: Path) -> dict[str, Count]:
     """Figures of `train_random.txt`, `dev.txt` or `test.txt`: query id, right ids, candidate ids, and in the latter two BM25 scores.
 
     Raises:
@@ -77,7 +77,7 @@ def askubuntu_pools(path: Path) -> dict[str, Figure]:
     return {"questions": num, "right pairs": num_right, "pairs": num_candidates, "answers per question": num_right / num}
 
 
-def askubuntu_texts(path: Path) -> dict[str, Figure]:
+def askubuntu_texts(path: Path) -> dict[str, Count]:
     """Figures of `text_tokenized.txt`: question id, title, body, which was cut at 100 words before it was published.
 
     Raises:
@@ -95,4 +95,4 @@ def askubuntu_texts(path: Path) -> dict[str, Figure]:
     return {"questions": len(ids), "title length": title_words / len(ids), "body length": body_words / len(ids)}
 
 
-FILE_MEASURES: Mapping[str, Callable[[Path], dict[str, Figure]]] = {"askubuntu_pools": askubuntu_pools, "askubuntu_texts": askubuntu_texts}
+FILE_MEASURES: Mapping[str, Callable[[Path], dict[str, Count]]] = {"askubuntu_pools": askubuntu_pools, "askubuntu_texts": askubuntu_texts}
