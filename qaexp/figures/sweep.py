@@ -36,7 +36,10 @@ def drawn(options: argparse.Namespace) -> list[Path]:
 
 
 def sweep_table(folder: Path) -> tuple[pd.DataFrame, str]:
-    """A row a run, best first: its options that differ from other runs', dev score, best epoch, status, seconds. And the score's name."""
+    """A row a run, best first: its options that differ from other runs', dev score, best epoch, status, seconds. And the score's name.
+
+    A seed is no hyper-parameter: runs that differ in it alone are several lines through the same values.
+    """
     rows, metric = [], ""
     for path in sorted(folder.rglob(RECORD)):
         try:
@@ -46,7 +49,7 @@ def sweep_table(folder: Path) -> tuple[pd.DataFrame, str]:
         score = dev_score(record)
         if record.status in SHOWN and score is not None:
             metric = record.config["dataset"]["selection_metric"]
-            options = {name: value for name, _, value in (option.partition("=") for option in record.command.split())}
+            options = {name: value for name, _, value in (option.partition("=") for option in record.command.split()) if name != "seed"}
             facts = {"dev score": score, "best epoch": record.best_epoch, "epochs": len(record.history), "status": record.status}
             rows.append({**options, **facts, "seconds": record.seconds.get("total"), "run": path.parent.name})
     if len(rows) < 2:

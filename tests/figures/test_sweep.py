@@ -22,7 +22,7 @@ def folder(tmp_path: Path) -> Path:
             "key": str(place),
             "config": {"dataset": {"selection_metric": "dev/map"}},
             "seed": 1,
-            "command": f"model=ggsa optimizer.lr={lr} model/pooling={pooling}",
+            "command": f"model=ggsa optimizer.lr={lr} model/pooling={pooling} seed={place}",
             "status": "pruned" if place == 3 else "failed" if place == 5 else "finished",
             "history": [{"epoch": 1, "dev/map": place / 20}, {"epoch": 2, "dev/map": place / 40}],
             "metrics": {"test": {"map": 1 - place / 20}},
