@@ -48,7 +48,7 @@ class RunRecord:
     """Steps taken, loss and dev metrics at the end of each epoch."""
     best_epoch: int | None = None
     steps: int = 0
-    """Training batches, over which `seconds["steps"]` were spent; not counted: loading them, dev metrics, checkpoints."""
+    """Training batches of whole epochs, over which `seconds["steps"]` were spent; not counted: loading them, dev metrics, checkpoints."""
     seconds: dict[str, float] = field(default_factory=dict)
     metrics: dict[str, dict[str, int | float]] = field(default_factory=dict)
     """Split to metric to value, with the number of questions and pairs and the share of questions tied at the first answer."""
