@@ -35,7 +35,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
     `watchers` look on in place of the screen.
     """
     config: dict[str, Any] = OmegaConf.to_container(cfg, resolve=True)  # type: ignore[assignment]
-    record = RunRecord.load(folder) if resume else RunRecord.begin(pinned(config), command)
+    record = RunRecord.resumed(folder) if resume else RunRecord.begin(pinned(config), command)
     last = last_checkpoint(folder) if resume else None
     with record.kept_in(folder), record.timing("total"):
         pl.seed_everything(cfg.seed, workers=True, verbose=False)

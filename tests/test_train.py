@@ -221,6 +221,13 @@ def test_a_run_does_not_go_on_with_other_data(overrides: list[str], tmp_path: Pa
         train(changed, tmp_path, resume=True)
 
 
+def test_a_run_that_goes_on_with_other_code_says_so(overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    train_until(overrides, tmp_path, epoch=1)
+    monkeypatch.setattr("qaexp.results.record.git_commit", lambda: "another")
+    [process] = train(compose(overrides), tmp_path, resume=True).continued
+    assert (process["commit"], process["from_epoch"]) == ("another", 2)
+
+
 @pytest.mark.parametrize(
     ("others", "said"),
     [
