@@ -6,6 +6,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from qaexp.data.corpus import RankingCorpus
+from qaexp.errors import ConfigError
 from qaexp.masking import token_mask
 from qaexp.models.surface.stop_words import content_words
 
@@ -43,7 +44,16 @@ class WordOverlapFeatures(nn.Module):
         self.register_buffer("deviation", torch.ones(self.num_features))
 
     def count_words(self, corpus: RankingCorpus) -> None:
-        """Document frequencies over the distinct texts of a corpus; mean and deviation over its training pairs, if it has any."""
+        """Document frequencies over the distinct texts of a corpus; mean and deviation over its training pairs, if it has any.
+
+        Raises:
+            ConfigError: texts have fields.
+        """
+        if corpus.texts.num_fields > 1:
+            raise ConfigError(
+                "word-overlap features are of texts of one field: leave them out with model.similarity.overlap=false (of MV-LSTM "
+                "model.overlap=false), or give dataset.reader.fields a single field"
+            )
         texts = np.repeat(np.arange(len(corpus.texts)), np.diff(corpus.texts.offsets))
         distinct = np.unique(texts * np.int64(len(corpus.vocabulary)) + corpus.texts.ids) % len(corpus.vocabulary)
         frequency = np.bincount(distinct, minlength=len(corpus.vocabulary)).clip(min=1)
