@@ -38,6 +38,10 @@ def test_padding_and_repeats_add_nothing() -> None:
     assert features(torch.zeros(1, 3, dtype=torch.int64), long)[0].tolist() == [0.0] * 4
 
 
+def test_unknown_words_equal_none() -> None:
+    assert WordOverlapFeatures(10)(torch.tensor([[3, 1]]), torch.tensor([[1, 3]]))[0, 0].item() == pytest.approx(1 / 4)
+
+
 def test_texts_with_fields_are_refused_in_one_sentence() -> None:
     builder = CorpusBuilder(num_fields=2)
     builder.text(["water"], ["it", "boils"])
