@@ -29,12 +29,14 @@ def pinned(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def begin_from(source: Mapping[str, Any] | None, scorer: AnswerScorer, vocabulary: Sequence[str]) -> None:
-    """Copy word vectors and encoder of a pinned `init_from` into the scorer; into both encoders where it has two. None leaves it alone.
+    """Copy word vectors and encoder of a pinned `init_from` into the scorer. None leaves it alone.
 
-    What else the models have, such as poolings and similarities, is not copied.
+    Of two encoders each takes that of its own side, or the only one that there is. What else the models have, such as poolings and
+    similarities, is not copied.
 
     Raises:
-        CheckpointError: the checkpoint is not the one that was pinned, its word ids mean other words, or its encoder is of another make.
+        CheckpointError: the checkpoint is not the one that was pinned, its word ids mean other words, or its encoder is of another make;
+            or there are two encoders in it and one here.
     """
     if source is None:
         return
@@ -58,9 +60,16 @@ def begin_from(source: Mapping[str, Any] | None, scorer: AnswerScorer, vocabular
             f"init_from holds an encoder {type(theirs).__name__} of width {theirs.output_dim}, this run has {type(ours).__name__} of width "
             f"{ours.output_dim}: choose the same model/encoder and model.encoder.hidden_dim for both"
         )
+    two = scorer.candidate_encoder is not ours
+    if held.candidate_encoder is not theirs and not two:
+        raise CheckpointError(
+            "init_from holds an encoder each for questions and candidates, this run has one for both, and would lose the candidates'; "
+            "set model.shared=false"
+        )
     _copy(held.embedding, scorer.embedding, "embedding")
-    for encoder in {id(one): one for one in (scorer.question_encoder, scorer.candidate_encoder)}.values():
-        _copy(theirs, encoder, "encoder")
+    _copy(theirs, ours, "encoder")
+    if two:
+        _copy(held.candidate_encoder, scorer.candidate_encoder, "encoder")
 
 
 def _copy(source: nn.Module, target: nn.Module, slot: str) -> None:

@@ -12,7 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from qaexp.command_line import main
 from qaexp.config import PRETRAIN
-from qaexp.errors import ConfigError
+from qaexp.machine.processes import require_one_process
 from qaexp.results.record import RunRecord
 
 
@@ -27,8 +27,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
     Raises:
         ConfigError: several processes are asked for.
     """
-    if cfg.trainer.devices != 1 or str(cfg.trainer.get("strategy", "")).startswith("ddp"):
-        raise ConfigError("pre-training runs in one process: leave trainer=ddp and trainer.devices out")
+    require_one_process(cfg.trainer, "pre-training")
     import pytorch_lightning as pl  # some seconds, which help and mistyped options need not wait for
     from hydra.utils import instantiate
 
@@ -47,7 +46,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
     from qaexp.training.trainer import open_trainer
 
     config: dict[str, Any] = OmegaConf.to_container(cfg, resolve=True)  # type: ignore[assignment]
-    record = RunRecord.load(folder) if resume else RunRecord.begin(config, command)
+    record = RunRecord.resumed(folder) if resume else RunRecord.begin(config, command)
     with record.kept_in(folder), record.timing("total"):
         pl.seed_everything(cfg.seed, workers=True, verbose=False)
         keep_freed_memory()

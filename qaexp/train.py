@@ -35,7 +35,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
     `watchers` look on in place of the screen.
     """
     config: dict[str, Any] = OmegaConf.to_container(cfg, resolve=True)  # type: ignore[assignment]
-    record = RunRecord.load(folder) if resume else RunRecord.begin(pinned(config), command)
+    record = RunRecord.resumed(folder) if resume else RunRecord.begin(pinned(config), command)
     last = last_checkpoint(folder) if resume else None
     with record.kept_in(folder), record.timing("total"):
         pl.seed_everything(cfg.seed, workers=True, verbose=False)
@@ -62,9 +62,9 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
             with record.timing("test"):
                 best = best_checkpoint(folder) if record.parameters["trainable"] else None
                 trainer.test(module, datamodule=data, ckpt_path=best, weights_only=True, verbose=False)
+            if best is None:
+                trainer.save_checkpoint(folder / BEST, weights_only=True)  # where processes wait for each other
             if writes():
-                if best is None:
-                    trainer.save_checkpoint(folder / BEST, weights_only=True)
                 record.metrics = write_rankings(folder, module.scores, data, record.key)
             if logger:
                 log_conclusion(logger, folder, record, module, data)

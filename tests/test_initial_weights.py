@@ -75,6 +75,21 @@ def test_two_encoders_begin_alike(data: list[str], pretrained: Path, tmp_path: P
         assert torch.equal(ours, theirs)
 
 
+def test_two_encoders_begin_each_with_its_own_where_there_are_two(data: list[str], tmp_path: Path) -> None:
+    two = [*data, *FINE, "optimizer.lr=0", "model.shared=false"]
+    for name, more in {"source": [], "begun": ["seed=2", f"init_from={tmp_path / 'source'}"]}.items():
+        (tmp_path / name).mkdir()
+        train(compose([*two, *more]), tmp_path / name)
+    source, begun = scorer(tmp_path / "source"), scorer(tmp_path / "begun")
+    question, candidate = (encoder.state_dict() for encoder in (source.question_encoder, source.candidate_encoder))
+    assert not torch.equal(question["W"], candidate["W"])
+    torch.testing.assert_close(begun.question_encoder.state_dict(), question, rtol=0, atol=0)
+    torch.testing.assert_close(begun.candidate_encoder.state_dict(), candidate, rtol=0, atol=0)
+    (tmp_path / "one").mkdir()
+    with pytest.raises(qaexp.errors.CheckpointError, match=r"has one for both, and would lose the candidates'; set model\.shared=false"):
+        train(compose([*data, *FINE, f"init_from={tmp_path / 'source'}"]), tmp_path / "one")
+
+
 def test_a_run_is_known_by_what_it_began_with_and_not_by_its_path(data: list[str], pretrained: Path, tmp_path: Path) -> None:
     overrides = [*data, *FINE]
     elsewhere = shutil.copytree(pretrained, tmp_path / "elsewhere")

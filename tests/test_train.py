@@ -119,6 +119,17 @@ def test_the_seconds_of_all_steps_are_counted_once(overrides: list[str], tmp_pat
     assert record.steps == record.seconds["steps"] == record.history[-1]["step"] > 3
 
 
+def test_steps_of_an_epoch_that_broke_off_are_not_counted_when_it_is_repeated(
+    overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qaexp.training.callbacks.time", SimpleNamespace(perf_counter=count().__next__, monotonic=lambda: 0.0))
+    small = [*overrides, "dataset.batch_size=20"]
+    train_until(small, tmp_path, epoch=1, more_steps=2)
+    assert RunRecord.load(tmp_path).steps == RunRecord.load(tmp_path).history[-1]["step"]
+    record = train(compose(small), tmp_path, resume=True)
+    assert record.steps == record.seconds["steps"] == record.history[-1]["step"]
+
+
 def test_no_two_epochs_seeds_or_processes_share_their_dropout(monkeypatch: pytest.MonkeyPatch) -> None:
     def begun(seed: int, epoch: int, process: int) -> int:
         monkeypatch.setattr("qaexp.training.module.place_among", lambda: (process, 2))
@@ -210,6 +221,13 @@ def test_a_run_does_not_go_on_with_other_data(overrides: list[str], tmp_path: Pa
         train(changed, tmp_path, resume=True)
 
 
+def test_a_run_that_goes_on_with_other_code_says_so(overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    train_until(overrides, tmp_path, epoch=1)
+    monkeypatch.setattr("qaexp.results.record.git_commit", lambda: "another")
+    [process] = train(compose(overrides), tmp_path, resume=True).continued
+    assert (process["commit"], process["from_epoch"]) == ("another", 2)
+
+
 @pytest.mark.parametrize(
     ("others", "said"),
     [
@@ -297,14 +315,14 @@ class Broken(PairwiseHinge):
         return scores.sum() * self.margin
 
 
-def train_until(overrides: list[str], folder: Path, epoch: int, loss: float | None = None) -> None:
-    """Train for so many whole epochs; then stop as if the power had gone, or with the loss that is given."""
+def train_until(overrides: list[str], folder: Path, epoch: int, loss: float | None = None, more_steps: int = 0) -> None:
+    """Train for so many whole epochs and so many steps; then stop as if the power had gone, or with the loss that is given."""
     original = RankingModule.training_step
 
     def step(self: RankingModule, batch: RankingBatch, index: int) -> torch.Tensor:
-        if self.current_epoch >= epoch and loss is None:
+        if loss is None and (self.current_epoch, index) >= (epoch, more_steps):
             raise PowerCutError
-        if self.current_epoch >= epoch:
+        if loss is not None and self.current_epoch >= epoch:
             self.loss = Broken(margin=loss)
         return original(self, batch, index)
 

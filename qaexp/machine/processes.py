@@ -1,15 +1,27 @@
 """One run on several processes (`trainer=ddp`): who writes, who scores which questions, and how scores come together again."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from qaexp.errors import ConfigError
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
 Entered = TypeVar("Entered")
+
+
+def require_one_process(trainer: Mapping[str, Any], what: str) -> None:
+    """For what cannot be several: Lightning begins the whole command again in each process of a run.
+
+    Raises:
+        ConfigError: the trainer's configuration asks for several.
+    """
+    if trainer["devices"] != 1 or str(trainer.get("strategy", "")).startswith("ddp"):
+        raise ConfigError(f"{what} runs in one process: leave trainer=ddp and trainer.devices out")
 
 
 def writes() -> bool:

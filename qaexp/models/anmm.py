@@ -12,6 +12,7 @@ from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.grid import grid_mask
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.shown import show
+from qaexp.special_words import UNKNOWN
 from qaexp.types import Text
 
 
@@ -33,7 +34,7 @@ class ANMM(AnswerScorer):
     Scores lie between 0 and 1; Yang et al. train them with loss=pairwise_hinge loss.margin=1.0.
 
     Reading: an exact match is the same word in both texts, which rounding cannot move to another bin; two words of one vector are
-    none. The activation is the logistic function, and w, r and v begin uniformly within ±1/√(number of them).
+    none, nor are two unknown words. The activation is the logistic function, and w, r and v begin uniformly within ±1/√(number of them).
 
     Under autocast all of it stays in float32: coarser cosines would fall into other bins, and coarser scores on each other.
     """
@@ -66,7 +67,8 @@ class ANMM(AnswerScorer):
             P = P * grid_mask(question["mask"], candidate["mask"]).squeeze(1)
             show("grid", P.unsqueeze(1))
             bins = ((P.detach() + 1) * (self.num_bins / 2)).long().clamp(0, self.num_bins - 1)
-            bins = bins.masked_fill(question["tokens"].unsqueeze(2) == candidate["tokens"].unsqueeze(1), self.num_bins)
+            words = question["tokens"].unsqueeze(2)
+            bins = bins.masked_fill((words == candidate["tokens"].unsqueeze(1)) & (words > UNKNOWN), self.num_bins)
             h = torch.einsum("pji,pjit->pjt", P, F.embedding(bins, self.w)).sigmoid()  # (pair, question_length, weight set)
             h = h.squeeze(2) if self.r is None else (h @ self.r).sigmoid()
             return (question["attention"].float() * h).sum(dim=1)

@@ -6,8 +6,10 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from qaexp.data.corpus import RankingCorpus
+from qaexp.errors import ConfigError
 from qaexp.masking import token_mask
 from qaexp.models.surface.stop_words import content_words
+from qaexp.special_words import UNKNOWN
 
 SAMPLE, CHUNK, LONGEST = 20_000, 500, 200
 """Training pairs that mean and deviation are measured on, how many of them at once, and after how many tokens their texts are cut."""
@@ -19,7 +21,7 @@ class WordOverlapFeatures(nn.Module):
         f = (Σ_{w ∈ q ∩ a} weight(w) / (|q| + |a|) − μ) / σ,  |t| the tokens of a text
 
     with weight 1 or idf(w) = log(N / df(w)), N the texts of the corpus. Severyn & Moschitti 2015, §4.3: "word overlap and IDF-weighted
-    word overlap computed between all words and only non-stop words".
+    word overlap computed between all words and only non-stop words". Unknown words equal none.
 
     Reading: the paper names no divisor; the two lengths together keep long candidates from winning by length. Stop words are gensim's list
     and every token without a letter or digit.
@@ -43,7 +45,16 @@ class WordOverlapFeatures(nn.Module):
         self.register_buffer("deviation", torch.ones(self.num_features))
 
     def count_words(self, corpus: RankingCorpus) -> None:
-        """Document frequencies over the distinct texts of a corpus; mean and deviation over its training pairs, if it has any."""
+        """Document frequencies over the distinct texts of a corpus; mean and deviation over its training pairs, if it has any.
+
+        Raises:
+            ConfigError: texts have fields.
+        """
+        if corpus.texts.num_fields > 1:
+            raise ConfigError(
+                "word-overlap features are of texts of one field: leave them out with model.similarity.overlap=false (of MV-LSTM "
+                "model.overlap=false), or give dataset.reader.fields a single field"
+            )
         texts = np.repeat(np.arange(len(corpus.texts)), np.diff(corpus.texts.offsets))
         distinct = np.unique(texts * np.int64(len(corpus.vocabulary)) + corpus.texts.ids) % len(corpus.vocabulary)
         frequency = np.bincount(distinct, minlength=len(corpus.vocabulary)).clip(min=1)
@@ -76,7 +87,7 @@ class WordOverlapFeatures(nn.Module):
     ) -> Float[Tensor, "pair 4"]:
         ordered = question.sort(dim=1).values
         first = ordered.diff(dim=1, prepend=ordered.new_full((len(ordered), 1), -1)) != 0  # a word repeated counts once
-        shared = (ordered[:, :, None] == candidate[:, None, :]).any(dim=2) & first & token_mask(ordered)  # (pair, question_length)
+        shared = (ordered[:, :, None] == candidate[:, None, :]).any(dim=2) & first & (ordered > UNKNOWN)  # (pair, question_length)
         idf, content = self.idf[ordered], self.content[ordered]
         weights = torch.stack([torch.ones_like(idf), idf, content, idf * content], dim=-1)  # (pair, question_length, 4)
         lengths = token_mask(question).sum(dim=1) + token_mask(candidate).sum(dim=1)

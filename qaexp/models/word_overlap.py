@@ -5,13 +5,15 @@ from torch import Tensor
 
 from qaexp.masking import token_mask
 from qaexp.models.scorer import AnswerScorer
+from qaexp.special_words import UNKNOWN
 from qaexp.types import Text
 
 
 class WordOverlap(AnswerScorer):
     """s = |W(q) ∩ W(a)|: the distinct words of the question that occur in the candidate (Yang et al. 2015, "Word Count").
 
-    Every word counts, stop words too, of all fields of a text together; ties are broken by the data set's convention.
+    Every word counts, stop words too, of all fields of a text together; unknown words equal none. Ties are broken by the data set's
+    convention.
     """
 
     reads_fields = True
@@ -23,7 +25,7 @@ class WordOverlap(AnswerScorer):
     def encode_question(self, tokens: Int[Tensor, "text *field length"]) -> Text:
         ordered = tokens.flatten(1).sort(dim=1).values
         repeated = ordered.diff(dim=1, prepend=ordered.new_full((len(ordered), 1), -1)) == 0
-        return {"tokens": ordered, "mask": token_mask(ordered) & ~repeated}
+        return {"tokens": ordered, "mask": (ordered > UNKNOWN) & ~repeated}
 
     def encode_candidate(self, tokens: Int[Tensor, "text *field length"]) -> Text:
         return {"tokens": tokens.flatten(1), "mask": token_mask(tokens.flatten(1))}

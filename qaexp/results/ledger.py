@@ -67,6 +67,8 @@ class Entry:
     config: Mapping[str, Any]
     questions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Split to `of` and each metric's values; older entries have none of dev."""
+    continued: Sequence[Mapping[str, Any]] = field(default_factory=list)
+    """As in its record; older entries have none."""
 
     @property
     def fingerprint(self) -> str:
@@ -82,6 +84,11 @@ class Entry:
         """What it ran on, such as `AMD EPYC, 1 thread`."""
         had = self.hardware
         return had["gpu"] or f"{had['processor']}, {had['threads']} thread{'s' if had['threads'] > 1 else ''}"
+
+    @property
+    def commits(self) -> list[str]:
+        """Those of its code: several where it was resumed under another."""
+        return [self.commit, *(process["commit"] for process in self.continued)]
 
     @property
     def trained(self) -> bool:
@@ -279,6 +286,7 @@ def _entry(record: RunRecord, run: Path) -> Entry:
         metrics=record.metrics,
         config=config,
         questions={split: found for split in record.metrics if (found := _questions(run, split))},
+        continued=record.continued,
     )
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import logging
 import os
 import platform
 import subprocess
@@ -20,6 +21,8 @@ from qaexp.errors import ConfigError, OutputError, PrunedError, QaexpError, Reco
 from qaexp.machine.processes import writes
 from qaexp.run_folder import RECORD
 from qaexp.whole_files import write_whole
+
+log = logging.getLogger(__name__)
 
 SCHEMA = 1
 LIBRARIES = ("qaexp", "torch", "pytorch-lightning", "hydra-core", "omegaconf", "torchmetrics", "numpy", "pandas", "wandb", "gensim")
@@ -41,6 +44,8 @@ class RunRecord:
     commit: str = ""
     versions: dict[str, str] = field(default_factory=dict)
     hardware: dict[str, Any] = field(default_factory=dict)
+    continued: list[dict[str, Any]] = field(default_factory=list)
+    """Commit, versions, hardware and the first epoch of each process that went on with the run with others than the process before it."""
     data: dict[str, Any] = field(default_factory=dict)
     parameters: dict[str, int] = field(default_factory=dict)
     convention: str = ""
@@ -48,7 +53,7 @@ class RunRecord:
     """Steps taken, loss and dev metrics at the end of each epoch."""
     best_epoch: int | None = None
     steps: int = 0
-    """Training batches, over which `seconds["steps"]` were spent; not counted: loading them, dev metrics, checkpoints."""
+    """Training batches of whole epochs, over which `seconds["steps"]` were spent; not counted: loading them, dev metrics, checkpoints."""
     seconds: dict[str, float] = field(default_factory=dict)
     metrics: dict[str, dict[str, int | float]] = field(default_factory=dict)
     """Split to metric to value, with the number of questions and pairs and the share of questions tied at the first answer."""
@@ -58,15 +63,23 @@ class RunRecord:
 
     @classmethod
     def begin(cls, config: dict[str, Any], command: str) -> "RunRecord":
-        return cls(
-            key=config_key(config),
-            config=config,
-            seed=config["seed"],
-            command=command,
-            commit=git_commit(),
-            versions=dict(versions()),
-            hardware=dict(hardware()),
-        )
+        return cls(key=config_key(config), config=config, seed=config["seed"], command=command, **_this_process())
+
+    @classmethod
+    def resumed(cls, folder: Path) -> "RunRecord":
+        """The record of a run that this process goes on with, told where its code or its libraries are others than before.
+
+        Raises:
+            RecordError: as `load`.
+        """
+        record, now = cls.load(folder), _this_process()
+        before = record.continued[-1] if record.continued else record.__dict__
+        if any(before[name] != value for name, value in now.items()):
+            record.continued.append({"from_epoch": len(record.history) + 1, **now})
+        was, is_now = ({"commit": process["commit"], **process["versions"]} for process in (before, now))
+        if told := [f"{name} {was.get(name, '')} then, {value} now" for name, value in is_now.items() if was.get(name, "") != value]:
+            log.warning("%s goes on with other code than before: %s (`continued` in its %s)", folder, "; ".join(told), RECORD)
+        return record
 
     @classmethod
     def load(cls, folder: Path) -> "RunRecord":
@@ -149,6 +162,8 @@ class RunRecord:
     def add_epoch(self, epoch: int, values: Mapping[str, int | float], chosen: str) -> None:
         """Note an epoch (from 1); one that is repeated after an interruption takes its old place."""
         self.history = [*(entry for entry in self.history if entry["epoch"] < epoch), {"epoch": epoch, **values}]
+        if self.continued:
+            self.continued[-1]["from_epoch"] = min(self.continued[-1]["from_epoch"], epoch)
         self.best_epoch = int(max(self.history, key=lambda entry: entry[chosen])["epoch"])
 
     def save(self, folder: Path) -> None:
@@ -206,6 +221,10 @@ def _without_places(node: Any, places: dict[str, str]) -> Any:
         if isinstance(node, str) and (node == place or node.startswith(f"{place}/")):
             return places[place] + node[len(place) :]
     return node
+
+
+def _this_process() -> dict[str, Any]:
+    return {"commit": git_commit(), "versions": dict(versions()), "hardware": dict(hardware())}
 
 
 @cache

@@ -13,6 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from qaexp.config import RANK, Program, compose
 from qaexp.errors import OutputError, PrunedError
+from qaexp.machine.processes import require_one_process
 from qaexp.results.record import RunRecord, config_key
 from qaexp.run_folder import CONFIG, ERROR, LAST, TRACEBACK
 from qaexp.terminal.mistakes import explain, require_meaningful, usual_config
@@ -73,6 +74,7 @@ def run_kept(
         work = program.load()  # torch and Lightning: some seconds, which kept runs need not wait for
         quieten()
         try:
+            require_one_process(cfg.trainer, "a run of a table or a sweep")
             if usual is not None:
                 require_meaningful(cfg, usual, command.split())
             record = work(cfg, folder, command, (folder / LAST).is_file(), watchers)

@@ -22,6 +22,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 
 from qaexp.config import CONF, PRETRAIN, RANK
 from qaexp.errors import ConfigError, OutputError, SweepError
+from qaexp.machine.processes import require_one_process
 from qaexp.machine.threads import keep_number_of_threads
 from qaexp.results.record import NOT_IDENTITY, RunRecord
 from qaexp.sweep.best import write_best
@@ -153,10 +154,15 @@ class Sweep(Sweeper):
         return usual
 
     def _compose(self, overrides: list[str]) -> DictConfig:
-        """A job's configuration, without Hydra's part."""
+        """A job's configuration, without Hydra's part.
+
+        Raises:
+            ConfigError: it asks for several processes.
+        """
         config = self._context.config_loader.load_sweep_config(self._config, overrides)
         with open_dict(config):
             del config["hydra"]
+        require_one_process(config.trainer, "a run of a sweep")
         return config
 
     def _launcher(self, folder: Path, job: Job) -> Launcher:

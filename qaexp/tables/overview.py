@@ -96,7 +96,7 @@ def _made_by(entries: Iterable[Entry]) -> str:
     """On what machines runs were made, and by what code."""
     runs = {entry.key: entry for entry in entries}.values()
     machines = ", ".join(f"{count} on {machine}" for machine, count in Counter(entry.machine for entry in runs).most_common())
-    changed = sum(entry.commit.endswith("+changes") for entry in runs)
+    changed = sum(any(commit.endswith("+changes") for commit in entry.commits) for entry in runs)
     return (
         f"Of {len(runs)} runs: {machines}; seeds of one cell may be of several. {changed} were made by a commit with changes beside it "
         "(`commit` in the ledger ends in `+changes`; tables written since had counted, too, until November 2026): made again, such a run "

@@ -55,22 +55,24 @@ class StopEarly(EarlyStopping):
 
 
 class KeepHistory(Callback):
-    """Adds each epoch to the record, on disk too, and the time its training steps took."""
+    """Adds each epoch to the record, on disk too, with its training steps and the time that they took: those of whole epochs alone."""
 
     def __init__(self, folder: Path, record: RunRecord, chosen: str) -> None:
         self._folder, self._record, self._chosen = folder, record, chosen
         self._started = self._spent = 0.0
+        self._steps = 0
 
     def on_train_batch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int) -> None:
         self._started = time.perf_counter()
 
     def on_train_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int) -> None:
-        self._record.steps += 1
+        self._steps += 1
         self._spent += time.perf_counter() - self._started
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self._record.steps += self._steps
         self._record.seconds["steps"] = round(self._record.seconds.get("steps", 0.0) + self._spent, 3)
-        self._spent = 0.0
+        self._steps, self._spent = 0, 0.0
         values = {name: value.item() for name, value in trainer.callback_metrics.items()}
         self._record.add_epoch(trainer.current_epoch + 1, {"step": trainer.global_step, **values}, self._chosen)
         self._record.save(self._folder)

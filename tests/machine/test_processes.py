@@ -33,8 +33,9 @@ def run(folder: Path, *options: str) -> dict:
     [
         ["model.embedding.dropout_rate=0", "optimizer.lr=1e-3", "dataset.batch_size=12"],
         ["model=ap_cnn", "model.embedding.dropout_rate=0", "dataset/negatives=random", "dataset.negatives.num=6", "dataset.batch_size=4"],
+        ["model=word_overlap"],
     ],
-    ids=["ggsa", "hardest negatives, a batch of one group"],
+    ids=["ggsa", "hardest negatives, a batch of one group", "nothing to train"],
 )
 def test_two_processes_measure_what_one_does(options: list[str], tmp_path: Path) -> None:
     cache = f"cache_dir={tmp_path / 'cache'}"

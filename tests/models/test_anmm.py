@@ -9,8 +9,9 @@ from torch import Tensor
 
 from qaexp.models.anmm import ANMM
 from qaexp.models.embedding.word_vectors import WordEmbedding
+from qaexp.special_words import UNKNOWN
 
-QUESTIONS = torch.tensor([[3, 4, 0, 0], [5, 0, 0, 0], [6, 7, 8, 3]])
+QUESTIONS = torch.tensor([[3, 4, 0, 0], [5, 0, 0, 0], [6, 1, 8, 3]])
 CANDIDATES = torch.tensor([[9, 3, 4, 2, 3], [5, 6, 1, 0, 0], [1, 2, 0, 0, 0]])
 NUM_BINS = 6
 
@@ -34,7 +35,7 @@ def paper(scorer: ANMM, question: Tensor, candidate: Tensor) -> float:
         for i in candidate:
             P = torch.cosine_similarity(table[j], table[i], dim=0).item()
             borders = [-1 + 2 * k / NUM_BINS for k in range(NUM_BINS)]
-            x[NUM_BINS if i == j else max(k for k, border in enumerate(borders) if border <= P)] += P
+            x[NUM_BINS if i == j > UNKNOWN else max(k for k, border in enumerate(borders) if border <= P)] += P
         sets = [sigmoid(sum(w * x_k for w, x_k in zip(weights, x, strict=True))) for weights in scorer.w.T.tolist()]
         h.append(sets[0] if scorer.r is None else sigmoid(sum(r * s for r, s in zip(scorer.r.tolist(), sets, strict=True))))
     powers = [math.exp((scorer.v @ table[j]).item()) for j in question]

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from qaexp.data.corpus_builder import CorpusBuilder
+from qaexp.errors import ConfigError
 from qaexp.models.overlap import WordOverlapFeatures
 
 TEXTS = ["what is the boiling point of water ?", "water boils at the boiling point of water .", "ice is cold", "nothing shared here"]
@@ -35,3 +36,15 @@ def test_padding_and_repeats_add_nothing() -> None:
     short, long = torch.tensor([[3, 3, 4]]), torch.tensor([[3, 5, 0, 0, 0]])
     assert features(short, long)[0, 0].item() == pytest.approx(1 / 5)
     assert features(torch.zeros(1, 3, dtype=torch.int64), long)[0].tolist() == [0.0] * 4
+
+
+def test_unknown_words_equal_none() -> None:
+    assert WordOverlapFeatures(10)(torch.tensor([[3, 1]]), torch.tensor([[1, 3]]))[0, 0].item() == pytest.approx(1 / 4)
+
+
+def test_texts_with_fields_are_refused_in_one_sentence() -> None:
+    builder = CorpusBuilder(num_fields=2)
+    builder.text(["water"], ["it", "boils"])
+    corpus = builder.build()
+    with pytest.raises(ConfigError, match=r"of one field: leave them out with model\.similarity\.overlap=false"):
+        WordOverlapFeatures(len(corpus.vocabulary)).count_words(corpus)

@@ -42,6 +42,18 @@ def test_runs_of_one_name_with_other_settings_or_data_are_entries_of_their_own(t
     assert sorted((entry.key, entry.fingerprint) for entry in ledger.entries) == sorted(runs_of)
 
 
+def test_an_entry_has_every_commit_that_its_run_was_made_by(tmp_path: Path) -> None:
+    config = {"seed": 1, "run_name": "qa_cnn_toy_seed1", "dataset": {}, "data_dir": "/data", "cache_dir": "/cache"}
+    record = RunRecord("k", config, 1, "", commit="a", data={"fingerprint": "f" * 64, "vectors": {"source": "none read"}})
+    record.continued.append({"from_epoch": 2, "commit": "b+changes", "versions": {}, "hardware": {}})
+    record.save(tmp_path / "run")
+    ledger = Ledger(tmp_path / "ledger")
+    ledger.enter(tmp_path / "run")
+    [entry] = ledger.entries
+    assert entry.commits == ["a", "b+changes"]
+    assert entry_of("k", 1, [0.5]).commits == ["c"]
+
+
 def test_of_a_run_that_was_repeated_the_newest_entry_counts(tmp_path: Path) -> None:
     for day in (2, 1):
         entry = {**asdict(entry_of("k", 1, [0.5])), "started": f"2026-01-0{day}"}

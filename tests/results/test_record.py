@@ -34,6 +34,37 @@ def test_a_run_that_began_on_other_data_does_not_go_on() -> None:
         record.of_data({"fingerprint": "a" * 64, "vectors": {**vectors, "files": ["d" * 16]}}, "trec")
 
 
+def test_a_run_that_goes_on_under_other_code_or_elsewhere_says_so_from_which_epoch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def go_on() -> RunRecord:
+        record = RunRecord.resumed(tmp_path)
+        record.add_epoch(len(record.history) + 1, {"dev/map": 0.5}, "dev/map")
+        record.save(tmp_path)
+        return record
+
+    of = "qaexp.results.record"
+    monkeypatch.setattr(f"{of}.git_commit", lambda: "a" * 40)
+    begun = RunRecord.begin({"seed": 1, "dataset": {}, "data_dir": "/data", "cache_dir": "/cache"}, "")
+    begun.save(tmp_path)
+    assert go_on().continued == []
+    monkeypatch.setattr(f"{of}.hardware", lambda: {**begun.hardware, "processor": "another"})
+    [elsewhere] = go_on().continued
+    assert (elsewhere["from_epoch"], elsewhere["commit"], elsewhere["hardware"]["processor"]) == (2, begun.commit, "another")
+    assert not caplog.messages
+    monkeypatch.setattr(f"{of}.git_commit", lambda: "b" * 40 + "+changes")
+    monkeypatch.setattr(f"{of}.versions", lambda: {**begun.versions, "torch": "0.1"})
+    go_on()
+    _, changed = go_on().continued
+    assert (changed["from_epoch"], changed["commit"], changed["versions"]["torch"]) == (3, "b" * 40 + "+changes", "0.1")
+    [told] = caplog.messages
+    assert f"commit {'a' * 40} then, {'b' * 40}+changes now; torch {begun.versions['torch']} then, 0.1 now" in told
+    record = RunRecord.load(tmp_path)
+    record.add_epoch(2, {"dev/map": 0.5}, "dev/map")  # again: it was measured, and had no checkpoint
+    assert [process["from_epoch"] for process in record.continued] == [2, 2]
+    assert (record.commit, record.versions, record.hardware) == (begun.commit, begun.versions, begun.hardware)
+
+
 def test_of_equal_epochs_the_first_is_the_best_as_for_its_checkpoint() -> None:
     record = RunRecord(key="", config={}, seed=1, command="")
     for epoch, value in enumerate((0.1, 0.5, 0.5), start=1):

@@ -38,6 +38,13 @@ def test_a_failure_leaves_a_sentence_and_stops_no_other_run(tmp_path: Path) -> N
     assert run_overrides(options, tmp_path / "runs").status == "ran"
 
 
+def test_several_processes_which_would_each_begin_the_whole_command_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qaexp.train.train", lambda *_: pytest.fail("it ran"))
+    outcome = run_overrides([*TINY, "trainer.devices=2", "trainer.accelerator=cpu"], tmp_path)
+    assert outcome.status == "failed"
+    assert outcome.error == "a run of a table or a sweep runs in one process: leave trainer=ddp and trainer.devices out"
+
+
 def test_what_a_run_has_failed_of_before_is_not_said_of_it_once_it_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise ZeroDivisionError

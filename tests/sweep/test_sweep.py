@@ -156,6 +156,8 @@ def test_mistakes_in_a_sweep_are_answered_with_one_sentence_before_anything_runs
         ("optimizer.lr=interval(1e-5,1e-3)", "optimizer.lr is an interval"),
         ("seed=1,x", "seed=x: a number is expected"),
         ("dataset.batch_size=32,0", "dataset.batch_size=0: at least 1 is expected"),
+        ("trainer=ddp", "a run of a sweep runs in one process: leave trainer=ddp and trainer.devices out"),
+        ("trainer=default,ddp", "a run of a sweep runs in one process: leave trainer=ddp"),
         ("+trainer.profilr=simple,advanced", "nothing reads the option trainer.profilr, did you mean trainer.profiler"),
     ):
         assert main(arguments(tmp_path, mistake)) == 2
