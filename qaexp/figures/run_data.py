@@ -15,6 +15,7 @@ from qaexp.checkpoint import Ranker
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError
 from qaexp.models.readout import read_out
+from qaexp.results.record import moved
 from qaexp.run_folder import CONFIG
 
 
@@ -29,9 +30,7 @@ def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
     cfg = OmegaConf.load(run / CONFIG)
     assert isinstance(cfg, DictConfig)
     if data_dir is not None:
-        whole = OmegaConf.to_yaml(cfg).replace(str(cfg.data_dir), data_dir)  # resolved paths begin with it
-        cfg = OmegaConf.create(whole)
-        assert isinstance(cfg, DictConfig)
+        cfg = OmegaConf.create(moved(OmegaConf.to_container(cfg), {str(cfg.data_dir): data_dir}))
     return instantiate(cfg.dataset)
 
 

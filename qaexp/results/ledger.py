@@ -253,9 +253,6 @@ def _key(record: RunRecord) -> str:
 
 def _entry(record: RunRecord, run: Path) -> Entry:
     config = placeless_config(record.config)
-    vectors = record.data["vectors"]
-    for place in sorted(("data_dir", "cache_dir"), key=lambda place: -len(record.config[place])):  # one may lie in the other
-        vectors = {**vectors, "source": vectors["source"].replace(record.config[place], place)}
     return Entry(
         key=_key(record),
         name=record.config["run_name"],
@@ -264,7 +261,7 @@ def _entry(record: RunRecord, run: Path) -> Entry:
         started=record.started,
         commit=record.commit,
         hardware=record.hardware,
-        data={**record.data, "vectors": vectors},
+        data={**record.data, "vectors": {**record.data["vectors"], "source": record.vectors}},
         convention=record.convention,
         parameters=record.parameters,
         history=record.history,

@@ -78,7 +78,7 @@ def run_table(records: Sequence[RunRecord], split: str) -> pd.DataFrame:
             "epochs": len(record.history),
             "seconds": record.seconds["total"],
             "convention": record.convention,
-            "vectors": record.data["vectors"]["source"].replace(record.config["data_dir"], "data_dir"),
+            "vectors": record.vectors,
             "commit": record.commit,
             "key": config_key(record.config),
             "data": record.data["fingerprint"][:8],

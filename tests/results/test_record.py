@@ -68,6 +68,14 @@ def test_what_a_data_set_is_checked_against_is_no_part_of_a_run() -> None:
     assert first == second
 
 
+def test_of_word_vectors_paths_alone_are_without_their_places() -> None:
+    config = {"data_dir": "data", "cache_dir": "data/cache"}
+    for path, placeless in (("data/data.txt", "data_dir/data.txt"), ("data/cache/a.txt", "cache_dir/a.txt"), ("metadata/a", "metadata/a")):
+        source = f"PublishedVectors(name='my data', path={path!r}, scale=1.0)"
+        record = RunRecord(key="", config=config, seed=1, command="", data={"vectors": {"source": source}})
+        assert record.vectors == f"PublishedVectors(name='my data', path={placeless!r}, scale=1.0)"
+
+
 def test_a_library_that_is_not_installed_is_called_so() -> None:
     """A checkout may be run where it is not installed, and a run may do without some of the libraries."""
     assert _version("no-such-library") == "not installed"
