@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from qaexp.commands import joined
 from qaexp.config import CONF, PRETRAIN, RANK, Program
 from qaexp.errors import ConfigError, OutputError, QaexpError
 from qaexp.run_folder import CONFIG, LAST, LOG, RECORD, TRACEBACK
@@ -71,7 +72,7 @@ def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
         try:
             require_meaningful(cfg, usual, overrides)
             require_files(cfg)
-            run_in(folder, cfg, " ".join(overrides), program)
+            run_in(folder, cfg, joined(overrides), program)
         except Exception as error:  # past Hydra, which would print a line of its own above ours
             failures.append(error)
             with contextlib.suppress(OSError):

@@ -13,6 +13,7 @@ from statistics import mean, stdev
 
 import pandas as pd
 
+from qaexp.commands import joined, options_of
 from qaexp.conventions import METRICS
 from qaexp.errors import ConfigError, QaexpError, RecordError, meant
 from qaexp.results.record import RunRecord, config_key
@@ -54,7 +55,7 @@ def row_name(record: RunRecord) -> str:
 
 
 def _lasting(command: str) -> str:
-    return " ".join(option for option in command.split() if re.split("[=/.]", option)[0] not in VOLATILE)
+    return joined(option for option in options_of(command) if re.split("[=/.]", option)[0] not in VOLATILE)
 
 
 def run_table(records: Sequence[RunRecord], split: str) -> pd.DataFrame:
