@@ -108,9 +108,11 @@ def _resume(folder: Path, arguments: Sequence[str], program: Program) -> None:
         raise ConfigError(
             f"{folder / CONFIG} is damaged ({str(error).splitlines()[0]}); begin again with the run's command line"
         ) from error
+    other = next((each for each in (RANK, PRETRAIN) if each.own_key in cfg), None)
+    if other is None:
+        raise ConfigError(f"{folder / CONFIG} is damaged (it is empty or cut off); begin again with the run's command line")
     assert isinstance(cfg, DictConfig)
-    if program.own_key not in cfg:
-        [other] = [other for other in (RANK, PRETRAIN) if other.own_key in cfg]
+    if other is not program:
         raise ConfigError(f"resume={folder}: that is no run of {program.command}; resume it with: {other.command} resume={folder}")
     if not RunRecord.load(folder).is_of(OmegaConf.to_container(cfg)):
         raise ConfigError(
