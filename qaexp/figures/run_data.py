@@ -54,7 +54,7 @@ def pairs_of(run: Path, data: RankingDataModule, questions: Sequence[str], count
     that the run ranked best. Of classes, the pairs themselves.
 
     Raises:
-        ConfigError: there is no such question, or it has no right answer.
+        ConfigError: there is no such question, or it has no right answer, or the run has not ranked it.
     """
     name = data.ranked_splits[1]
     split = data.splits[name]
@@ -70,6 +70,8 @@ def pairs_of(run: Path, data: RankingDataModule, questions: Sequence[str], count
         raise ConfigError(f"question {lacking[0]} of {name} has no right answer to draw; name one with --answer")
     if data.classes:
         return [Pair(f"pair {ids[place]}, {data.classes[split.labels[place]]}", *data.words_of_pair(name, place)) for place in places]
+    if not (run / f"{name}.run").is_file():
+        raise ConfigError(f"{run} has no {name}.run, which a run leaves at its end; go on with: python -m qaexp resume={run}")
     ranked = pd.read_csv(run / f"{name}.run", sep=" ", names=["question", "candidate", "rank"], usecols=[0, 2, 3], dtype={0: str, 2: str})
     ranks = {question: dict(zip(rows["candidate"], rows["rank"], strict=True)) for question, rows in ranked.groupby("question")}
     pairs = []

@@ -1,5 +1,6 @@
 """Heat maps as pictures: every word is there, and the command writes what it says."""
 
+import shutil
 from argparse import Namespace
 from pathlib import Path
 
@@ -106,6 +107,12 @@ def test_data_of_a_run_may_lie_elsewhere(tmp_path: Path) -> None:
     data = data_of(tmp_path, str(tmp_path / "elsewhere"))
     assert data.splits["test"].num_questions == 1
     assert (tmp_path / "data").is_dir(), "its cache is where it was"
+
+
+def test_a_run_that_has_ranked_nothing_yet_is_answered_in_a_sentence(run: Path, tmp_path: Path) -> None:
+    shutil.copy(run / "config.yaml", tmp_path)
+    with pytest.raises(ConfigError, match=r"has no test\.run, which a run leaves at its end; go on with: python -m qaexp resume="):
+        pairs_of(tmp_path, data_of(tmp_path, None), [], 1)
 
 
 def test_a_pair_that_cannot_be_had_is_answered_in_a_sentence(run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
