@@ -74,7 +74,7 @@ def run_table(records: Sequence[RunRecord], split: str) -> pd.DataFrame:
             "options": row_name(record),
             "seed": record.seed,
             **{metric: record.metrics[split].get(metric) for metric in MEASURES},
-            "questions": record.metrics[split].get("questions", record.metrics[split]["pairs"]),
+            "questions": record.metrics[split].get("questions", record.metrics[split].get("pairs")),
             "best epoch": record.best_epoch,
             "epochs": len(record.history),
             "seconds": record.seconds["total"],
