@@ -96,9 +96,11 @@ class RunRecord:
         return re.sub(r"""(['"])(.*?)\1""", lambda quoted: quoted[1] + moved(quoted[2], places) + quoted[1], self.data["vectors"]["source"])
 
     def is_of(self, config: Any) -> bool:
-        """Whether a configuration is the run's own; the pre-training that it begins with may be named by its folder."""
-        same = [json.dumps({**each, "init_from": None}, sort_keys=True) for each in (config, self.config)]
-        return same[0] == same[1]
+        """Whether a configuration is the run's own, wherever its folders are and whatever table it is for; the pre-training that it begins
+        with may be named by its folder."""
+        left_out = (*NOT_IDENTITY, "init_from")
+        ours, theirs = ({name: each[name] for name in each if name not in left_out} for each in (self.config, config))
+        return _digest(moved(ours, _places(self.config))) == _digest(moved(theirs, _places(config)))
 
     def of_data(self, described: dict[str, Any], convention: str) -> None:
         """Say what the run is on.
@@ -186,7 +188,7 @@ def placeless_config(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _places(config: Mapping[str, Any]) -> dict[str, str]:
-    return {config[name]: name for name in ("data_dir", "cache_dir")}
+    return {config[name]: name for name in ("data_dir", "cache_dir") if name in config}
 
 
 def moved(node: Any, places: Mapping[str, str]) -> Any:

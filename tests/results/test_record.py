@@ -31,6 +31,15 @@ def test_a_run_that_began_on_other_data_does_not_go_on() -> None:
         record.of_data({"fingerprint": "b" * 64}, "trec")
 
 
+def test_a_configuration_is_a_runs_own_wherever_its_folders_are_and_whatever_table_it_is_for() -> None:
+    config = {"seed": 1, "dataset": {"folder": "/data/own"}, "data_dir": "/data", "cache_dir": "/cache", "labels": {"table": "table4"}}
+    record = RunRecord(key="", config=config, seed=1, command="")
+    assert record.is_of({**config, "labels": {"table": "table5"}, "logger": None})
+    assert record.is_of({**config, "data_dir": "/elsewhere", "dataset": {"folder": "/elsewhere/own"}})
+    for other in ({**config, "seed": 2}, {**config, "dataset": {"folder": "/elsewhere/own"}}, {"seed": 1}):
+        assert not record.is_of(other)
+
+
 def test_of_equal_epochs_the_first_is_the_best_as_for_its_checkpoint() -> None:
     record = RunRecord(key="", config={}, seed=1, command="")
     for epoch, value in enumerate((0.1, 0.5, 0.5), start=1):

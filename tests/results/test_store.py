@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from qaexp.command_line import main
 from qaexp.commands import options_of
 from qaexp.results.record import RunRecord
 from qaexp.results.store import CLAIM, claimed, error_of, run_overrides
@@ -62,6 +63,19 @@ def test_what_a_run_has_failed_of_before_is_not_said_of_it_once_it_is_finished(t
     assert again.record is not None
     assert again.record.started == before.started  # it went on
     assert again.record.steps == before.steps
+
+
+def test_a_run_that_was_taken_up_for_another_table_from_another_folder_may_be_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("qaexp.results.rankings.write_run", lambda *_: 1 / 0)
+        for table in ("table4", "table5"):
+            options = [*TINY, f"cache_dir={tmp_path}", f"data_dir={tmp_path / table}"]
+            failed = run_overrides(options, tmp_path / "runs", labels={"table": table})
+    assert "table: table5" in (failed.folder / "config.yaml").read_text()
+    assert main([f"resume={failed.folder}"]) == 0
+    assert RunRecord.load(failed.folder).status == "finished"
 
 
 def test_what_another_process_has_finished_meanwhile_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
