@@ -20,12 +20,10 @@ from qaexp.models.pairing import MOST_TOKENS, score_pairs
 from qaexp.models.readout import read_out
 from qaexp.models.scorer import AnswerScorer
 from qaexp.run_folder import BEST, LAST, checkpoint_file
+from qaexp.trusted import require_ours
 from qaexp.whole_files import whole
 
 log = logging.getLogger(__name__)
-
-TRUSTED = "QAEXP_TRUSTED"
-"""The environment variable with packages of the user's own, separated by commas, whose classes a checkpoint may name."""
 
 
 class WholeCheckpoints(TorchCheckpointIO):
@@ -200,15 +198,15 @@ def open_checkpoint(path: str | Path) -> dict[str, Any]:
     """A checkpoint file, or the best one in a run's folder; under `qaexp` it holds its `rebuild_plan`.
 
     Raises:
-        CheckpointError: there is no such file, or it is not a checkpoint of qaexp.
+        CheckpointError: there is no such file, it is not a checkpoint of qaexp, or it would build something else.
     """
     file = checkpoint_file(path)
     try:
         checkpoint = torch.load(file, map_location="cpu", weights_only=True)
-        plan = checkpoint["qaexp"]
+        built = [checkpoint["qaexp"][part] for part in ("model", "tokenise")]
     except Exception as error:
         raise CheckpointError(f"{file} is not a whole checkpoint of qaexp ({type(error).__name__}); train again, or take a copy") from error
-    _require_our_classes(plan, file)
+    require_ours(built, file)
     return checkpoint
 
 
@@ -242,17 +240,3 @@ def load(path: str | Path) -> Ranker:
     max_lengths = (plan["max_question_length"], plan["max_candidate_length"])
     tokenise = instantiate(plan["tokenise"])
     return Ranker(rebuild_scorer(checkpoint), Vocabulary(plan["vocabulary"]), tokenise, max_lengths, plan["classes"])
-
-
-def _require_our_classes(plan: object, file: Path) -> None:
-    """A checkpoint from elsewhere may name any function to call; only classes of qaexp and of packages in `QAEXP_TRUSTED` are built."""
-    if isinstance(plan, Mapping):
-        target = str(plan.get("_target_", "qaexp."))
-        package = target.partition(".")[0]
-        if package not in {"qaexp", *os.environ.get(TRUSTED, "").split(",")} - {""}:
-            raise CheckpointError(
-                f"{file} wants to build {target}, which is no part of qaexp; "
-                f"if that is your own, set {TRUSTED}={package}, else do not load it"
-            )
-        for value in plan.values():
-            _require_our_classes(value, file)

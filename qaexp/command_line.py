@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from qaexp.commands import joined
 from qaexp.config import CONF, PRETRAIN, RANK, Program
 from qaexp.errors import ConfigError, OutputError, QaexpError
 from qaexp.run_folder import CONFIG, LAST, LOG, RECORD, TRACEBACK
@@ -71,7 +72,7 @@ def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
         try:
             require_meaningful(cfg, usual, overrides)
             require_files(cfg)
-            run_in(folder, cfg, " ".join(overrides), program)
+            run_in(folder, cfg, joined(overrides), program)
         except Exception as error:  # past Hydra, which would print a line of its own above ours
             failures.append(error)
             with contextlib.suppress(OSError):
@@ -107,9 +108,11 @@ def _resume(folder: Path, arguments: Sequence[str], program: Program) -> None:
         raise ConfigError(
             f"{folder / CONFIG} is damaged ({str(error).splitlines()[0]}); begin again with the run's command line"
         ) from error
+    other = next((each for each in (RANK, PRETRAIN) if each.own_key in cfg), None)
+    if other is None:
+        raise ConfigError(f"{folder / CONFIG} is damaged (it is empty or cut off); begin again with the run's command line")
     assert isinstance(cfg, DictConfig)
-    if program.own_key not in cfg:
-        [other] = [other for other in (RANK, PRETRAIN) if other.own_key in cfg]
+    if other is not program:
         raise ConfigError(f"resume={folder}: that is no run of {program.command}; resume it with: {other.command} resume={folder}")
     if not RunRecord.load(folder).is_of(OmegaConf.to_container(cfg)):
         raise ConfigError(

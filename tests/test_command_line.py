@@ -160,9 +160,11 @@ def test_a_run_is_resumed_as_it_began_or_not_at_all(quiet: list[str], tmp_path: 
     config.write_text(config.read_text().replace("num_heads: 6", "num_heads: 3"))
     assert main([f"resume={folder}"]) == 2
     assert "config.yaml is no longer the configuration that the run began with, which record.json has" in caplog.text
-    config.write_text("model: [")
-    assert main([f"resume={folder}"]) == 2
-    assert "config.yaml is damaged" in caplog.text
+    for damaged in ("model: [", "", "seed: 1\n", "- seed\n"):
+        config.write_text(damaged)
+        caplog.clear()
+        assert main([f"resume={folder}"]) == 2
+        assert "config.yaml is damaged" in caplog.text
 
 
 def test_one_process_at_a_time_works_in_a_runs_folder(quiet: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -188,12 +188,24 @@ def test_unreadable_checkpoints_are_refused_by_name(run: Path, tmp_path: Path) -
     torch.save({"state_dict": {}}, tmp_path / "other.ckpt")
     with pytest.raises(CheckpointError, match="not a whole checkpoint of qaexp"):
         qaexp.load(tmp_path / "other.ckpt")
-    hostile = torch.load(run / "best.ckpt", weights_only=True)
-    hostile["qaexp"]["model"]["encoder"] = {"_target_": "os.system", "command": f"touch {tmp_path / 'run'}"}
-    torch.save(hostile, tmp_path / "hostile.ckpt")
-    with pytest.raises(CheckpointError, match=r"wants to build os\.system"):
-        qaexp.load(tmp_path / "hostile.ckpt")
-    assert not (tmp_path / "run").exists()
+
+
+def test_a_hostile_checkpoint_is_refused_and_nothing_runs(run: Path, tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    path = {"_target_": "pathlib.Path", "_args_": [str(victim)]}
+    for part, hostile in (
+        ("model", {"_target_": "qaexp.models.scorer.Scorer", "encoder": {"_target_": "os.mkdir", "path": str(victim)}}),
+        ("tokenise", {"_target_": "os.mkdir", "path": str(victim)}),
+        ("tokenise", {"_target_": "qaexp.checkpoint.os.mkdir", "path": str(victim)}),
+        ("tokenise", {"_target_": "qaexp.whole_files.write_whole", "_args_": [path, "content"]}),
+        ("tokenise", {"_target_": "qaexp.data.tokenise.words_v1", "text": f"${{oc.create:{{_target_: os.mkdir, path: '{victim}'}}}}"}),
+    ):
+        checkpoint = torch.load(run / "best.ckpt", weights_only=True)
+        checkpoint["qaexp"][part] = hostile
+        torch.save(checkpoint, tmp_path / "hostile.ckpt")
+        with pytest.raises(CheckpointError, match="do not load it"):
+            qaexp.load(tmp_path / "hostile.ckpt")
+        assert not victim.exists()
 
 
 def test_a_checkpoint_of_another_version_of_its_model_is_refused(run: Path, tmp_path: Path) -> None:

@@ -93,6 +93,8 @@ def raw_lines(faults: Faults) -> Iterator[bytes]:
                 yield line
     except CUT_OFF as error:
         faults.add_whole(f"after line {number}: the compressed file is cut off or corrupt ({error})")
+    except OSError as error:  # of bz2 there is nothing narrower
+        faults.add_whole(f"after line {number}: it cannot be read to its end: {error}")
 
 
 def records(faults: Faults, num_fields: int) -> Iterator[tuple[int, list[str]]]:

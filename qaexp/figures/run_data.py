@@ -15,6 +15,7 @@ from qaexp.checkpoint import Ranker
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError
 from qaexp.models.readout import read_out
+from qaexp.results.record import moved
 from qaexp.run_folder import CONFIG
 
 
@@ -29,9 +30,7 @@ def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
     cfg = OmegaConf.load(run / CONFIG)
     assert isinstance(cfg, DictConfig)
     if data_dir is not None:
-        whole = OmegaConf.to_yaml(cfg).replace(str(cfg.data_dir), data_dir)  # resolved paths begin with it
-        cfg = OmegaConf.create(whole)
-        assert isinstance(cfg, DictConfig)
+        cfg = OmegaConf.create(moved(OmegaConf.to_container(cfg), {str(cfg.data_dir): data_dir}))
     return instantiate(cfg.dataset)
 
 
@@ -55,7 +54,7 @@ def pairs_of(run: Path, data: RankingDataModule, questions: Sequence[str], count
     that the run ranked best. Of classes, the pairs themselves.
 
     Raises:
-        ConfigError: there is no such question, or it has no right answer.
+        ConfigError: there is no such question, or it has no right answer, or the run has not ranked it.
     """
     name = data.ranked_splits[1]
     split = data.splits[name]
@@ -71,6 +70,8 @@ def pairs_of(run: Path, data: RankingDataModule, questions: Sequence[str], count
         raise ConfigError(f"question {lacking[0]} of {name} has no right answer to draw; name one with --answer")
     if data.classes:
         return [Pair(f"pair {ids[place]}, {data.classes[split.labels[place]]}", *data.words_of_pair(name, place)) for place in places]
+    if not (run / f"{name}.run").is_file():
+        raise ConfigError(f"{run} has no {name}.run, which a run leaves at its end; go on with: python -m qaexp resume={run}")
     ranked = pd.read_csv(run / f"{name}.run", sep=" ", names=["question", "candidate", "rank"], usecols=[0, 2, 3], dtype={0: str, 2: str})
     ranks = {question: dict(zip(rows["candidate"], rows["rank"], strict=True)) for question, rows in ranked.groupby("question")}
     pairs = []

@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from qaexp.commands import options_of
 from qaexp.drawing import COLOURS, INK, look, new_figure, save
 from qaexp.errors import QaexpError, RecordError
 from qaexp.results.record import RunRecord
@@ -49,7 +50,7 @@ def sweep_table(folder: Path) -> tuple[pd.DataFrame, str]:
         score = dev_score(record)
         if record.status in SHOWN and score is not None:
             metric = record.config["dataset"]["selection_metric"]
-            options = {name: value for name, _, value in (option.partition("=") for option in record.command.split()) if name != "seed"}
+            options = {name: value for name, _, value in (option.partition("=") for option in options_of(record.command)) if name != "seed"}
             facts = {"dev score": score, "best epoch": record.best_epoch, "epochs": len(record.history), "status": record.status}
             rows.append({**options, **facts, "seconds": record.seconds.get("total"), "run": path.parent.name})
     if len(rows) < 2:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from qaexp.commands import options_of
 from qaexp.conventions import METRICS
 from qaexp.errors import QaexpError
 from qaexp.results.record import RunRecord, config_key, endless_key, placeless_config
@@ -180,12 +181,12 @@ class Ledger:
     @cached_property
     def choices(self) -> set[tuple[str, str]]:
         """The choices of model and data set that there are entries of."""
-        return {model_and_dataset(entry.command.split()) for entry in self.entries}
+        return {model_and_dataset(options_of(entry.command)) for entry in self.entries}
 
     @cached_property
     def data(self) -> set[tuple[str, str]]:
         """The choices of data set and word vectors that there are entries of."""
-        return {dataset_and_vectors(entry.command.split()) for entry in self.entries}
+        return {dataset_and_vectors(options_of(entry.command)) for entry in self.entries}
 
     def find(self, key: Key, fingerprint: str = "") -> Entry | None:
         """The newest entry of a run, over the data with this fingerprint if one is given; else of the same run under another limit of
@@ -245,7 +246,7 @@ def dataset_and_vectors(overrides: Sequence[str]) -> tuple[str, str]:
 
 
 def _chosen(overrides: Sequence[str], group: str) -> str:
-    return dict(override.split("=", 1) for override in overrides).get(group, "")
+    return {name: value for name, _, value in (override.partition("=") for override in overrides)}.get(group, "")
 
 
 def _read(path: Path) -> Entry:
@@ -265,9 +266,6 @@ def _key(record: RunRecord) -> str:
 
 def _entry(record: RunRecord, run: Path) -> Entry:
     config = placeless_config(record.config)
-    vectors = record.data["vectors"]
-    for place in sorted(("data_dir", "cache_dir"), key=lambda place: -len(record.config[place])):  # one may lie in the other
-        vectors = {**vectors, "source": vectors["source"].replace(record.config[place], place)}
     return Entry(
         key=_key(record),
         name=record.config["run_name"],
@@ -276,7 +274,7 @@ def _entry(record: RunRecord, run: Path) -> Entry:
         started=record.started,
         commit=record.commit,
         hardware=record.hardware,
-        data={**record.data, "vectors": vectors},
+        data={**record.data, "vectors": {**record.data["vectors"], "source": record.vectors}},
         convention=record.convention,
         parameters=record.parameters,
         history=record.history,

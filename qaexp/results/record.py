@@ -5,6 +5,7 @@ import json
 import logging
 import os
 import platform
+import re
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -101,10 +102,18 @@ class RunRecord:
             return None
         return record if record.status in statuses else None
 
+    @property
+    def vectors(self) -> str:
+        """Where its word vectors are from, with `data_dir` and `cache_dir` in place of folders."""
+        places = _places(self.config)
+        return re.sub(r"""(['"])(.*?)\1""", lambda quoted: quoted[1] + moved(quoted[2], places) + quoted[1], self.data["vectors"]["source"])
+
     def is_of(self, config: Any) -> bool:
-        """Whether a configuration is the run's own; the pre-training that it begins with may be named by its folder."""
-        same = [json.dumps({**each, "init_from": None}, sort_keys=True) for each in (config, self.config)]
-        return same[0] == same[1]
+        """Whether a configuration is the run's own, wherever its folders are and whatever table it is for; the pre-training that it begins
+        with may be named by its folder."""
+        left_out = (*NOT_IDENTITY, "init_from")
+        ours, theirs = ({name: each[name] for name in each if name not in left_out} for each in (self.config, config))
+        return _digest(moved(ours, _places(self.config))) == _digest(moved(theirs, _places(config)))
 
     def of_data(self, described: dict[str, Any], convention: str) -> None:
         """Say what the run is on.
@@ -203,20 +212,25 @@ def placeless_config(config: dict[str, Any]) -> dict[str, Any]:
 
         identity["init_from"] = {name: value for name, value in pinned(config)["init_from"].items() if name in ("key", "step")}
     identity["dataset"] = {name: value for name, value in config["dataset"].items() if name != "expected"}  # a check, no setting
-    return _without_places(identity, {config[name]: name for name in ("data_dir", "cache_dir")})
+    return moved(identity, _places(config))
 
 
-def _without_places(node: Any, places: dict[str, str]) -> Any:
-    """
-    >>> _without_places({"folder": "/home/me/data/wikiqa"}, {"/home/me/data": "data_dir"})
+def _places(config: Mapping[str, Any]) -> dict[str, str]:
+    return {config[name]: name for name in ("data_dir", "cache_dir") if name in config}
+
+
+def moved(node: Any, places: Mapping[str, str]) -> Any:
+    """Each path of a configuration that is one of the places, or lies in one, as a path in what stands there for it.
+
+    >>> moved({"folder": "/home/me/data/wikiqa"}, {"/home/me/data": "data_dir"})
     {'folder': 'data_dir/wikiqa'}
-    >>> _without_places(["/data/cache/own", "/data_of_mine"], {"/data": "data_dir", "/data/cache": "cache_dir"})
+    >>> moved(["/data/cache/own", "/data_of_mine"], {"/data": "data_dir", "/data/cache": "cache_dir"})
     ['cache_dir/own', '/data_of_mine']
     """
     if isinstance(node, dict):
-        return {name: _without_places(value, places) for name, value in node.items()}
+        return {name: moved(value, places) for name, value in node.items()}
     if isinstance(node, list):
-        return [_without_places(value, places) for value in node]
+        return [moved(value, places) for value in node]
     for place in sorted(places, key=len, reverse=True):  # one may lie in the other
         if isinstance(node, str) and (node == place or node.startswith(f"{place}/")):
             return places[place] + node[len(place) :]

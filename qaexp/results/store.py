@@ -11,6 +11,7 @@ from typing import Any, Literal
 from filelock import FileLock, Timeout
 from omegaconf import DictConfig, OmegaConf
 
+from qaexp.commands import joined
 from qaexp.config import RANK, Program, compose
 from qaexp.errors import OutputError, PrunedError
 from qaexp.machine.processes import require_one_process
@@ -48,7 +49,7 @@ def place(cfg: DictConfig, runs: Path) -> Path:
 def run_kept(
     cfg: DictConfig,
     runs: Path,
-    command: str,
+    overrides: Sequence[str],
     program: Program = RANK,
     watchers: Sequence[Any] | None = None,
     usual: DictConfig | None = None,
@@ -57,7 +58,7 @@ def run_kept(
 
     An interrupted run is taken up from its last whole epoch. A failure leaves its sentence in `error.txt` and its traceback in
     `error.log`, and is no reason to stop what follows; only Ctrl-C, and a folder that cannot be written, end more than the run.
-    `watchers` are callbacks that look on in place of the screen. Against the `usual` configuration mistakes in the command are told.
+    `watchers` are callbacks that look on in place of the screen. Against the `usual` configuration mistakes in the overrides are told.
 
     Raises:
         OutputError: the folder cannot be written.
@@ -76,14 +77,14 @@ def run_kept(
         try:
             require_one_process(cfg.trainer, "a run of a table or a sweep")
             if usual is not None:
-                require_meaningful(cfg, usual, command.split())
-            record = work(cfg, folder, command, (folder / LAST).is_file(), watchers)
+                require_meaningful(cfg, usual, overrides)
+            record = work(cfg, folder, joined(overrides), (folder / LAST).is_file(), watchers)
         except OutputError:
             raise
         except PrunedError:
             return Outcome("pruned", folder, RunRecord.load(folder))
         except Exception as error:
-            sentence = explain(error, command.split(), program) or repr(error)
+            sentence = explain(error, overrides, program) or repr(error)
             write_whole(folder / ERROR, sentence + "\n")
             write_whole(folder / TRACEBACK, traceback.format_exc())
             return Outcome("failed", folder, error=sentence)
@@ -108,7 +109,7 @@ def run_overrides(
     """`run_kept` of what a program's command line composes from `overrides`; `labels` say what the run is for, and change nothing of it."""
     cfg = compose(overrides, program)
     cfg.labels.update(labels or {})
-    return run_kept(cfg, runs, " ".join(overrides), program, watchers, usual_config(overrides, program))
+    return run_kept(cfg, runs, overrides, program, watchers, usual_config(overrides, program))
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from typing import Any
 
 import pandas as pd
 
+from qaexp.commands import joined, options_of
 from qaexp.conventions import METRICS
 from qaexp.errors import ConfigError, QaexpError, RecordError, meant
 from qaexp.results.record import RunRecord, config_key
@@ -55,7 +56,7 @@ def row_name(record: RunRecord) -> str:
 
 
 def _lasting(command: str) -> str:
-    return " ".join(option for option in command.split() if re.split("[=/.]", option)[0] not in VOLATILE)
+    return joined(option for option in options_of(command) if re.split("[=/.]", option)[0] not in VOLATILE)
 
 
 def run_table(records: Sequence[RunRecord], split: str) -> pd.DataFrame:
@@ -74,12 +75,12 @@ def run_table(records: Sequence[RunRecord], split: str) -> pd.DataFrame:
             "options": row_name(record),
             "seed": record.seed,
             **{metric: record.metrics[split].get(metric) for metric in MEASURES},
-            "questions": record.metrics[split].get("questions", record.metrics[split]["pairs"]),
+            "questions": record.metrics[split].get("questions", record.metrics[split].get("pairs")),
             "best epoch": record.best_epoch,
             "epochs": len(record.history),
             "seconds": record.seconds["total"],
             "convention": record.convention,
-            "vectors": record.data["vectors"]["source"].replace(record.config["data_dir"], "data_dir"),
+            "vectors": record.vectors,
             "commit": record.commit,
             "key": config_key(record.config),
             "data": record.data["fingerprint"][:8],

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
+from qaexp.commands import joined
 from qaexp.config import Program
 from qaexp.results.record import RunRecord
 from qaexp.terminal.mistakes import explain, require_meaningful
@@ -28,7 +29,7 @@ class JobResult:
 
     cell: int
     status: Literal["ran", "kept", "pruned", "failed", "busy"]
-    options: str
+    options: Sequence[str]
     folder: str = ""
     score: float | None = None
     error: str = ""
@@ -60,7 +61,7 @@ class Job:
         except Exception as error:
             sentence = explain(error, options, self.program) or repr(error)
             log.exception("%s", sentence)
-            result = JobResult(cell, "failed", " ".join(options), error=sentence)
+            result = JobResult(cell, "failed", options, error=sentence)
         except SystemExit as stop:  # Lightning turns Ctrl-C into it
             raise KeyboardInterrupt from stop
         _settle()
@@ -72,22 +73,22 @@ class Job:
         from qaexp.results.store import place, run_kept, set_aside
         from qaexp.sweep.pruning import PruneByDev
 
-        command, watchers = " ".join(options), []
+        watchers = []
         if self.pruner:
             folder = place(cfg, self.runs)
             if record := RunRecord.with_status(folder, "pruned"):
-                return JobResult(cell, "kept", command, str(folder), dev_score(record))
+                return JobResult(cell, "kept", options, str(folder), dev_score(record))
             watchers.append(PruneByDev(self.pruner, folder))
         quieten()
         with _quiet_screen(), sharing():
-            outcome = run_kept(cfg, self.runs, command, self.program, watchers)
+            outcome = run_kept(cfg, self.runs, options, self.program, watchers)
             kept = outcome.record if outcome.status == "kept" else None
             data = open_data(cfg.dataset) if kept else None
             if kept and data and not kept.is_over(data.corpus.fingerprint, data.vector_files):
-                log.error("%s: the data have changed since; the former run is now in %s", command, set_aside(outcome.folder, kept))
-                outcome = run_kept(cfg, self.runs, command, self.program, watchers)
+                log.error("%s: the data have changed since; the former run is now in %s", joined(options), set_aside(outcome.folder, kept))
+                outcome = run_kept(cfg, self.runs, options, self.program, watchers)
         score = dev_score(outcome.record) if outcome.record else None
-        return JobResult(cell, outcome.status, command, str(outcome.folder), score, outcome.error)
+        return JobResult(cell, outcome.status, options, str(outcome.folder), score, outcome.error)
 
 
 def dev_score(record: RunRecord) -> float | None:

@@ -12,6 +12,7 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from qaexp.commands import joined
 from qaexp.sweep.job import JobResult
 
 log = logging.getLogger(__name__)
@@ -69,7 +70,7 @@ class Watch:
         best = self.best = _better(self.best, result)
         shown = f"best {self._metric} {best.score:.4f}" if best and best.score is not None else ""
         self._bar.update(self._task, completed=len(self.results), best=shown)
-        options = " ".join(result.options.split()[self._num_fixed :])  # those that tell the jobs apart
+        options = joined(result.options[self._num_fixed :])  # those that tell the jobs apart
         if result.status == "failed":
             log.error("job %s failed: %s", options, result.error)
         elif not self._terminal:

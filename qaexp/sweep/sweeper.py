@@ -20,6 +20,7 @@ from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf, open_dict
 
+from qaexp.commands import joined
 from qaexp.config import CONF, PRETRAIN, RANK
 from qaexp.errors import ConfigError, OutputError, SweepError
 from qaexp.machine.processes import require_one_process
@@ -114,15 +115,15 @@ class Sweep(Sweeper):
                 log.warning("%s: %d jobs are launched again", str(fault).splitlines()[0] or repr(fault), len(left))
             if fruitless >= FRUITLESS and not busy:
                 sentence = str(fault).splitlines()[0] if fault else "its worker left no result"
-                failed = JobResult(left[0], "failed", " ".join(space.overrides(cells[left[0]])), error=sentence)
+                failed = JobResult(left[0], "failed", space.overrides(cells[left[0]]), error=sentence)
                 failed.write(outcomes)
 
     def _conclude(self, watch: Watch, folder: Path, seconds: float) -> None:
         """Write the best cell, and say how many jobs ran, were skipped, failed."""
         if (best := watch.best) is not None and best.score is not None:
             paths = [folder / "best.yaml", *([Path(self._best)] if self._best else [])]
-            write_best(paths, best.options.split(), RunRecord.load(Path(best.folder)), best.score, len(watch.results))
-            log.info("best: %s\n  %s", best.options, ", ".join(str(path) for path in paths))
+            write_best(paths, best.options, RunRecord.load(Path(best.folder)), best.score, len(watch.results))
+            log.info("best: %s\n  %s", joined(best.options), ", ".join(str(path) for path in paths))
         count = Counter(result.status for result in watch.results.values())
         pruned = f" ({count['pruned']} of them given up)" if count["pruned"] else ""
         line = (

@@ -13,6 +13,7 @@ from typing import Any
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
+from qaexp.commands import joined
 from qaexp.config import CONF, PRETRAIN, RANK, Program, compose
 from qaexp.data.presence import missing
 from qaexp.errors import ConfigError, OutputError
@@ -69,8 +70,8 @@ class Cell:
     @property
     def commands(self) -> list[str]:
         """What a user would type for it, without a seed."""
-        begun = [f"python -m qaexp.pretrain {' '.join(before[:-1])}"] if (before := self.pretraining(1)) else []
-        return [*begun, " ".join(["python -m qaexp", *self.overrides, *(["init_from=FOLDER"] if begun else [])])]
+        begun = [f"python -m qaexp.pretrain {joined(before[:-1])}"] if (before := self.pretraining(1)) else []
+        return [*begun, joined(["python", "-m", "qaexp", *self.overrides, *(["init_from=FOLDER"] if begun else [])])]
 
     @property
     def differs(self) -> str:

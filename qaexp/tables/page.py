@@ -5,6 +5,7 @@ from string import ascii_lowercase
 
 import pandas as pd
 
+from qaexp.commands import joined
 from qaexp.results.table import markdown
 from qaexp.tables.build import Measured, by_setting_text
 from qaexp.tables.cells import Cell
@@ -74,10 +75,10 @@ def _commands(measured: Measured) -> list[str]:
     }
     whole = f"whole commands are in `{measured.table.name}.csv`"
     lines = [f"`python -m qaexp`, then what every row has, then the row's own, then `seed=1`; {whole}.", ""]
-    lines += [f"- every row{f' ({setting})' if len(shared) > 1 else ''}: `{' '.join(options)}`" for setting, options in shared.items()]
+    lines += [f"- every row{f' ({setting})' if len(shared) > 1 else ''}: `{joined(options)}`" for setting, options in shared.items()]
     for row in measured.table.rows:
         states = {name: measured.states[row.label, name] for name in measured.table.settings_of(row)}
-        own = {name: " ".join(o for o in state.cell.overrides if o not in shared[name]) for name, state in states.items()}
+        own = {name: joined(o for o in state.cell.overrides if o not in shared[name]) for name, state in states.items()}
         if own:
             options = f"`{text}`" if (text := by_setting_text(own)) else "nothing of its own"
             after = f", after `{state.cell.commands[0]}`" if len((state := next(iter(states.values()))).cell.commands) > 1 else ""

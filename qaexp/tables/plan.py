@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from statistics import mean
 from typing import NamedTuple
 
+from qaexp.commands import options_of
 from qaexp.errors import QaexpError
 from qaexp.results.ledger import Entry, Ledger
 from qaexp.results.record import RunRecord, hardware
@@ -120,7 +121,7 @@ class Past(NamedTuple):
     def of(cls, entry: Entry) -> "Past":
         test = entry.seconds["test"]
         total = max(entry.seconds["total"], _fit(entry) + test)
-        return cls(frozenset(entry.command.split()), total, _an_epoch(entry), test, entry.trained, bool(entry.hardware["gpu"]))
+        return cls(frozenset(options_of(entry.command)), total, _an_epoch(entry), test, entry.trained, bool(entry.hardware["gpu"]))
 
 
 def _fit(run: Entry | RunRecord) -> float:

@@ -1,5 +1,6 @@
 """GloVe's text format: words with spaces, blocks of lines, bad files refused by line."""
 
+import bz2
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -64,4 +65,12 @@ def test_a_cut_off_vector_file_says_so(write: Write, tmp_path: Path) -> None:
     path = write(tmp_path / "vectors.txt", [f"w{i} {i} {i * 7 % 11}" for i in range(500)], packed=True)
     path.write_bytes(path.read_bytes()[:-40])
     with pytest.raises(BadDataError, match=r"after line \d+: the compressed file is cut off or corrupt"):
+        read_glove(path)
+
+
+def test_a_corrupt_vector_file_packed_another_way_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.txt.bz2"
+    whole = bz2.compress("".join(f"w{i} {i} {i * 7 % 11}\n" for i in range(500)).encode())
+    path.write_bytes(whole[:100] + bytes(100) + whole[200:])
+    with pytest.raises(BadDataError, match=r"after line \d+: it cannot be read to its end: Invalid data stream"):
         read_glove(path)

@@ -1,5 +1,6 @@
 """Heat maps as pictures: every word is there, and the command writes what it says."""
 
+import shutil
 from argparse import Namespace
 from pathlib import Path
 
@@ -95,6 +96,23 @@ def test_without_a_pair_the_first_questions_stand_beside_their_best_right_answer
     assert drawn[drawn["shown"] == "pair.attention"]["column word"].tolist() == pairs[1].answer
     assert main(["heat_map", str(run), "--question", first[1], "--to", str(tmp_path)]) == 0
     assert (tmp_path / "heat_map.svg").read_bytes() == (tmp_path / "heat_map2.svg").read_bytes()
+
+
+def test_data_of_a_run_may_lie_elsewhere(tmp_path: Path) -> None:
+    options = ["dataset=own", "dataset/vectors=random", "data_dir=data", f"cache_dir={tmp_path / 'data'}"]
+    (tmp_path / "config.yaml").write_text(OmegaConf.to_yaml(compose(options), resolve=True), encoding="utf-8")
+    (tmp_path / "elsewhere" / "own").mkdir(parents=True)
+    for split in ("train", "dev", "test"):
+        (tmp_path / "elsewhere" / "own" / f"{split}.tsv").write_text(f"what of {split}\tnothing\t1\nwhat of {split}\tall\t0\n")
+    data = data_of(tmp_path, str(tmp_path / "elsewhere"))
+    assert data.splits["test"].num_questions == 1
+    assert (tmp_path / "data").is_dir(), "its cache is where it was"
+
+
+def test_a_run_that_has_ranked_nothing_yet_is_answered_in_a_sentence(run: Path, tmp_path: Path) -> None:
+    shutil.copy(run / "config.yaml", tmp_path)
+    with pytest.raises(ConfigError, match=r"has no test\.run, which a run leaves at its end; go on with: python -m qaexp resume="):
+        pairs_of(tmp_path, data_of(tmp_path, None), [], 1)
 
 
 def test_a_pair_that_cannot_be_had_is_answered_in_a_sentence(run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

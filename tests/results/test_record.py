@@ -65,6 +65,15 @@ def test_a_run_that_goes_on_under_other_code_or_elsewhere_says_so_from_which_epo
     assert (record.commit, record.versions, record.hardware) == (begun.commit, begun.versions, begun.hardware)
 
 
+def test_a_configuration_is_a_runs_own_wherever_its_folders_are_and_whatever_table_it_is_for() -> None:
+    config = {"seed": 1, "dataset": {"folder": "/data/own"}, "data_dir": "/data", "cache_dir": "/cache", "labels": {"table": "table4"}}
+    record = RunRecord(key="", config=config, seed=1, command="")
+    assert record.is_of({**config, "labels": {"table": "table5"}, "logger": None})
+    assert record.is_of({**config, "data_dir": "/elsewhere", "dataset": {"folder": "/elsewhere/own"}})
+    for other in ({**config, "seed": 2}, {**config, "dataset": {"folder": "/elsewhere/own"}}, {"seed": 1}):
+        assert not record.is_of(other)
+
+
 def test_of_equal_epochs_the_first_is_the_best_as_for_its_checkpoint() -> None:
     record = RunRecord(key="", config={}, seed=1, command="")
     for epoch, value in enumerate((0.1, 0.5, 0.5), start=1):
@@ -100,6 +109,14 @@ def test_what_a_data_set_is_checked_against_is_no_part_of_a_run() -> None:
         for expected in (None, {"test": 1})
     )
     assert first == second
+
+
+def test_of_word_vectors_paths_alone_are_without_their_places() -> None:
+    config = {"data_dir": "data", "cache_dir": "data/cache"}
+    for path, placeless in (("data/data.txt", "data_dir/data.txt"), ("data/cache/a.txt", "cache_dir/a.txt"), ("metadata/a", "metadata/a")):
+        source = f"PublishedVectors(name='my data', path={path!r}, scale=1.0)"
+        record = RunRecord(key="", config=config, seed=1, command="", data={"vectors": {"source": source}})
+        assert record.vectors == f"PublishedVectors(name='my data', path={placeless!r}, scale=1.0)"
 
 
 def test_a_library_that_is_not_installed_is_called_so() -> None:

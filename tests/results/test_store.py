@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from qaexp.command_line import main
+from qaexp.commands import options_of
 from qaexp.results.record import RunRecord
 from qaexp.results.store import CLAIM, claimed, error_of, run_overrides
+from qaexp.results.table import row_name
 
 TOY = [f"dataset.reader.num_{split}={number}" for split, number in (("train", 10), ("dev", 6), ("test", 6))]
 TINY = ["model=qa_cnn", "model.encoder.num_filters=8", "trainer.max_epochs=2", "logger=none", "dataset/vectors=random", *TOY]
@@ -26,6 +29,14 @@ def test_a_finished_run_is_kept_wherever_its_command_comes_from(tmp_path: Path) 
     assert other.status == "ran"
     assert other.folder != ran.folder
     assert (ran.folder / "config.yaml").is_file()
+
+
+def test_an_option_with_a_blank_in_it_is_one_option(tmp_path: Path) -> None:
+    options = [*TINY, f"cache_dir='{tmp_path}/my cache'", "trainer.max_epochs=1"]
+    ran = run_overrides(options, tmp_path / "runs")
+    assert ran.record is not None, ran.error
+    assert options_of(ran.record.command) == options
+    assert row_name(ran.record) == " ".join([*TINY[:3], *TINY[4:], "trainer.max_epochs=1"])
 
 
 def test_a_failure_leaves_a_sentence_and_stops_no_other_run(tmp_path: Path) -> None:
@@ -59,6 +70,19 @@ def test_what_a_run_has_failed_of_before_is_not_said_of_it_once_it_is_finished(t
     assert again.record is not None
     assert again.record.started == before.started  # it went on
     assert again.record.steps == before.steps
+
+
+def test_a_run_that_was_taken_up_for_another_table_from_another_folder_may_be_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("qaexp.results.rankings.write_run", lambda *_: 1 / 0)
+        for table in ("table4", "table5"):
+            options = [*TINY, f"cache_dir={tmp_path}", f"data_dir={tmp_path / table}"]
+            failed = run_overrides(options, tmp_path / "runs", labels={"table": table})
+    assert "table: table5" in (failed.folder / "config.yaml").read_text()
+    assert main([f"resume={failed.folder}"]) == 0
+    assert RunRecord.load(failed.folder).status == "finished"
 
 
 def test_what_another_process_has_finished_meanwhile_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ def record(folder: Path, seed: int, score: float, status: str = "finished", fing
         "cache_dir": "/cache",
     }
     measured = {"p@1": score, "mrr": score, "map": score, "p@5": score / 5, "questions": 243, "pairs": 2351}
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     RunRecord(
         key="",
         config=config,
@@ -71,6 +71,13 @@ def test_a_split_that_no_run_has_is_named(tmp_path: Path) -> None:
     record(tmp_path / "a", 1, 0.50)
     with pytest.raises(ConfigError, match=r"--split tset: no run has it; did you mean test\?"):
         run_table(read_records(tmp_path), "tset")
+
+
+def test_what_pre_training_measures_has_questions_and_no_pairs(tmp_path: Path) -> None:
+    record(tmp_path, 1, 0.50)
+    [run] = read_records(tmp_path)
+    run.metrics["held out"] = {"perplexity": 80.0, "words": 90, "questions": 12}
+    assert by_row(run_table([run], "held out"))["questions"].tolist() == [12]
 
 
 def test_runs_over_other_files_of_the_same_name_are_rows_of_their_own(tmp_path: Path) -> None:

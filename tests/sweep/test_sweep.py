@@ -83,23 +83,22 @@ def test_what_is_finished_is_skipped_and_the_best_is_a_file_that_composes(tmp_pa
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("record.json")} == times
 
 
+def own_files(folder: Path, right: int) -> list[str]:
+    """Options of a sweep over questions of one's own, where one of two answers is right."""
+    texts = ["roses need water", "stones do not"]
+    lines = [f"what do roses need in year {year}\t{text}\t{int(place == right)}\n" for year in range(9) for place, text in enumerate(texts)]
+    folder.mkdir(exist_ok=True)
+    for split in ("train", "dev", "test"):
+        (folder / f"{split}.tsv").write_text("".join(lines).replace("year", split))
+    return ["dataset=own", f"dataset.reader.folder='{folder}'", "model=word_overlap,bm25"]
+
+
 def test_data_that_have_changed_are_run_anew_and_the_former_run_is_kept(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    texts, own = ["roses need water", "stones do not"], tmp_path / "own"
-    own.mkdir()
-
-    def write(right: int) -> None:
-        lines = [
-            f"what do roses need in year {year}\t{text}\t{int(place == right)}\n" for year in range(9) for place, text in enumerate(texts)
-        ]
-        for split in ("train", "dev", "test"):
-            (own / f"{split}.tsv").write_text("".join(lines).replace("year", split))
-
-    options = ["-m", "logger=none", f"output_dir={tmp_path / 'runs'}", f"cache_dir={tmp_path / 'cache'}", "dataset=own"]
-    options += [f"dataset.reader.folder={own}", "model=word_overlap,bm25"]
+    options = ["-m", "logger=none", f"output_dir={tmp_path / 'runs'}", f"cache_dir={tmp_path / 'cache'}"]
     for right, ran in ((0, "2 ran, 0 skipped"), (0, "0 ran, 2 skipped"), (1, "2 ran, 0 skipped")):
-        write(right)
+        own = own_files(tmp_path / "own", right)
         shared._open.clear()  # as in a process of its own
-        assert main(options) == 0
+        assert main([*options, *own]) == 0
         assert ran in caplog.messages[-1]
     assert caplog.text.count("the data have changed since; the former run is now in") == 2
     of_overlap = [record for record in records(tmp_path) if record["config"]["choices"]["model"] == "word_overlap"]
@@ -116,6 +115,14 @@ def test_word_vectors_of_another_file_at_the_same_place_are_run_anew(tmp_path: P
         assert main(options) == 0
         assert ran in caplog.messages[-1]
     assert len(records(tmp_path)) == 2
+
+
+def test_a_value_with_a_blank_in_it_stays_one_in_the_best_of_a_sweep(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    own = own_files(tmp_path / "own data", right=0)
+    assert main(["-m", *own, "logger=none", f"output_dir={tmp_path / 'runs'}", f"cache_dir={tmp_path / 'cache'}"]) == 0
+    assert any(message.startswith("[1/2]") and " model=word_overlap: ran" in message for message in caplog.messages)
+    [best] = tmp_path.rglob("best.yaml")
+    assert OmegaConf.load(best).dataset.reader.folder == str(tmp_path / "own data")
 
 
 def test_jobs_of_one_process_share_their_data_and_are_none_the_worse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

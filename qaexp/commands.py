@@ -1,0 +1,24 @@
+"""The options of a command line as one text, which records keep and which can be pasted into a shell, and back."""
+
+import re
+import shlex
+from collections.abc import Iterable
+
+
+def joined(options: Iterable[str]) -> str:
+    """Options end to end. One that has a blank in it is quoted for the shell, any other stands as it is.
+
+    >>> print(joined(["model=ggsa", "widths=[2,3]", "dataset.reader.folder='my data'"]))
+    model=ggsa widths=[2,3] 'dataset.reader.folder='"'"'my data'"'"''
+    """
+    return " ".join(option if option.split() == [option] else shlex.quote(option) for option in options)
+
+
+def options_of(command: str) -> list[str]:
+    """The options that were joined.
+
+    >>> options_of(joined(["dataset.reader.folder='my data'", "labels.row='a'", "seed=1"]))
+    ["dataset.reader.folder='my data'", "labels.row='a'", 'seed=1']
+    """
+    words = re.findall(r"""('[^']*'(?:"'"'[^']*')*)|(\S+)""", command)
+    return [shlex.split(quoted)[0] if quoted else plain for quoted, plain in words]
