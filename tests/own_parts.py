@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from qaexp.models.stage import Stage
+from qaexp.models.stage import Encoder, Stage
 from qaexp.types import Text
 
 
@@ -22,6 +22,25 @@ class MeanPooling(Stage):
 class PoolingWithoutWidth(Stage):
     def __init__(self, input_dim: int, **options: Any) -> None:
         super().__init__()
+
+
+class PoolingOfAnotherKey(MeanPooling):
+    def forward(self, text: Text) -> Text:
+        return {"pooled": text["states"].mean(dim=1)}
+
+
+class PoolingOfTensors(MeanPooling):
+    def forward(self, text: Text) -> Any:
+        return text["states"].mean(dim=1)
+
+
+class EncoderOfAnotherKey(Encoder):
+    def __init__(self, input_dim: int, **options: Any) -> None:
+        super().__init__()
+        self.output_dim = input_dim
+
+    def forward(self, text: Text) -> Text:
+        return {"hidden": text["states"], "mask": text["mask"]}
 
 
 class PlainSimilarity(nn.Module):

@@ -121,6 +121,10 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
         ("+trainer.fast_dev_run=true", "metrics need all; leave out trainer.fast_dev_run"),
         ("model.pooling._target_=own_parts.MeanPoling", "model.pooling._target_=own_parts.MeanPoling: there is no such class"),
         ("model.pooling._target_=own_parts.PoolingWithoutWidth", "PoolingWithoutWidth sets no output_dim"),
+        (
+            "model.pooling._target_=own_parts.PoolingOfAnotherKey",
+            "model/pooling=PoolingOfAnotherKey gives pooled and no vector, which is read next; give {'vector': ...}",
+        ),
         ("model.pooling._targt_=own_parts.MeanPooling", "there is no option model.pooling._targt_"),
         ("model.similarity._target_=own_parts.PlainSimilarity", "derive it from qaexp.models.scorer.Similarity"),
         ("loss._target_=own_parts.PlainLoss", "loss=PlainLoss does not say whether it reads_hardest_alone"),

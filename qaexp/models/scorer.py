@@ -15,7 +15,7 @@ from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.encoding import encode_texts
 from qaexp.models.overlap import WordOverlapFeatures
 from qaexp.models.pairing import score_pairs
-from qaexp.models.stage import Encoder, Stage, fitting
+from qaexp.models.stage import Encoder, Stage, fitting, giving
 from qaexp.models.uniform import draw_uniformly
 from qaexp.types import RankingBatch, Text
 
@@ -163,9 +163,9 @@ class Scorer(AnswerScorer):
         if self.pooling.pairwise:
             if self.interaction.pairwise:
                 question, candidate = self.pooling.prepare("question", question), self.pooling.prepare("candidate", candidate)
-            question, candidate = self.pooling(question, candidate)
+            question, candidate = (giving("vector", text, self.pooling, "pooling") for text in self.pooling(question, candidate))
         elif self.interaction.pairwise:
-            question, candidate = self.pooling(question), self.pooling(candidate)
+            question, candidate = self._pooled(question), self._pooled(candidate)
         q, c = question["vector"].float(), candidate["vector"].float()  # (pair, dim) or (pair, hop, dim)
         with torch.autocast(q.device.type, enabled=False):  # rounded to bfloat16, scores of a pool would be tied
             if q.ndim == 2:
@@ -173,16 +173,19 @@ class Scorer(AnswerScorer):
             by_hop = self.similarity(q.flatten(0, 1), c.flatten(0, 1), *(each.repeat_interleave(q.shape[1], dim=0) for each in features))
             return by_hop.unflatten(0, q.shape[:2]).sum(dim=1)
 
+    def _pooled(self, text: Text) -> Text:
+        return giving("vector", self.pooling(text), self.pooling, "pooling")
+
     def _encode(self, side: str, encoder: Encoder, tokens: Int[Tensor, "text length"]) -> Text:
         """What comes before the cut."""
         words = self.embedding.of(tokens)
         if side in self.interaction.begun:
             text = encoder.begin(words)
         else:
-            text = encoder(words)
+            text = giving("states", encoder(words), encoder, "encoder")
             if not self.interaction.pairwise:
                 text = self.interaction(text)
-                text = self.pooling.prepare(side, text) if self.pooling.pairwise else self.pooling(text)
+                text = self.pooling.prepare(side, text) if self.pooling.pairwise else self._pooled(text)
         return text if self.overlap is None else {**text, "tokens": tokens, "mask": words["mask"]}
 
 

@@ -71,3 +71,15 @@ def fitting(part: object, kind: type[Part], slot: str) -> Part:
     if isinstance(part, Stage) and not hasattr(part, "output_dim"):
         raise ConfigError(f"model/{slot}={type(part).__name__} sets no output_dim, the width that the next slot is built with")
     return part
+
+
+def giving(key: str, text: object, part: nn.Module, slot: str) -> Text:
+    """What the module of a slot has made of a text, if what others read is in it.
+
+    Raises:
+        ConfigError: it is not.
+    """
+    if not isinstance(text, dict) or key not in text:
+        found = ", ".join(text) if isinstance(text, dict) else f"a {type(text).__name__}"
+        raise ConfigError(f"model/{slot}={type(part).__name__} gives {found} and no {key}, which is read next; give {{'{key}': ...}}")
+    return text

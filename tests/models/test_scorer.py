@@ -50,6 +50,21 @@ def test_stages_that_do_not_fit_are_named(overrides: list[str], named: list[str]
     assert all(word in ours[0] for word in named), ours[0]
 
 
+@pytest.mark.parametrize(
+    ("model", "part", "said"),
+    [
+        ("ggsa", "pooling._target_=own_parts.PoolingOfAnotherKey", "model/pooling=PoolingOfAnotherKey gives pooled and no vector"),
+        ("ggsa", "pooling._target_=own_parts.PoolingOfTensors", "model/pooling=PoolingOfTensors gives a Tensor and no vector"),
+        ("iggsa", "pooling._target_=own_parts.PoolingOfAnotherKey", "model/pooling=PoolingOfAnotherKey gives pooled and no vector"),
+        ("ggsa", "encoder._target_=own_parts.EncoderOfAnotherKey", "model/encoder=EncoderOfAnotherKey gives hidden, mask and no states"),
+    ],
+)
+def test_a_part_that_gives_something_else_than_is_read_is_named(model: str, part: str, said: str) -> None:
+    scorer, tokens = build(f"model={model}", f"model.{part}"), torch.randint(1, 30, (3, 8))
+    with pytest.raises(ConfigError, match=f"^{said}, which is read next"):
+        scorer.score(scorer.encode_question(tokens), scorer.encode_candidate(tokens))
+
+
 def test_one_encoder_is_shared_unless_two_are_asked_for() -> None:
     one, two = build("model=ggsa"), build("model=ggsa", "model.shared=false")
     assert one.question_encoder is one.candidate_encoder
