@@ -1,7 +1,9 @@
 """The best cell of a sweep as a file of conf/: what a sweep has chosen by dev metric, a table can use by name."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import yaml
@@ -10,12 +12,44 @@ from omegaconf import OmegaConf
 
 from qaexp.config import CONF
 from qaexp.results.record import NOT_IDENTITY, RunRecord
+from qaexp.sweep.job import JobResult
 from qaexp.whole_files import write_whole
 
 
-def best_yaml(options: Sequence[str], record: RunRecord, score: float, num_jobs: int) -> str:
-    """The options of a run, as YAML that Hydra composes: copied to `conf/experiment/ctrn/best.yaml` it is `experiment=ctrn/best`."""
-    options = [option for option in options if option.partition("=")[0].partition(".")[0] not in NOT_IDENTITY]
+@dataclass(frozen=True)
+class Best:
+    """What a sweep has chosen: options, and the runs that have them. Where seeds were swept they are several, and the seed is no option."""
+
+    options: Sequence[str]
+    runs: Sequence[JobResult]
+
+    @property
+    def score(self) -> float:
+        """The mean of the runs' dev scores."""
+        return mean(run.score for run in self.runs if run.score is not None)
+
+
+def best_of(results: Sequence[JobResult]) -> Best | None:
+    """The options with the highest mean over the seeds that they were run with, of equal ones the first; None where no run has a score."""
+    seeds = {_seed_of(result.options) for result in results}
+    cells: dict[tuple[str, ...], list[JobResult]] = {}
+    for result in sorted(results, key=lambda result: result.cell):
+        if result.score is not None:
+            options = [option for option in result.options if len(seeds) < 2 or option not in seeds]
+            cells.setdefault(tuple(options), []).append(result)
+    return max((Best(options, runs) for options, runs in cells.items()), key=lambda best: best.score, default=None)
+
+
+def _seed_of(options: Sequence[str]) -> str:
+    return next((option for option in reversed(options) if option.startswith("seed=")), "")
+
+
+def best_yaml(best: Best, record: RunRecord, num_jobs: int) -> str:
+    """The options of a cell, as YAML that Hydra composes: copied to `conf/experiment/ctrn/best.yaml` it is `experiment=ctrn/best`.
+
+    `record` is that of its first run.
+    """
+    options = [option for option in best.options if option.partition("=")[0].partition(".")[0] not in NOT_IDENTITY]
     groups = [option.partition("=")[::2] for option in options if (CONF / option.partition("=")[0]).is_dir()]
     values = [option for option in options if not (CONF / option.partition("=")[0]).is_dir()]
     defaults: list[Any] = [f"/experiment/{choice}" for group, choice in groups if group == "experiment"]
@@ -25,19 +59,20 @@ def best_yaml(options: Sequence[str], record: RunRecord, score: float, num_jobs:
         OmegaConf.update(tree, override.key_or_group, override.value())
     settings: Any = OmegaConf.to_container(tree)
     dev = record.config["dataset"]["selection_metric"]
+    where = f"in epoch {record.best_epoch} of {len(record.history)}" if len(best.runs) == 1 else f"the mean of {len(best.runs)} seeds"
     return (
         "# @package _global_\n"
-        f"# The best of {num_jobs} runs by {dev}, {100 * score:.2f} in epoch {record.best_epoch} of {len(record.history)}; selection saw "
+        f"# The best of {num_jobs} runs by {dev}, {100 * best.score:.2f} {where}; selection saw "
         f"dev alone.\n# python -m qaexp {record.command}\n# Run {record.key}, commit {record.commit}.\n"
         + yaml.safe_dump({"defaults": [*defaults, "_self_"], **settings}, sort_keys=False, default_flow_style=None, width=140)
     )
 
 
-def write_best(paths: Sequence[Path], options: Sequence[str], record: RunRecord, score: float, num_jobs: int) -> None:
+def write_best(paths: Sequence[Path], best: Best, record: RunRecord, num_jobs: int) -> None:
     """Write the same file to each path.
 
     Raises:
         OutputError: a folder is full or read-only.
     """
     for path in paths:
-        write_whole(path, best_yaml(options, record, score, num_jobs))
+        write_whole(path, best_yaml(best, record, num_jobs))

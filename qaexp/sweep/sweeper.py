@@ -26,7 +26,7 @@ from qaexp.errors import ConfigError, OutputError, SweepError
 from qaexp.machine.processes import require_one_process
 from qaexp.machine.threads import keep_number_of_threads
 from qaexp.results.record import NOT_IDENTITY, RunRecord
-from qaexp.sweep.best import write_best
+from qaexp.sweep.best import best_of, write_best
 from qaexp.sweep.job import Job, JobResult
 from qaexp.sweep.progress import Watch
 from qaexp.sweep.quick_loader import QuickLoader
@@ -120,10 +120,11 @@ class Sweep(Sweeper):
 
     def _conclude(self, watch: Watch, folder: Path, seconds: float) -> None:
         """Write the best cell, and say how many jobs ran, were skipped, failed."""
-        if (best := watch.best) is not None and best.score is not None:
+        if cell := best_of(list(watch.results.values())):
             paths = [folder / "best.yaml", *([Path(self._best)] if self._best else [])]
-            write_best(paths, best.options, RunRecord.load(Path(best.folder)), best.score, len(watch.results))
-            log.info("best: %s\n  %s", joined(best.options), ", ".join(str(path) for path in paths))
+            write_best(paths, cell, RunRecord.load(Path(cell.runs[0].folder)), len(watch.results))
+            over = f" (mean of {len(cell.runs)} seeds)" if len(cell.runs) > 1 else ""
+            log.info("best: %s%s\n  %s", joined(cell.options), over, ", ".join(str(path) for path in paths))
         count = Counter(result.status for result in watch.results.values())
         pruned = f" ({count['pruned']} of them given up)" if count["pruned"] else ""
         line = (
