@@ -70,7 +70,7 @@ def add_pretraining(parsers: Parsers) -> None:
         "pretraining",
         help="perplexity against dev MRR during pre-training, Figure 3 of Lei et al. 2016",
         description="Draw figure 3 of Lei et al. 2016: held-out perplexity (dotted) against dev MRR (solid), by steps of pre-training. "
-        "Runs of one encoder are averaged, with the standard deviation as bars.",
+        "Runs of one encoder are averaged, with the standard deviation of three or more as bars.",
     )
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="a folder that qaexp.pretrain left, or one with several of them")
     _add_to(parser, "figure3.png, .svg and .csv go")

@@ -41,11 +41,16 @@ def foot(figure: Figure, measured: Measured, more: str = "", intervals: bool = F
     """Write below a picture on which data it was measured, of how many seeds each point is a mean, which of them have `intervals`, and
     what else must be known."""
     states = [state for state in measured.states.values() if state.entries]
-    data = dict.fromkeys(f"{state.cell.dataset} ({state.status})" for state in states)
-    seeds = sorted({len(state.entries) for state in states})
-    several = f"{'–'.join(str(number) for number in dict.fromkeys([seeds[0], seeds[-1]]))} seed{'s' if seeds[-1] > 1 else ''}"
-    which = f"; 95% intervals of {FEWEST} seeds or more" if intervals and seeds[-1] > 1 else ""
-    line = f"{'; '.join(data)}, {several}{which}{more}"
+    data = [f"{state.cell.dataset} ({state.status})" for state in states]
+    write_foot(figure, data, [len(state.entries) for state in states], "95% intervals" if intervals else "", more)
+
+
+def write_foot(figure: Figure, data: Iterable[str], seeds: Iterable[int], reaching: str, more: str = "") -> None:
+    """The same of data and numbers of seeds; `reaching` is what stands to either side of points, if anything does."""
+    numbers = sorted(seeds)
+    several = f"{'–'.join(str(number) for number in dict.fromkeys([numbers[0], numbers[-1]]))} seed{'s' if numbers[-1] > 1 else ''}"
+    which = f"; {reaching} of {FEWEST} seeds or more" if reaching and numbers[-1] > 1 else ""
+    line = f"{'; '.join(dict.fromkeys(data))}, {several}{which}{more}"
     figure.supxlabel(fill(line, int(CHARACTERS * figure.get_figwidth())), fontsize="medium")
 
 
