@@ -85,7 +85,8 @@ def add_gates(parsers: Parsers) -> None:
         "by position over the dev and test sets.",
     )
     parser.add_argument("run", type=Path, metavar="RUN", help="the folder of a finished run of model=rcnn")
-    parser.add_argument("--words", nargs="+", default=[], metavar="QUESTION", help="questions of figure 4; without any there is none")
+    figure4 = "questions of figure 4, drawn in the words that the model reads; without any there is none"
+    parser.add_argument("--words", nargs="+", default=[], metavar="QUESTION", help=figure4)
     _add_places(parser, "figure4 and figure5, .png, .svg and .csv, go")
 
 

@@ -15,12 +15,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Rectangle
 
 import qaexp
 from qaexp.checkpoint import Ranker
-from qaexp.drawing import INK, SEQUENTIAL, save
+from qaexp.drawing import INK, SEQUENTIAL, printable, save
 from qaexp.errors import ConfigError
 from qaexp.figures.heats import Heat, frame, heats
 from qaexp.figures.run_data import Pair, data_of, pairs_of
@@ -48,7 +48,7 @@ def draw(placed: Sequence[Heat], title: str) -> Figure:
     """
     parts = [(part, _shades(heat), name) for heat in placed for part, name in _parts(heat)]
     heights = [_height(part) for part, _, _ in parts]
-    said = fill(_printable(title), CHARACTERS)
+    said = fill(printable(title, FONT), CHARACTERS)
     head = SPACE + LINE * said.count("\n")
     figure = Figure(figsize=(INCHES, sum(heights) + SPACE * (len(parts) + 1) + head), facecolor="none", dpi=150)
     tall = figure.get_figheight()
@@ -56,7 +56,7 @@ def draw(placed: Sequence[Heat], title: str) -> Figure:
     top = tall - head
     for (part, shades, name), height in zip(parts, heights, strict=True):
         middle = (top - SPACE / 2) / tall
-        figure.text(0.02, middle, _printable(name), color=INK, **PLAIN)
+        figure.text(0.02, middle, printable(name, FONT), color=INK, **PLAIN)
         _scale(figure, middle, shades)
         top -= SPACE + height
         if part.rows:
@@ -115,7 +115,7 @@ def _line(axes: Axes, heat: Heat, shades: Normalize) -> None:
         colour = COLOURS(shades(value))
         axes.add_patch(Rectangle((at - 0.4, line + 0.05), len(word) + 0.8, 0.9, facecolor=colour, linewidth=0))
         ink = "black" if shades(value) > 0.5 else "white"
-        axes.text(at, line + 0.55, _printable(word), color=ink, **PLAIN)
+        axes.text(at, line + 0.55, printable(word, FONT), color=ink, **PLAIN)
     axes.set(xlim=(-0.5, CHARACTERS + 1), ylim=(places[-1][1] + 1, 0))
     axes.set_axis_off()
 
@@ -126,7 +126,7 @@ def _grid(axes: Axes, heat: Heat, shades: Normalize) -> None:
     axes.spines[:].set_visible(False)
     for axis, words in ((axes.xaxis, heat.columns), (axes.yaxis, heat.rows)):
         axis.set_ticks(
-            range(len(words)), [_shortened(_printable(word)) for word in words], parse_math=False, fontproperties=FONT, color=INK
+            range(len(words)), [_shortened(printable(word, FONT)) for word in words], parse_math=False, fontproperties=FONT, color=INK
         )
         axis.set_tick_params(length=0)
     axes.tick_params(axis="x", labelrotation=90)
@@ -151,12 +151,6 @@ def _shades(heat: Heat) -> Normalize:
 
 def _shortened(word: str) -> str:
     return word if len(word) <= 12 else word[:11] + "…"
-
-
-def _printable(text: str) -> str:
-    """With a box for each character that the font has not."""
-    known = get_font(findfont(FONT)).get_charmap()
-    return "".join(character if ord(character) in known else "□" for character in text)
 
 
 def drawn(options: argparse.Namespace) -> Iterator[str]:
