@@ -17,6 +17,7 @@ import matplotlib
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties, findfont, get_font
 
 from qaexp.whole_files import OF_FIGURES, whole, write_whole
 
@@ -67,6 +68,16 @@ def new_figure(width: float, height: float, rows: int = 1, columns: int = 1, **s
         figure = Figure(figsize=(width, height), layout="constrained")
         grid = figure.subplots(rows, columns, squeeze=False, **subplots)
     return figure, [list(row) for row in grid]
+
+
+def printable(text: str, font: FontProperties) -> str:
+    """With a box for each character that the font has not.
+
+    >>> printable("café 漢字", FontProperties())
+    'café □□'
+    """
+    known = get_font(findfont(font)).get_charmap()
+    return "".join(character if ord(character) in known else "□" for character in text)
 
 
 def write_picture(figure: Figure, path: Path, **options: Any) -> None:

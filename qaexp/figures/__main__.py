@@ -70,7 +70,7 @@ def add_pretraining(parsers: Parsers) -> None:
         "pretraining",
         help="perplexity against dev MRR during pre-training, Figure 3 of Lei et al. 2016",
         description="Draw figure 3 of Lei et al. 2016: held-out perplexity (dotted) against dev MRR (solid), by steps of pre-training. "
-        "Runs of one encoder are averaged, with the standard deviation as bars.",
+        "Runs of one encoder are averaged, with the standard deviation of three or more as bars.",
     )
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="a folder that qaexp.pretrain left, or one with several of them")
     _add_to(parser, "figure3.png, .svg and .csv go")
@@ -85,7 +85,8 @@ def add_gates(parsers: Parsers) -> None:
         "by position over the dev and test sets.",
     )
     parser.add_argument("run", type=Path, metavar="RUN", help="the folder of a finished run of model=rcnn")
-    parser.add_argument("--words", nargs="+", default=[], metavar="QUESTION", help="questions of figure 4; without any there is none")
+    figure4 = "questions of figure 4, drawn in the words that the model reads; without any there is none"
+    parser.add_argument("--words", nargs="+", default=[], metavar="QUESTION", help=figure4)
     _add_places(parser, "figure4 and figure5, .png, .svg and .csv, go")
 
 

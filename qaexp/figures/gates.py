@@ -2,9 +2,10 @@
 
 python -m qaexp.figures gates RUN [--words "question text" ...] [--data DIR] --to FOLDER
 
-Figure 4: a row of cells for each question of `--words`, a cell a word. A vector gate is shown by its mean; the paper shows a scalar one
-(model.encoder.gate=scalar). Figure 5: mean and maximum of the gate at each word position, averaged over the distinct texts of the dev and
-test sets of the run's own data set, field by field. Each is written as PNG, SVG and CSV.
+Figure 4: a row of cells for each question of `--words`, a cell a word that the model reads; most tokenisers drop punctuation and emoji. A
+vector gate is shown by its mean; the paper shows a scalar one (model.encoder.gate=scalar). Figure 5: mean and maximum of the gate at each
+word position, averaged over the distinct texts of the dev and test sets of the run's own data set, field by field. Each is written as PNG,
+SVG and CSV.
 """
 
 import argparse
@@ -16,11 +17,12 @@ import pandas as pd
 import torch
 from jaxtyping import Float, Int
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
 from torch import Tensor
 
 from qaexp.checkpoint import Ranker, load
 from qaexp.data.corpus import RankingCorpus
-from qaexp.drawing import COLOURS, INK, SEQUENTIAL, new_figure, save
+from qaexp.drawing import COLOURS, INK, SEQUENTIAL, new_figure, printable, save
 from qaexp.errors import ConfigError
 from qaexp.figures.run_data import data_of
 from qaexp.masking import token_mask
@@ -50,10 +52,16 @@ def gates(scorer: AnswerScorer, tokens: Int[Tensor, "text length"]) -> Float[Ten
 
 
 def of_words(ranker: Ranker, questions: Sequence[str]) -> pd.DataFrame:
-    """A row for each word of each question: its place, from 1, and the mean of its gate."""
+    """A row for each word of each question: its place, from 1, and the mean of its gate.
+
+    Raises:
+        ConfigError: a question has no words, or the model no such gate.
+    """
     rows = []
     for number, question in enumerate(questions, start=1):
         words, tokens = ranker.read(question)
+        if not any(words):
+            raise ConfigError(f"--words {question!r} has no word that the model reads; write a question, or leave --words out")
         for place, (word, gate) in enumerate(zip(words, gates(ranker.scorer, tokens[None])[0], strict=True), start=1):
             rows.append({"question": number, "position": place, "word": word, "gate": gate.mean().item()})
     return pd.DataFrame(rows)
@@ -95,7 +103,8 @@ def draw_words(table: pd.DataFrame) -> Figure:
     for [axes], rows in zip(grid, questions, strict=True):
         image = axes.imshow(rows["gate"].to_numpy()[None], cmap=SEQUENTIAL, vmin=low, vmax=high, aspect="auto")
         axes.set_xlim(-0.5, widest - 0.5)
-        axes.set_xticks(range(len(rows)), rows["word"].tolist(), rotation=35, ha="right", rotation_mode="anchor")
+        words = [printable(word, FontProperties()) for word in rows["word"]]
+        axes.set_xticks(range(len(rows)), words, rotation=35, ha="right", rotation_mode="anchor", parse_math=False)
         axes.set_yticks([])
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
@@ -115,7 +124,7 @@ def draw_positions(table: pd.DataFrame) -> Figure:
     axes.set_ylim(0, 1.02)  # the maximum is near 1
     axes.set_xlabel("word position")
     axes.set_ylabel("1 − λ")
-    axes.legend(labelcolor=INK, frameon=False, loc="center right")
+    figure.legend(labelcolor=INK, frameon=False, loc="outside upper center", ncols=2)
     return figure
 
 

@@ -7,6 +7,7 @@ python -m qaexp.figures heat_map RUN --question "..." --answer "..." --to FOLDER
 import argparse
 from collections.abc import Iterator, Sequence
 from io import BytesIO
+from math import ceil
 from textwrap import fill
 from typing import Any
 
@@ -15,12 +16,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Rectangle
 
 import qaexp
 from qaexp.checkpoint import Ranker
-from qaexp.drawing import INK, SEQUENTIAL, save
+from qaexp.drawing import INK, SEQUENTIAL, printable, save
 from qaexp.errors import ConfigError
 from qaexp.figures.heats import Heat, frame, heats
 from qaexp.figures.run_data import Pair, data_of, pairs_of
@@ -29,15 +30,14 @@ FONT = FontProperties(family="monospace", size=9)
 PLAIN: Any = {"va": "center", "parse_math": False, "fontproperties": FONT}
 """How words are written: a dollar sign is no formula."""
 COLOURS = matplotlib.colormaps[SEQUENTIAL]
-INCHES = 8.0
 CHARACTERS = 97
-"""Of a line of words."""
+"""Of a line of words, at most."""
 COLUMNS = 36
 """Words of an answer beside each other over a grid; further ones go below."""
-LINE, CELL, SPACE, FOOT = 0.2, 0.16, 0.3, 1.0
-"""Inches; below a grid its words stand upright."""
-SCALE = (0.79, 0.1)
-"""Where the strip of all shades begins, beside the name of what it is of, and how wide it is, in parts of the width."""
+LINE, CELL, SPACE, MARGIN, CHARACTER = 0.2, (0.17, 0.16), 0.3, 0.16, 0.078
+"""Inches; a cell's are its width and height."""
+SCALE = 0.8
+"""Inches that the strip of all shades is wide, which stands between its ends at the right of the name of what it is of."""
 
 
 def draw(placed: Sequence[Heat], title: str) -> Figure:
@@ -48,22 +48,25 @@ def draw(placed: Sequence[Heat], title: str) -> Figure:
     """
     parts = [(part, _shades(heat), name) for heat in placed for part, name in _parts(heat)]
     heights = [_height(part) for part, _, _ in parts]
-    said = fill(_printable(title), CHARACTERS)
+    high = max(len(_ends(shades)[1]) for _, shades, _ in parts)
+    characters = min(CHARACTERS + 1, max(_width(part, f"{name} {_ends(shades)[0]}", high) for part, shades, name in parts))
+    said = fill(printable(title, FONT), characters)
     head = SPACE + LINE * said.count("\n")
-    figure = Figure(figsize=(INCHES, sum(heights) + SPACE * (len(parts) + 1) + head), facecolor="none", dpi=150)
-    tall = figure.get_figheight()
-    figure.text(0.02, 1 - head / 2 / tall, said, color=INK, fontweight="bold", **PLAIN)
+    wide, tall = 2 * MARGIN + CHARACTER * characters, sum(heights) + SPACE * (len(parts) + 0.5) + head
+    figure = Figure(figsize=(wide, tall), facecolor="none", dpi=150)
+    figure.text(MARGIN / wide, 1 - head / 2 / tall, said, color=INK, fontweight="bold", **PLAIN)
     top = tall - head
     for (part, shades, name), height in zip(parts, heights, strict=True):
         middle = (top - SPACE / 2) / tall
-        figure.text(0.02, middle, _printable(name), color=INK, **PLAIN)
-        _scale(figure, middle, shades)
+        figure.text(MARGIN / wide, middle, printable(name, FONT), color=INK, **PLAIN)
+        _scale(figure, middle, shades, high)
         top -= SPACE + height
         if part.rows:
-            width = 0.17 * len(part.columns)
-            _grid(figure.add_axes((1.3 / INCHES, (top + FOOT) / tall, width / INCHES, (height - FOOT) / tall)), part, shades)
+            left, foot = MARGIN + _room(part.rows), _room(part.columns)
+            width = CELL[0] * len(part.columns)
+            _grid(figure.add_axes((left / wide, (top + foot) / tall, width / wide, (height - foot) / tall)), part, shades)
         else:
-            _line(figure.add_axes((0.02, top / tall, 0.96, height / tall)), part, shades)
+            _line(figure.add_axes((MARGIN / wide, top / tall, 1 - 2 * MARGIN / wide, height / tall)), part, shades, characters)
     return figure
 
 
@@ -89,8 +92,22 @@ def _parts(heat: Heat) -> list[tuple[Heat, str]]:
 
 
 def _height(heat: Heat) -> float:
-    """In inches."""
-    return CELL * len(heat.rows) + FOOT if heat.rows else LINE * (_places(heat.columns)[-1][1] + 1)
+    """In inches; below a grid its words stand upright."""
+    return CELL[1] * len(heat.rows) + _room(heat.columns) if heat.rows else LINE * (_places(heat.columns)[-1][1] + 1)
+
+
+def _width(heat: Heat, name: str, high: int) -> int:
+    """In characters, of the words or the grid, or of what stands over them: its name with the low end, the strip, and the high end."""
+    if heat.rows:
+        below = ceil((_room(heat.rows) + CELL[0] * len(heat.columns)) / CHARACTER)
+    else:
+        below = max(at + len(word) for (at, _), word in zip(_places(heat.columns), heat.columns, strict=True)) + 1
+    return max(below, len(name) + 3 + ceil(SCALE / CHARACTER) + high)
+
+
+def _room(words: Sequence[str]) -> float:
+    """Inches that the words of a grid take beside or below it."""
+    return CHARACTER * (max(len(_shortened(word)) for word in words) + 1)
 
 
 def _places(words: Sequence[str]) -> list[tuple[int, int]]:
@@ -108,15 +125,15 @@ def _places(words: Sequence[str]) -> list[tuple[int, int]]:
     return places
 
 
-def _line(axes: Axes, heat: Heat, shades: Normalize) -> None:
+def _line(axes: Axes, heat: Heat, shades: Normalize, characters: int) -> None:
     """Words one after the other, as in Figures 5 and 6 of dos Santos et al. 2016."""
     places = _places(heat.columns)
     for (at, line), word, value in zip(places, heat.columns, heat.values[0], strict=True):
         colour = COLOURS(shades(value))
         axes.add_patch(Rectangle((at - 0.4, line + 0.05), len(word) + 0.8, 0.9, facecolor=colour, linewidth=0))
         ink = "black" if shades(value) > 0.5 else "white"
-        axes.text(at, line + 0.55, _printable(word), color=ink, **PLAIN)
-    axes.set(xlim=(-0.5, CHARACTERS + 1), ylim=(places[-1][1] + 1, 0))
+        axes.text(at, line + 0.55, printable(word, FONT), color=ink, **PLAIN)
+    axes.set(xlim=(-0.5, characters - 0.5), ylim=(places[-1][1] + 1, 0))
     axes.set_axis_off()
 
 
@@ -126,21 +143,27 @@ def _grid(axes: Axes, heat: Heat, shades: Normalize) -> None:
     axes.spines[:].set_visible(False)
     for axis, words in ((axes.xaxis, heat.columns), (axes.yaxis, heat.rows)):
         axis.set_ticks(
-            range(len(words)), [_shortened(_printable(word)) for word in words], parse_math=False, fontproperties=FONT, color=INK
+            range(len(words)), [_shortened(printable(word, FONT)) for word in words], parse_math=False, fontproperties=FONT, color=INK
         )
         axis.set_tick_params(length=0)
     axes.tick_params(axis="x", labelrotation=90)
 
 
-def _scale(figure: Figure, middle: float, shades: Normalize) -> None:
-    """A strip of all shades, between what the darkest and what the brightest stand for."""
-    left, width = SCALE
-    high = LINE / 2 / figure.get_figheight()
-    strip = figure.add_axes((left, middle - high / 2, width, high), label="scale")
+def _scale(figure: Figure, middle: float, shades: Normalize, high: int) -> None:
+    """A strip of all shades, between what the darkest and what the brightest stand for, for which there is room of `high` characters."""
+    wide, tall = figure.get_size_inches()
+    width, height, gap = SCALE / wide, LINE / 2 / tall, CHARACTER / wide
+    left = 1 - MARGIN / wide - (high + 1) * gap - width
+    strip = figure.add_axes((left, middle - height / 2, width, height), label="scale")
     strip.imshow(np.linspace(0, 1, 128)[None], cmap=COLOURS, vmin=0, vmax=1, aspect="auto", interpolation="nearest")
     strip.set_axis_off()
-    for value, at, side in ((shades.vmin, left - 0.01, "right"), (shades.vmax, left + width + 0.01, "left")):
-        figure.text(at, middle, f"{value:.3g}", color=INK, ha=side, **PLAIN)
+    for end, at, side in zip(_ends(shades), (left - gap, left + width + gap), ("right", "left"), strict=True):
+        figure.text(at, middle, end, color=INK, ha=side, **PLAIN)
+
+
+def _ends(shades: Normalize) -> tuple[str, str]:
+    """What the darkest and what the brightest shade stands for."""
+    return f"{shades.vmin:.3g}", f"{shades.vmax:.3g}"
 
 
 def _shades(heat: Heat) -> Normalize:
@@ -151,12 +174,6 @@ def _shades(heat: Heat) -> Normalize:
 
 def _shortened(word: str) -> str:
     return word if len(word) <= 12 else word[:11] + "…"
-
-
-def _printable(text: str) -> str:
-    """With a box for each character that the font has not."""
-    known = get_font(findfont(FONT)).get_charmap()
-    return "".join(character if ord(character) in known else "□" for character in text)
 
 
 def drawn(options: argparse.Namespace) -> Iterator[str]:

@@ -3,7 +3,7 @@
 python -m qaexp.figures pretraining RUN... --to FOLDER
 
 Runs are folders that `python -m qaexp.pretrain` left, or folders above them. Those of one encoder are averaged, with the standard
-deviation over runs as bars. Writes figure3.png, figure3.svg and figure3.csv.
+deviation over three runs or more as bars. Writes figure3.png, figure3.svg and figure3.csv.
 """
 
 import argparse
@@ -18,11 +18,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
 from qaexp.commands import joined, options_of
-from qaexp.drawing import COLOURS, INK, MARKERS, look, new_figure, save
+from qaexp.drawing import COLOURS, MARKERS, look, new_figure, save
 from qaexp.errors import QaexpError
+from qaexp.figures.of_runs import bars, write_foot
 from qaexp.results.record import RunRecord
 from qaexp.results.table import row_name
 from qaexp.run_folder import RECORD
+from qaexp.tables.state import MEASURED, PARTIAL
 
 SHORT = 16
 """Characters of names that fit beside each other in a legend."""
@@ -49,17 +51,19 @@ def read_runs(places: Iterable[Path]) -> list[RunRecord]:
 
 
 def curves(records: Sequence[RunRecord]) -> pd.DataFrame:
-    """For each encoder and step: the number of runs, and mean and standard deviation over them of perplexity and dev MRR, in [0, 1].
+    """For each encoder and step: its data, the number of runs, and their mean and standard deviation of perplexity and dev MRR, in [0, 1].
 
     A single run has no deviation.
     """
     lines: dict[tuple[str, int], list[tuple[float, float]]] = {}
+    data: dict[str, str] = {}
     for record, name in zip(records, encoder_names(records), strict=True):
+        data[name] = f"{record.data['name']} ({PARTIAL if record.data['partial'] else MEASURED})"
         for entry in record.history:
             lines.setdefault((name, int(entry["step"])), []).append((entry[PERPLEXITY], entry[MRR]))
     rows = []
     for (name, step), values in lines.items():
-        row: dict[str, str | int | float] = {"encoder": name, "step": step, "runs": len(values)}
+        row: dict[str, str | int | float] = {"encoder": name, "data": data[name], "step": step, "runs": len(values)}
         for column, measured in zip(("perplexity", "dev mrr"), zip(*values, strict=True), strict=True):
             row |= {column: mean(measured), f"{column} deviation": stdev(measured) if len(measured) > 1 else math.nan}
         rows.append(row)
@@ -81,14 +85,13 @@ def encoder_names(records: Sequence[RunRecord]) -> list[str]:
 def draw(table: pd.DataFrame) -> Figure:
     """Two axes over the same steps: MRR in percent on the left, perplexity on the right, on a logarithmic scale."""
     figure, [[left]] = new_figure(width=5.2, height=3.4)
-    with look():
-        right = left.twinx()
+    right = left.twinx()
     names = list(dict.fromkeys(table["encoder"]))
     for name, colour, marker in zip(names, cycle(COLOURS), cycle(MARKERS), strict=False):
         rows = table[table["encoder"] == name]
         for axes, column, scale, line in ((left, "dev mrr", 100, "-"), (right, "perplexity", 1, ":")):
-            bars = [0.0 if math.isnan(bar) else scale * bar for bar in rows[f"{column} deviation"]]
-            axes.errorbar(rows["step"], scale * rows[column], bars, linestyle=line, color=colour, marker=marker, label=name)
+            deviations = bars(scale * rows[f"{column} deviation"], rows["runs"])
+            axes.errorbar(rows["step"], scale * rows[column], deviations, linestyle=line, color=colour, marker=marker, label=name)
     right.set_yscale("log")
     right.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     right.yaxis.set_major_formatter(ScalarFormatter())
@@ -99,11 +102,14 @@ def draw(table: pd.DataFrame) -> Figure:
     right.set_ylabel("held-out perplexity (dotted)")
     handles, labels = left.get_legend_handles_labels()
     columns = len(COLOURS) // 2 if max(map(len, labels)) <= SHORT else 1
-    figure.legend(handles, labels, loc="outside upper center", ncols=columns, labelcolor=INK, frameon=False)
+    figure.legend(handles, labels, loc="outside upper center", ncols=columns)
+    write_foot(figure, table["data"], table["runs"], "standard deviations")
     return figure
 
 
 def drawn(options: argparse.Namespace) -> list[Path]:
     """What `python -m qaexp.figures pretraining` writes."""
     table = curves(read_runs(options.runs))
-    return save(draw(table), table, options.to, "figure3")
+    with look():
+        figure = draw(table)
+    return save(figure, table, options.to, "figure3")

@@ -1,6 +1,5 @@
 """Figure 3 of Tay et al. 2018: seconds that an epoch of training takes each model."""
 
-import math
 from collections.abc import Mapping
 
 import pandas as pd
@@ -8,7 +7,7 @@ from matplotlib.figure import Figure
 
 from qaexp.drawing import COLOURS, INK, new_figure
 from qaexp.errors import ConfigError
-from qaexp.figures.of_runs import about, foot, machine
+from qaexp.figures.of_runs import about, bars, foot, machine
 from qaexp.results.ledger import Ledger
 from qaexp.tables.build import Measured
 
@@ -50,19 +49,19 @@ class Runtime:
         first = f"times {next(iter(self.against))}"
         shown = frame[frame[name].notna()]
         figure, [[axes]] = new_figure(width=5.4, height=0.36 * len(shown) + 1.1)
-        bars = axes.barh(shown[table.label], shown[name], height=0.6, color=COLOURS[0])
-        errors = [0.0 if math.isnan(half) else half for half in shown[f"{name} ci95"]]
-        if any(errors):
-            axes.errorbar(shown[name], shown[table.label], xerr=errors, fmt="none", ecolor=INK)
+        lengths = axes.barh(shown[table.label], shown[name], height=0.6, color=COLOURS[0])
+        intervals = bars(shown[f"{name} ci95"], shown["seeds"])
+        if intervals is not None:
+            axes.errorbar(shown[name], shown[table.label], xerr=intervals, fmt="none", ecolor=INK)
         said = [
             f"{seconds:,.1f} s" + ("" if pd.isna(times) else f", {times:.1f} × {first.removeprefix('times ')}")
             for seconds, times in zip(shown[name], shown[first], strict=True)
         ]
-        axes.bar_label(bars, said, padding=6)
+        axes.bar_label(lengths, said, padding=6)
         axes.margins(x=0.45)
         axes.set_xlim(left=0)
         axes.invert_yaxis()
         axes.set_xlabel(name)
         places = ", ".join(dict.fromkeys(where for where in shown["machine"] if where))
-        foot(figure, measured, f"; timed on {places}")
+        foot(figure, measured, f"; timed on {places}", intervals=True)
         return figure

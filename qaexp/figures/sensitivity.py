@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 from qaexp.config import compose
 from qaexp.drawing import COLOURS, MARKERS, new_figure
 from qaexp.errors import ConfigError
-from qaexp.figures.of_runs import about, foot
+from qaexp.figures.of_runs import about, bars, foot
 from qaexp.results.ledger import Ledger
 from qaexp.tables.build import Measured
 from qaexp.tables.spec import Row
@@ -74,7 +74,7 @@ class Sensitivity:
         row[0].set_ylabel("P@1, percent")
         handles = {label: handle for axes in row for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
         figure.legend(handles.values(), handles, loc="outside upper center", ncols=2)
-        foot(figure, measured)
+        foot(figure, measured, intervals=True)
         return figure
 
     def _panel(self, axes: Axes, points: pd.DataFrame) -> None:
@@ -88,7 +88,8 @@ class Sensitivity:
             alone = line["ci95"].isna()
             several = line[~alone]
             style: Any = {"color": colour, "linestyle": "none"}
-            axes.errorbar(several["at"], several[OURS], several["ci95"], marker=marker, label=f"{self.default}, {label}", **style)
+            intervals = bars(several["ci95"], several["seeds"])
+            axes.errorbar(several["at"], several[OURS], intervals, marker=marker, label=f"{self.default}, {label}", **style)
             if len(several) < len(line):
                 axes.plot(line["at"][alone], line[OURS][alone], marker="x", label=f"{self.default}, {label}, one seed", **style)
             for height in of_column.drop(line.index)[OURS]:

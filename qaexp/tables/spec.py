@@ -81,23 +81,23 @@ class Row:
 
 @dataclass(frozen=True)
 class Table(PaperTable):
-    """A table with results. Printed numbers are metrics times `scale`, with `decimals`."""
+    """A table with results. Printed numbers are metrics times `scale`, with `decimals`. A file may leave out what has a default here."""
 
     paper: str
     name: str
     source: str
     caption: str
-    label: str
-    """Heading of the first column, as printed."""
-    scale: int | float
-    decimals: int
-    seeds: Sequence[int]
-    common: Sequence[str]
-    quick: Sequence[str]
-    """What a quick version overrides besides."""
     settings: Mapping[str, Setting]
     columns: Mapping[str, Column]
     rows: Sequence[Row]
+    label: str = "Model"
+    """Heading of the first column, as printed."""
+    scale: int | float = 100
+    decimals: int = 2
+    seeds: Sequence[int] = (1, 2, 3)
+    common: Sequence[str] = ()
+    quick: Sequence[str] = ("trainer=short",)
+    """What a quick version overrides besides."""
     notes: Sequence[str] = ()
     fixed_epochs: bool = False
     """Whether the paper says how many epochs there are, so that their end cuts no run short."""

@@ -12,7 +12,7 @@ import qaexp
 from qaexp.config import compose
 from qaexp.errors import ConfigError
 from qaexp.figures.__main__ import main
-from qaexp.figures.gates import by_position, draw_words, gates, of_words
+from qaexp.figures.gates import by_position, draw_positions, draw_words, gates, of_words
 from qaexp.train import train
 
 TINY = ["logger=none", "dataset.reader.num_train=40", "dataset.reader.num_dev=10", "dataset.reader.num_test=10", "dataset.vectors.dim=12"]
@@ -76,6 +76,27 @@ def test_the_command_writes_both_figures(run: Path, tmp_path: Path, capsys: pyte
     assert all((tmp_path / name).stat().st_size > 100 for name in written)
     figure = draw_words(pd.read_csv(tmp_path / "figure4.csv"))
     assert [tick.get_text() for tick in figure.axes[1].get_xticklabels()] == ["my", "saddle", "wobbles"]
+
+
+def test_a_character_that_the_font_lacks_is_a_box_and_a_dollar_sign_no_formula() -> None:
+    figure = draw_words(pd.DataFrame({"question": 1, "word": ["漢字", "$5", "and", "$6"], "gate": [0.1, 0.2, 0.3, 0.4]}))
+    assert [tick.get_text() for tick in figure.axes[0].get_xticklabels()] == ["□□", "$5", "and", "$6"]
+    assert not any(tick.get_parse_math() for tick in figure.axes[0].get_xticklabels())
+
+
+@pytest.mark.parametrize("question", ["", " ?", "🦴"])
+def test_a_question_without_a_word_is_refused(question: str, run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert main(["gates", str(run), "--words", "chain", question, "--to", str(tmp_path)]) == 2
+    assert f"--words {question!r} has no word that the model reads; write a question, or leave --words out" in caplog.text
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_legend_of_positions_stands_outside_the_axes() -> None:
+    figure = draw_positions(pd.DataFrame({"position": [1, 2], "mean": [0.5, 0.3], "maximum": [0.5, 0.7]}))
+    figure.draw_without_rendering()
+    [legend], [axes] = figure.legends, figure.axes
+    assert legend.get_window_extent().y0 > axes.get_window_extent().y1
+    assert axes.get_legend() is None
 
 
 def test_a_model_without_gates_is_refused(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -53,6 +53,24 @@ def test_every_word_is_drawn_once_and_the_highest_value_is_the_brightest() -> No
         assert 0 < box.y0 < box.y1 < 1
 
 
+@pytest.mark.parametrize(
+    "heats",
+    [
+        [Heat("pair.grid", ["how", "so"], ["like", "this"], np.eye(2))],
+        [Heat("gate", (), ["why"], np.array([[0.5]])), Heat("a gate of another name", (), ["no", "reason"], np.array([[-1.25e-5, 1.0]]))],
+        [Heat("pair.grid", ["w" * 20] * 3, ["w" * 20] * 90, np.zeros((3, 90)))],
+        [Heat("attention", (), [f"word{number}" for number in range(40)], np.ones((1, 40)))],
+    ],
+    ids=["short grid", "short lines", "long grid", "long line"],
+)
+def test_the_canvas_is_as_large_as_what_is_drawn(heats: list[Heat]) -> None:
+    figure = draw(heats, "a_run_of_some_model: question 12, right answer ranked 3 of 10, score 0.1234")
+    box, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
+    around = [box.x0, width - box.x1, box.y0, height - box.y1]
+    assert min(around) > 0.05
+    assert max(around) < 0.35
+
+
 def test_the_command_writes_pictures_and_their_numbers(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     question, answer = "How do I cool the soup?", "Stir it for $5."
     assert main(["heat_map", str(run), "--question", question, "--answer", answer, "--to", str(tmp_path / "figures")]) == 0

@@ -1,6 +1,7 @@
 """Figure 3: what is averaged over which runs, and how the lines are drawn."""
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -19,7 +20,8 @@ def record(folder: Path, seed: int, encoder: str, values: list[tuple[float, floa
         for epoch, (perplexity, mrr) in enumerate(values, start=1)
     ]
     config = {"model": {"encoder": {"_target_": f"qaexp.models.encoder.{encoder.lower()}.{encoder}"}}}
-    RunRecord(key=folder.name, config=config, seed=seed, command=f"seed={seed} {options}", history=history).save(folder)
+    about = {"seed": seed, "command": f"seed={seed} {options}", "data": {"name": "askubuntu_duplicates", "partial": True}}
+    RunRecord(key=folder.name, config=config, history=history, **about).save(folder)
 
 
 @pytest.fixture
@@ -33,7 +35,7 @@ def runs(tmp_path: Path) -> Path:
 
 def test_runs_of_one_encoder_are_averaged_with_their_deviation(runs: Path) -> None:
     table = curves(read_runs([runs, runs / "a"])).set_index(["encoder", "step"])
-    assert table.columns.tolist() == ["runs", "perplexity", "perplexity deviation", "dev mrr", "dev mrr deviation"]
+    assert table.columns.tolist() == ["data", "runs", "perplexity", "perplexity deviation", "dev mrr", "dev mrr deviation"]
     assert table["runs"].to_dict() == {("RCNN", 10): 2, ("RCNN", 20): 2, ("RCNN", 30): 1, ("GRU", 10): 1, ("GRU", 20): 1}
     assert table.loc[("RCNN", 10), "perplexity"] == 90
     assert table.loc[("RCNN", 10), "perplexity deviation"] == pytest.approx(200**0.5)
@@ -65,6 +67,18 @@ def test_mrr_is_solid_and_in_percent_and_perplexity_dotted(runs: Path) -> None:
     assert drawn == {(90.0, 45.0, 30.0), (90.0, 60.0)}
     assert max(max(line.get_ydata()) for line in left.lines if line.get_marker() in "os") == 65.0
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["RCNN", "GRU"]
+
+
+def test_the_foot_names_data_and_seeds_and_bars_stand_where_there_are_three(runs: Path) -> None:
+    two = draw(curves(read_runs([runs])))
+    foot = "askubuntu_duplicates (partial data), 1–2 seeds; standard deviations of 3 seeds or more"
+    assert two._supxlabel.get_text().replace("\n", " ") == foot  # type: ignore[attr-defined]
+    record(runs / "third", 3, "RCNN", [(60.0, 0.9)])
+    three = draw(curves(read_runs([runs])))
+    drawn = [[container.has_yerr for axes in figure.axes for container in list[Any](axes.containers)] for figure in (two, three)]
+    assert drawn == [[False, False, False, False], [True, False, True, False]]  # MRR of RCNN and GRU, then perplexity
+    one = draw(curves(read_runs([runs / "c"])))
+    assert one._supxlabel.get_text() == "askubuntu_duplicates (partial data), 1 seed"  # type: ignore[attr-defined]
 
 
 def test_no_part_of_the_figure_is_black_or_white(runs: Path, tmp_path: Path) -> None:

@@ -116,7 +116,8 @@ def test_runtime_compares_what_was_timed_on_one_machine() -> None:
     assert frame["status"].tolist() == ["measured", "measured", "measured", "not run"]
     drawn = picture_of(timed).draw(measured, frame.reset_index())
     assert [text.get_text() for text in drawn.axes[0].texts] == ["40.0 s, 4.0 × QRNN", "10.0 s, 1.0 × QRNN", "16.0 s"]
-    assert drawn._supxlabel.get_text() == "toy (measured), 1–2 seeds; timed on EPYC, 1 thread, H200"  # type: ignore[attr-defined]
+    said = drawn._supxlabel.get_text().replace("\n", " ")  # type: ignore[attr-defined]
+    assert said == "toy (measured), 1–2 seeds; 95% intervals of 3 seeds or more; timed on EPYC, 1 thread, H200"
 
 
 def test_a_row_to_compare_with_must_exist() -> None:
@@ -154,6 +155,30 @@ def test_the_default_is_a_point_of_each_panel_and_the_baseline_a_level() -> None
     assert list(level.get_ydata()) == [30.0, 30.0]
     heights = {str(line.get_marker()): list(line.get_ydata()) for line in left.lines}
     assert (heights["o"], heights["x"]) == ([60.0], [40.0])  # of two seeds, and of one, which has no interval
+
+
+def test_no_interval_of_two_seeds_is_drawn_and_the_foot_says_so() -> None:
+    """It is 12.7 standard errors to either side, and the effects of a whole panel would vanish beside it."""
+    group, heads = ["model=ggsa", "model.encoder.group_size=20"], ["model=ggsa", "model.encoder.num_heads=2"]
+    given = {"global": ["model=self_attention"], "20": group, "GGSA": ["model=ggsa"], "2": heads}
+    of = figure(SENSITIVITY, rows(**given), {"T": Column("test/p@1")})
+    two, three = ([entry(seed, value=0.5 + 0.01 * seed) for seed in seeds] for seeds in ((1, 2), (1, 2, 3)))
+    measured = filled(of, {"global": [entry(value=0.5)], "20": two, "GGSA": two, "2": three})
+    frame = picture_of(of).frame(measured, Ledger(Path("none")))
+    assert frame.loc[frame["Model"] == "20", "ci95"].tolist() == [6.3531]
+    drawn = picture_of(of).draw(measured, frame)
+    left, right = (list[Any](axes.containers) for axes in drawn.axes)
+    assert [container.has_yerr for container in (*left, *right)] == [False, True]
+    [reached] = [bars.get_segments() for bars in right[0].lines[2]]
+    assert [len(segment) for segment in reached] == [2, 0]  # two heads, of three seeds; GGSA
+    assert drawn._supxlabel.get_text() == "toy (measured), 1–3 seeds; 95% intervals of 3 seeds or more"  # type: ignore[attr-defined]
+
+    timed = figure(RUNTIME, rows(LSTM=["model=lstm"], QRNN=["model=qrnn"], CTRN=["model=ctrn"]), SECONDS)
+    several = {"LSTM": [entry(1, 30.0), entry(2, 50.0)], "QRNN": [entry(seed, 10.0 + seed) for seed in (1, 2, 3)], "CTRN": [entry()]}
+    for has, shown in ((several, 1), ({**several, "QRNN": several["QRNN"][:2]}, 0)):
+        measured = filled(timed, has)
+        [axes] = picture_of(timed).draw(measured, picture_of(timed).frame(measured, Ledger(Path("none")))).axes
+        assert len(axes.containers) == 1 + shown  # the bars; what reaches to either side of them
 
 
 LENGTHS = {"_target_": "qaexp.figures.answer_length.AnswerLength", "every": 10, "fewest": 2}

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 import yaml
 
-from qaexp.config import choices
+from qaexp.config import choices, compose
 from qaexp.errors import ConfigError
 from qaexp.paper_table import EXPERIMENTS
 from qaexp.tables.cells import alternatives
@@ -201,6 +202,21 @@ def test_a_table_of_ones_own_prints_nothing(tmp_path: Path) -> None:
         del row["published"]
     [table] = _loaded(tmp_path, content)
     assert {printed for row in table.rows for printed in row.published} == {UNPRINTED}
+
+
+def test_the_least_that_a_file_says_is_what_the_readme_has(tmp_path: Path) -> None:
+    readme = (EXPERIMENTS.parent / "README.md").read_text(encoding="utf-8")
+    [table] = _loaded(tmp_path, dedent(readme.partition("  ```yaml\n")[2].partition("  ```\n")[0]))
+    assert (table.label, table.scale, table.decimals, list(table.seeds)) == ("Model", 100, 2, [1, 2, 3])
+    cells = [next(alternatives(table, row, "wikiqa", quick)) for row in table.rows for quick in (False, True)]
+    assert [" ".join(cell.overrides) for cell in cells] == [
+        "dataset=wikiqa model=ggsa",
+        "dataset=wikiqa model=ggsa trainer=short",
+        "dataset=wikiqa model=qa_lstm optimizer=adam",
+        "dataset=wikiqa model=qa_lstm optimizer=adam trainer=short",
+    ]
+    for cell in cells:
+        assert compose(cell.overrides).model
 
 
 def test_an_unspoilt_copy_loads(tmp_path: Path) -> None:
