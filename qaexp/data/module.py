@@ -99,6 +99,7 @@ class RankingDataModule(pl.LightningDataModule):
                 raise BadDataError(f"data set {self.name}", [fault], remedy)
             splits[name] = used if self._shuffle_seed is None else used.shuffled(self._shuffle_seed + number)
         self._warn_of_repeats(splits)
+        self._warn_of_sure_ranks(splits)
         return splits
 
     def _warn_of_repeats(self, splits: Mapping[str, RankingSplit]) -> None:
@@ -112,6 +113,16 @@ class RankingDataModule(pl.LightningDataModule):
                     "dataset=%s: %s of the %s questions of %s are asked in train too, word for word; what is measured there says little of "
                     "new questions",
                     *(self.name, f"{seen:,}", f"{split.num_questions:,}", name),
+                )
+
+    def _warn_of_sure_ranks(self, splits: Mapping[str, RankingSplit]) -> None:
+        """Say so where any model ranks perfectly, as no candidate is a wrong one."""
+        for name, split in splits.items():
+            if name != "train" and not self.classes and split.labels.all():
+                log.warning(
+                    "dataset=%s: all %s candidates of %s are labelled 1, so any order is perfect there; give questions wrong ones too, "
+                    "labelled 0",
+                    *(self.name, f"{split.num_pairs:,}", name),
                 )
 
     def usable(self, name: str, split: RankingSplit) -> Bool[np.ndarray, " question"]:

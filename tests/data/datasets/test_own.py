@@ -93,7 +93,7 @@ def test_a_model_learns_from_them(own: Make, tmp_path: Path) -> None:
     assert outcome.record.metrics["test"]["mrr"] in (0.5, 1.0)
 
 
-def test_a_file_that_was_copied_to_two_names_is_told(own: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_files_that_say_little_of_a_model_are_told(own: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     def told() -> str:
         caplog.clear()
         places = [f"dataset.reader.folder={tmp_path}/own", f"cache_dir={tmp_path}/cache", f"data_dir={tmp_path}"]
@@ -104,3 +104,6 @@ def test_a_file_that_was_copied_to_two_names_is_told(own: Make, tmp_path: Path, 
     assert told() == ""
     own(dev=FILES["train"])
     assert "dataset=own: 2 of the 2 questions of dev are asked in train too, word for word" in told()
+    own(train=["Who?\tShe.\t1", "Who?\tHe.\t1"], dev=FILES["dev"], test=["When?\tNow.\t1", "Why?\tHe.\t0", "Where?\tHere.\t1"])
+    assert told().count("labelled 1") == 1
+    assert "dataset=own: all 2 candidates of test are labelled 1, so any order is perfect there" in caplog.text
