@@ -58,11 +58,14 @@ def test_lines_of_one_question_are_its_pool(own: Make, pools: Any, spelled: Any)
         (["Who?\tShe.\tyes"], "line 1: the label is 'yes', 0 or 1 expected"),
         (["Who?\tShe.\t1", "Who? He. 0"], "line 2: 1 field, 3 expected"),
         (["Who?\tShe.\t1", "Who?\tHe.\t0", "Who?\tShe.\t0"], "line 3: the label of this pair is 0, and in line 1 it is 1"),
+        (["Who?\tShe.\t1", "", "Who?\tHe.\t0"], "line 2: 1 field, 3 expected"),
         (["question\tcandidate\tlabel"], "there is no question"),
+        (["", ""], "there is no question"),
+        ("Who?\tShe.\t1\nWho?\tHe.\t0\n".encode("utf-16"), "by its zero bytes the file is UTF-16; save it as UTF-8"),
         ([], "the file is empty"),
     ],
 )
-def test_faults_are_named_with_the_layout(own: Make, lines: list[str], fault: str) -> None:
+def test_faults_are_named_with_the_layout(own: Make, lines: list[str] | bytes, fault: str) -> None:
     with pytest.raises(BadDataError) as error:
         own(test=lines).read()
     assert str(error.value).splitlines()[1:] == [
@@ -75,6 +78,11 @@ def test_a_pair_that_is_repeated_counts_once_and_is_noted(own: Make, pools: Any)
     corpus = own(test=["Who?\tShe.\t1", "Who?\tHe.\t0", "Who?\tShe.\t1", "Where?\tShe.\t1"]).read()
     assert pools(corpus, corpus.splits["test"]) == {"Q1": ("who", [("1", "she", 1), ("2", "he", 0)]), "Q4": ("where", [("4", "she", 1)])}
     assert corpus.notes == {"test: repeated candidates (dropped)": 1}
+
+
+def test_blank_lines_at_the_end_of_a_file_are_passed_over(own: Make, pools: Any) -> None:
+    corpus = own(test=["Who?\tShe.\t1", "Who?\tHe.\t0", "", "\t\t", " "]).read()
+    assert pools(corpus, corpus.splits["test"]) == {"Q1": ("who", [("1", "she", 1), ("2", "he", 0)])}
 
 
 def test_missing_files_are_named_with_the_remedy(own: Make, tmp_path: Path) -> None:
