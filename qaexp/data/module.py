@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from qaexp.conventions import find_convention
+from qaexp.conventions import METRICS, find_convention
 from qaexp.data import card
 from qaexp.data.batching import ScoringBlocks, TrainingBatches
 from qaexp.data.corpus import RankingCorpus, RankingSplit, ranges
@@ -27,10 +27,16 @@ log = logging.getLogger(__name__)
 
 
 class RankingDataModule(pl.LightningDataModule):
-    """Gives any ranking model its batches. `train` is learned from, `dev` selects, every other split is a test split."""
+    """Gives any ranking model its batches. `train` is learned from, `dev` selects, every other split is a test split.
+
+    Raises:
+        ConfigError: the metric to select by is none of dev's.
+    """
 
     classes: Sequence[str] = ()
     """Names of the classes of a pair, where these take the place of right and wrong."""
+    measures: Sequence[str] = METRICS
+    """What is measured of a split."""
 
     def __init__(
         self,
@@ -67,6 +73,8 @@ class RankingDataModule(pl.LightningDataModule):
         self._batch_size, self.block_tokens = batch_size, block_tokens
         self.seed, self._cache = seed, Path(cache_dir).expanduser()
         self._expected = expected
+        if selection_metric not in (known := [f"dev/{name}" for name in self.measures]):
+            raise ConfigError(f"dataset.selection_metric={selection_metric}: one of {', '.join(known)} is expected")
 
     @cached_property
     def corpus(self) -> RankingCorpus:
