@@ -126,6 +126,8 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
         ("loss._target_=own_parts.PlainLoss", "loss=PlainLoss does not say whether it reads_hardest_alone"),
         ("dataset.convention=treck", "no scoring convention is called 'treck': did you mean 'trec'"),
         ("dataset.selection_metric=test/map", "dataset.selection_metric=test/map: one of dev/p@1, dev/mrr, dev/map, dev/p@5 is expected"),
+        ("dataset.reader.num_train=0", "dataset=toy has dev, test, and nothing to train on"),
+        ("dataset.reader.num_dev=0", "dataset=toy has train, test, and no dev to choose the best epoch by"),
     ],
 )
 def test_mistakes_are_answered_with_one_sentence(argument: str, sentence: str, quiet: list[str], caplog: pytest.LogCaptureFixture) -> None:

@@ -197,14 +197,19 @@ class RankingDataModule(pl.LightningDataModule):
         return self.training_batches(self.trainer.current_epoch if self.trainer else 0)
 
     def training_batches(self, epoch: int) -> TrainingBatches:
-        if "train" not in self.splits:
-            there = ", ".join(self.splits)
-            raise ConfigError(f"dataset={self.name} has {there}, and nothing to train on; choose a model that needs no training")
+        self._require("train", "nothing to train on")
         rng = np.random.default_rng([self.seed, epoch])
         groups = self._negatives.draw(self.splits["train"], self.corpus, rng)
         return TrainingBatches(self.corpus.texts, groups, self._batch_size, self.max_question_length, self.max_candidate_length, rng)
 
+    def _require(self, split: str, lacking: str) -> None:
+        """Raises: ConfigError, where the data have no such split."""
+        if split not in self.splits:
+            there = ", ".join(self.splits)
+            raise ConfigError(f"dataset={self.name} has {there}, and {lacking}; choose a model that needs no training")
+
     def val_dataloader(self) -> ScoringBlocks:
+        self._require("dev", "no dev to choose the best epoch by")
         return self.scoring_blocks("dev")
 
     def test_dataloader(self) -> list[ScoringBlocks]:
