@@ -94,8 +94,11 @@ class RankingDataModule(pl.LightningDataModule):
         """The splits as they are used: pools shuffled, and questions without a right candidate left out where the field does so.
 
         Raises:
+            ConfigError: there is none to rank.
             BadDataError: a split has no such question.
         """
+        if not set(self.corpus.splits) - {"train"}:
+            raise ConfigError(f"dataset={self.name} has no split to rank; let its reader give questions of dev and test")
         splits = {}
         for number, (name, split) in enumerate(self.corpus.splits.items()):
             keep = self.usable(name, split)
