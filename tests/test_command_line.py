@@ -94,6 +94,8 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
         ("trainer.deterministic=maybe", "trainer.deterministic=maybe: true or false is expected"),
         ("dataset=toy,wikiqa", "dataset=toy,wikiqa is a run for each: add -m"),
         ("optimizer.lr=-1", "optimizer.lr=-1: at least 0 is expected"),
+        ("optimizer.lr=1e99", "optimizer.lr=1e+99: a number of float32, at most 3.4e38, is expected"),
+        ("trainer.max_epochs=two", "trainer.max_epochs=two: a number is expected"),  # and not of the 2 before it
         ("dataset.batch_size=0", "dataset.batch_size=0: at least 1 is expected"),
         ("model.embedding.dropout_rate=1.5", "model.embedding.dropout_rate=1.5: at least 0 and less than 1 is expected"),
         ("trainer.precision=64-true", "trainer.precision=64-true: one of 32-true, bf16-mixed, 16-mixed is expected"),
