@@ -140,12 +140,11 @@ class Ranker:
             ValueError: there is no answer to rank, or one text in place of a list, or the model gives classes.
             TypeError: something that is to be read is no text.
         """
-        answers = [] if isinstance(answers, str) else list(answers)
-        if not answers:
+        if isinstance(answers, str):
+            raise ValueError("rank needs a list of answers, and was given a single text; write [answer]")
+        if not (answers := list(answers)):
             raise ValueError("rank needs a list of at least one answer")
-        for name, text in {"the question": question, **{f"answer {place}": answer for place, answer in enumerate(answers)}}.items():
-            if not isinstance(text, str):
-                raise TypeError(f"{name} is of type {type(text).__name__}: a text is expected")
+        _require_texts({"the question": question, **{f"answer {place}": answer for place, answer in enumerate(answers)}})
         if self.classes:
             raise ValueError(f"this model tells {', '.join(self.classes)} apart and ranks nothing; call classify(first, second)")
         scores = self._scores(question, answers).tolist()
@@ -165,7 +164,12 @@ class Ranker:
         return dict(sorted(zip(self.classes, probabilities, strict=True), key=lambda item: -item[1]))
 
     def read_out(self, question: str, answer: str) -> dict[str, torch.Tensor]:
-        """Attention weights, gates and grids of one pair, as `qaexp.models.readout.read_out` gives them."""
+        """Attention weights, gates and grids of one pair, as `qaexp.models.readout.read_out` gives them.
+
+        Raises:
+            TypeError: a side is no text.
+        """
+        _require_texts({"the question": question, "the answer": answer})
         [question_ids], [answer_ids] = self._ids([question], self._max_lengths[0]), self._ids([answer], self._max_lengths[1])
         return read_out(self.scorer, question_ids, answer_ids)
 
@@ -192,6 +196,12 @@ class Ranker:
     def _ids(self, texts: Sequence[str], max_length: int) -> torch.Tensor:
         rows = [torch.tensor((self.vocabulary.ids(self._tokenise(text)) or self.vocabulary.ids([""]))[:max_length]) for text in texts]
         return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
+
+
+def _require_texts(named: Mapping[str, object]) -> None:
+    for name, text in named.items():
+        if not isinstance(text, str):
+            raise TypeError(f"{name} is of type {type(text).__name__}: a text is expected")
 
 
 def open_checkpoint(path: str | Path) -> dict[str, Any]:

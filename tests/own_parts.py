@@ -1,11 +1,14 @@
-"""Parts of a model and a loss as a user might write them, in a package of their own: whole ones, and such as lack something."""
+"""Parts of a model, a loss and readers as a user might write them, in a package of their own: whole ones, and such as lack something."""
 
+from pathlib import Path
 from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from qaexp.data.corpus import RankingCorpus
+from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.models.stage import Encoder, Stage
 from qaexp.types import Text
 
@@ -54,3 +57,23 @@ class PlainLoss:
 
     def __call__(self, scores: Float[Tensor, " pair"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]) -> Float[Tensor, ""]:
         return torch.square(scores - labels).mean()
+
+
+class PlainReader:
+    def __init__(self, **options: Any) -> None:
+        pass
+
+    def read(self) -> Any:
+        return [("why?", "so", 1)]
+
+
+class ReaderOfLists(PlainReader):
+    version = 1
+
+    def files(self) -> list[Path]:
+        return []
+
+
+class ReaderOfNothing(ReaderOfLists):
+    def read(self) -> RankingCorpus:
+        return CorpusBuilder().build()

@@ -94,6 +94,8 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
         ("trainer.deterministic=maybe", "trainer.deterministic=maybe: true or false is expected"),
         ("dataset=toy,wikiqa", "dataset=toy,wikiqa is a run for each: add -m"),
         ("optimizer.lr=-1", "optimizer.lr=-1: at least 0 is expected"),
+        ("optimizer.lr=1e99", "optimizer.lr=1e+99: a number of float32, at most 3.4e38, is expected"),
+        ("trainer.max_epochs=two", "trainer.max_epochs=two: a number is expected"),  # and not of the 2 before it
         ("dataset.batch_size=0", "dataset.batch_size=0: at least 1 is expected"),
         ("model.embedding.dropout_rate=1.5", "model.embedding.dropout_rate=1.5: at least 0 and less than 1 is expected"),
         ("trainer.precision=64-true", "trainer.precision=64-true: one of 32-true, bf16-mixed, 16-mixed is expected"),
@@ -128,7 +130,13 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
         ("model.pooling._targt_=own_parts.MeanPooling", "there is no option model.pooling._targt_"),
         ("model.similarity._target_=own_parts.PlainSimilarity", "derive it from qaexp.models.scorer.Similarity"),
         ("loss._target_=own_parts.PlainLoss", "loss=PlainLoss does not say whether it reads_hardest_alone"),
+        ("dataset.reader._target_=own_parts.PlainReader", "PlainReader is no reader, without version and files: one has files()"),
+        ("dataset.reader._target_=own_parts.ReaderOfLists", "ReaderOfLists.read() gives a list: a RankingCorpus is expected"),
+        ("dataset.reader._target_=own_parts.ReaderOfNothing", "dataset=toy has no split to rank"),
         ("dataset.convention=treck", "no scoring convention is called 'treck': did you mean 'trec'"),
+        ("dataset.selection_metric=test/map", "dataset.selection_metric=test/map: one of dev/p@1, dev/mrr, dev/map, dev/p@5 is expected"),
+        ("dataset.reader.num_train=0", "dataset=toy has dev, test, and nothing to train on"),
+        ("dataset.reader.num_dev=0", "dataset=toy has train, test, and no dev to choose the best epoch by"),
     ],
 )
 def test_mistakes_are_answered_with_one_sentence(argument: str, sentence: str, quiet: list[str], caplog: pytest.LogCaptureFixture) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import inspect
 import json
 from itertools import count, product
 from pathlib import Path
@@ -165,6 +166,10 @@ def test_a_loaded_checkpoint_ranks_as_the_run_did(run: Path, overrides: list[str
         ranker.rank("why?", [])
     with pytest.raises(TypeError, match="answer 1 is of type float: a text is expected"):
         ranker.rank("why?", iter(["so", float("nan")]))  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="a list of answers, and was given a single text"):
+        ranker.rank("why?", "so")
+    with pytest.raises(TypeError, match="the answer is of type list: a text is expected"):
+        inspect.unwrap(type(ranker).read_out)(ranker, "why?", ["so", "not so"])  # past the check of types that tests have
     assert len(ranker.rank("why?", pd.Series(["so", "not so"]))) == len(ranker.rank("why?", iter(["so", "not so"]))) == 2
     assert len(ranker.rank("", ["zzz unheard-of words", ""])) == 2
 

@@ -26,6 +26,8 @@ class ClassificationDataModule(RankingDataModule):
         ConfigError: the classes are not as many as `num_classes`, or a convention of ranks is asked for.
     """
 
+    measures = (CONVENTION,)
+
     def __init__(self, classes: Sequence[str], **settings: Any) -> None:
         super().__init__(**settings)
         self.classes = tuple(classes)

@@ -4,7 +4,7 @@ import bz2
 import gzip
 import hashlib
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import BufferedIOBase
 from pathlib import Path
 from typing import cast
@@ -75,6 +75,9 @@ def lines(faults: Faults) -> Iterator[tuple[int, str]]:
     """The lines of a UTF-8 file with their numbers, from 1. Lines in another encoding, a cut-off or an empty file are faults."""
     number = 0
     for number, line in enumerate(raw_lines(faults), start=1):
+        if number == 1 and b"\0" in line:
+            faults.add_whole("by its zero bytes the file is UTF-16; save it as UTF-8")
+            return
         try:
             yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
         except UnicodeDecodeError as error:
@@ -98,13 +101,23 @@ def raw_lines(faults: Faults) -> Iterator[bytes]:
 
 
 def records(faults: Faults, num_fields: int) -> Iterator[tuple[int, list[str]]]:
-    """The tab-separated fields of each line with their line numbers; another number of fields is a fault. Quotes are plain characters."""
-    for number, line in lines(faults):
+    """The tab-separated fields of each line with their line numbers; another number of fields is a fault. Quotes are plain characters, and
+    blank lines at the end of the file are passed over."""
+    for number, line in _without_blank_end(lines(faults)):
         fields = line.split("\t")
         if len(fields) == num_fields:
             yield number, fields
         else:
             faults.add(number, f"{len(fields)} field{'s' if len(fields) != 1 else ''}, {num_fields} expected")
+
+
+def _without_blank_end(numbered: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    waiting: list[tuple[int, str]] = []
+    for number, line in numbered:
+        waiting.append((number, line))
+        if line.strip():
+            yield from waiting
+            waiting.clear()
 
 
 def digest(path: Path) -> str:

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from qaexp.conventions import find_convention
+from qaexp.conventions import METRICS, find_convention
 from qaexp.data import card
 from qaexp.data.batching import ScoringBlocks, TrainingBatches
 from qaexp.data.corpus import RankingCorpus, RankingSplit, ranges
@@ -27,10 +27,16 @@ log = logging.getLogger(__name__)
 
 
 class RankingDataModule(pl.LightningDataModule):
-    """Gives any ranking model its batches. `train` is learned from, `dev` selects, every other split is a test split."""
+    """Gives any ranking model its batches. `train` is learned from, `dev` selects, every other split is a test split.
+
+    Raises:
+        ConfigError: the metric to select by is none of dev's.
+    """
 
     classes: Sequence[str] = ()
     """Names of the classes of a pair, where these take the place of right and wrong."""
+    measures: Sequence[str] = METRICS
+    """What is measured of a split."""
 
     def __init__(
         self,
@@ -67,6 +73,8 @@ class RankingDataModule(pl.LightningDataModule):
         self._batch_size, self.block_tokens = batch_size, block_tokens
         self.seed, self._cache = seed, Path(cache_dir).expanduser()
         self._expected = expected
+        if selection_metric not in (known := [f"dev/{name}" for name in self.measures]):
+            raise ConfigError(f"dataset.selection_metric={selection_metric}: one of {', '.join(known)} is expected")
 
     @cached_property
     def corpus(self) -> RankingCorpus:
@@ -86,8 +94,11 @@ class RankingDataModule(pl.LightningDataModule):
         """The splits as they are used: pools shuffled, and questions without a right candidate left out where the field does so.
 
         Raises:
+            ConfigError: there is none to rank.
             BadDataError: a split has no such question.
         """
+        if not set(self.corpus.splits) - {"train"}:
+            raise ConfigError(f"dataset={self.name} has no split to rank; let its reader give questions of dev and test")
         splits = {}
         for number, (name, split) in enumerate(self.corpus.splits.items()):
             keep = self.usable(name, split)
@@ -99,6 +110,7 @@ class RankingDataModule(pl.LightningDataModule):
                 raise BadDataError(f"data set {self.name}", [fault], remedy)
             splits[name] = used if self._shuffle_seed is None else used.shuffled(self._shuffle_seed + number)
         self._warn_of_repeats(splits)
+        self._warn_of_sure_ranks(splits)
         return splits
 
     def _warn_of_repeats(self, splits: Mapping[str, RankingSplit]) -> None:
@@ -112,6 +124,16 @@ class RankingDataModule(pl.LightningDataModule):
                     "dataset=%s: %s of the %s questions of %s are asked in train too, word for word; what is measured there says little of "
                     "new questions",
                     *(self.name, f"{seen:,}", f"{split.num_questions:,}", name),
+                )
+
+    def _warn_of_sure_ranks(self, splits: Mapping[str, RankingSplit]) -> None:
+        """Say so where any model ranks perfectly, as no candidate is a wrong one."""
+        for name, split in splits.items():
+            if name != "train" and not self.classes and split.labels.all():
+                log.warning(
+                    "dataset=%s: all %s candidates of %s are labelled 1, so any order is perfect there; give questions wrong ones too, "
+                    "labelled 0",
+                    *(self.name, f"{split.num_pairs:,}", name),
                 )
 
     def usable(self, name: str, split: RankingSplit) -> Bool[np.ndarray, " question"]:
@@ -178,14 +200,19 @@ class RankingDataModule(pl.LightningDataModule):
         return self.training_batches(self.trainer.current_epoch if self.trainer else 0)
 
     def training_batches(self, epoch: int) -> TrainingBatches:
-        if "train" not in self.splits:
-            there = ", ".join(self.splits)
-            raise ConfigError(f"dataset={self.name} has {there}, and nothing to train on; choose a model that needs no training")
+        self._require("train", "nothing to train on")
         rng = np.random.default_rng([self.seed, epoch])
         groups = self._negatives.draw(self.splits["train"], self.corpus, rng)
         return TrainingBatches(self.corpus.texts, groups, self._batch_size, self.max_question_length, self.max_candidate_length, rng)
 
+    def _require(self, split: str, lacking: str) -> None:
+        """Raises: ConfigError, where the data have no such split."""
+        if split not in self.splits:
+            there = ", ".join(self.splits)
+            raise ConfigError(f"dataset={self.name} has {there}, and {lacking}; choose a model that needs no training")
+
     def val_dataloader(self) -> ScoringBlocks:
+        self._require("dev", "no dev to choose the best epoch by")
         return self.scoring_blocks("dev")
 
     def test_dataloader(self) -> list[ScoringBlocks]:

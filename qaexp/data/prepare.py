@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.files import digest
-from qaexp.errors import OutputError
+from qaexp.errors import ConfigError, OutputError
 
 log = logging.getLogger(__name__)
 
@@ -45,18 +45,32 @@ class Reader(Protocol):
     def read(self) -> RankingCorpus: ...
 
 
+def require_reader(reader: object) -> None:
+    """Raises: ConfigError, when a class of the user's own lacks what a reader has."""
+    if lacking := [part for part in ("version", "files", "read") if not hasattr(reader, part)]:
+        raise ConfigError(
+            f"{type(reader).__name__} is no reader, without {' and '.join(lacking)}: one has files(), the paths of what it reads, read(), "
+            "which gives a RankingCorpus, and a version, raised when its code changes"
+        )
+
+
 def prepared(reader: Reader, cache: Path) -> RankingCorpus:
     """The corpus of `reader`, from the cache when the very same files were read with the same settings before.
 
     Raises:
+        ConfigError: it is no reader, or gives no corpus.
         MissingDataError, BadDataError: from the reader.
         OutputError: the cache cannot be written.
     """
+    require_reader(reader)
     folder = cache / "corpora" / f"{type(reader).__name__.removesuffix('Reader').lower()}-{_key(reader, cache)}"
 
     def read() -> RankingCorpus:
         log.info("reading %s (once; kept in %s)", ", ".join(str(path) for path in reader.files()) or "the embedded data", folder)
-        return reader.read()
+        if not isinstance(corpus := reader.read(), RankingCorpus):
+            given = f"{type(reader).__name__}.read() gives a {type(corpus).__name__}"
+            raise ConfigError(f"{given}: a RankingCorpus is expected, as qaexp.data.corpus_builder.CorpusBuilder makes")
+        return corpus
 
     return kept(folder, RankingCorpus.load, read, RankingCorpus.save)
 

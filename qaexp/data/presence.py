@@ -3,6 +3,7 @@
 from hydra.utils import get_object, instantiate
 from omegaconf import DictConfig
 
+from qaexp.data.prepare import require_reader
 from qaexp.errors import CheckpointError, MissingDataError
 from qaexp.run_folder import checkpoint_file
 
@@ -18,12 +19,13 @@ def missing(source: DictConfig) -> list[MissingDataError]:
 
 def require_files(cfg: DictConfig) -> None:
     """Raises: MissingDataError, naming all files that a run lacks: texts and, where its model reads them, word vectors; or the run that it
-    is to begin from."""
+    is to begin from. ConfigError, when the reader is none."""
     if source := cfg.get("init_from"):
         try:
             checkpoint_file(source)
         except CheckpointError as error:
             raise MissingDataError(f"init_from={error}") from error
+    require_reader(instantiate(cfg.dataset.reader))
     texts, vectors = missing(cfg.dataset.reader), missing(cfg.dataset.vectors)
     if found := texts + (vectors if vectors and reads_vectors(cfg.model) else []):  # asking the model takes seconds
         raise MissingDataError("\n".join(map(str, found)))

@@ -18,6 +18,7 @@ LIMITS = {  # the last word of an option's name: the least it may be, the first 
     r"limit_train_batches": (1e-9, math.inf, "more than 0"),
     r"lr|margin|momentum|weight_decay|eps|alpha|gradient_clip_val": (0, math.inf, "at least 0"),
 }
+LARGEST = 3.4e38  # that weights, of float32, can be multiplied by
 WORDS = {"precision": ("32-true", "bf16-mixed", "16-mixed")}  # weights and scores are float32 in all of them
 
 
@@ -28,12 +29,16 @@ def beyond(config: Mapping[Any, Any], prefix: str = "") -> Iterator[str]:
     ['dataset.batch_size=0: at least 1 is expected']
     >>> list(beyond({"dataset": {"seed": -1}, "seed": -1, "patience": 1.5}))[:2]
     ['seed=-1: from 0 to 4294967295 is expected', 'patience=1.5: a whole number is expected']
+    >>> list(beyond({"deviation": float("inf")}))
+    ['deviation=inf: a number of float32, at most 3.4e38, is expected']
     """
     for key, value in sorted(config.items(), key=lambda item: isinstance(item[1], Mapping)):  # seed before dataset.seed, which it gives
         if isinstance(value, Mapping):
             yield from beyond(value, f"{prefix}{key}.")
         elif key in WORDS and value not in WORDS[key]:
             yield f"{prefix}{key}={value}: one of {', '.join(WORDS[key])} is expected"
+        elif isinstance(value, (int, float)) and not abs(value) <= LARGEST:
+            yield f"{prefix}{key}={value}: a number of float32, at most 3.4e38, is expected"
         elif isinstance(value, (int, float)) and not isinstance(value, bool):
             for names, (least, too_much, words) in LIMITS.items():
                 if not re.fullmatch(names, str(key)):

@@ -151,11 +151,12 @@ def require_sweep(arguments: Sequence[str]) -> None:
 def require_meaningful(cfg: Any, usual: Any, overrides: Sequence[str]) -> None:
     """Raises: ConfigError, when an override adds a key that nothing reads, words stand where a number or a switch is expected, or a value
     is out of its limits."""
-    pairs = [override.lstrip("+~").partition("=")[::2] for override in overrides]
+    partitioned = (override.lstrip("+~").partition("=") for override in overrides)
+    written = {key: value for key, _, value in partitioned}  # of an option given twice the last counts
     if extra := [str(key) for key in cfg if key not in usual]:
         raise ConfigError(f"nothing reads the option {extra[0]}{_nearest(extra[0], list(map(str, usual)))}")
     options = _options(usual)
-    for key, value in pairs:
+    for key, value in written.items():
         parent, _, name = key.rpartition(".")
         read = _parameters(cfg, key) if parent and key not in options else None
         if read and name not in (*read, *HYDRAS):

@@ -17,13 +17,14 @@ LAYOUT = "A line is a question, a candidate, and 1 if it is a right one, else 0,
 class OwnReader:
     """Reads `train.tsv`, `dev.tsv` and `test.tsv`, with or without a line of headings, the third of them `label`.
 
-    Lines with the same question, wherever they stand in a file, are its pool. Questions and candidates are named by line: `Q12`, `12`.
+    Lines with the same question, wherever they stand in a file, are its pool; of equal ones the first counts. Questions and candidates are
+    named by line: `Q12`, `12`.
     """
 
     folder: str
     tokenise: Callable[[str], list[str]]
 
-    version = 1
+    version = 2
 
     def files(self) -> list[Path]:
         """The files to read, in the order of the splits.
@@ -38,7 +39,7 @@ class OwnReader:
         """Read every split.
 
         Raises:
-            BadDataError: a line has not three fields or another label, or a file has no question.
+            BadDataError: a line has not three fields or another label, a pair has both labels, or a file has no question.
         """
         builder = CorpusBuilder()
         for split, path in zip(SPLITS, self.files(), strict=True):
@@ -47,7 +48,7 @@ class OwnReader:
 
     def _read_split(self, split: str, path: Path, builder: CorpusBuilder) -> None:
         tokenise = bare(self.tokenise)
-        pools: dict[str, tuple[str, list[tuple[str, int, int]]]] = {}
+        pools: dict[str, tuple[str, dict[str, tuple[str, int, int]]]] = {}
         with Faults(path, LAYOUT) as faults:
             for line, (question, candidate, label) in records(faults, 3):
                 if line == 1 and label.strip().lower() == "label":
@@ -55,12 +56,20 @@ class OwnReader:
                 if label not in ("0", "1"):
                     faults.add(line, f"the label is {label!r}, 0 or 1 expected")
                     continue
+                _, pool = pools.setdefault(question, (f"Q{line}", {}))
+                if candidate in pool:
+                    first, _, before = pool[candidate]
+                    if before == int(label):
+                        builder.note(f"{split}: repeated candidates (dropped)")
+                    else:
+                        faults.add(line, f"the label of this pair is {label}, and in line {first} it is {before}")
+                    continue
                 text = builder.text(tokenise(candidate))
-                pools.setdefault(question, (f"Q{line}", []))[1].append((str(line), text, int(label)))
+                pool[candidate] = (str(line), text, int(label))
                 if split == "train":
                     builder.answer(text)
             if not pools and not faults:
                 faults.add_whole("there is no question")
         builder.split(split)
         for question, (question_id, pool) in pools.items():
-            builder.question(split, question_id, builder.text(tokenise(question)), pool)
+            builder.question(split, question_id, builder.text(tokenise(question)), pool.values())

@@ -57,17 +57,32 @@ def test_lines_of_one_question_are_its_pool(own: Make, pools: Any, spelled: Any)
     [
         (["Who?\tShe.\tyes"], "line 1: the label is 'yes', 0 or 1 expected"),
         (["Who?\tShe.\t1", "Who? He. 0"], "line 2: 1 field, 3 expected"),
+        (["Who?\tShe.\t1", "Who?\tHe.\t0", "Who?\tShe.\t0"], "line 3: the label of this pair is 0, and in line 1 it is 1"),
+        (["Who?\tShe.\t1", "", "Who?\tHe.\t0"], "line 2: 1 field, 3 expected"),
         (["question\tcandidate\tlabel"], "there is no question"),
+        (["", ""], "there is no question"),
+        ("Who?\tShe.\t1\nWho?\tHe.\t0\n".encode("utf-16"), "by its zero bytes the file is UTF-16; save it as UTF-8"),
         ([], "the file is empty"),
     ],
 )
-def test_faults_are_named_with_the_layout(own: Make, lines: list[str], fault: str) -> None:
+def test_faults_are_named_with_the_layout(own: Make, lines: list[str] | bytes, fault: str) -> None:
     with pytest.raises(BadDataError) as error:
         own(test=lines).read()
     assert str(error.value).splitlines()[1:] == [
         f"  {fault}",
         "A line is a question, a candidate, and 1 if it is a right one, else 0, separated by tabs. A first line of headings ends in label.",
     ]
+
+
+def test_a_pair_that_is_repeated_counts_once_and_is_noted(own: Make, pools: Any) -> None:
+    corpus = own(test=["Who?\tShe.\t1", "Who?\tHe.\t0", "Who?\tShe.\t1", "Where?\tShe.\t1"]).read()
+    assert pools(corpus, corpus.splits["test"]) == {"Q1": ("who", [("1", "she", 1), ("2", "he", 0)]), "Q4": ("where", [("4", "she", 1)])}
+    assert corpus.notes == {"test: repeated candidates (dropped)": 1}
+
+
+def test_blank_lines_at_the_end_of_a_file_are_passed_over(own: Make, pools: Any) -> None:
+    corpus = own(test=["Who?\tShe.\t1", "Who?\tHe.\t0", "", "\t\t", " "]).read()
+    assert pools(corpus, corpus.splits["test"]) == {"Q1": ("who", [("1", "she", 1), ("2", "he", 0)])}
 
 
 def test_missing_files_are_named_with_the_remedy(own: Make, tmp_path: Path) -> None:
@@ -86,7 +101,7 @@ def test_a_model_learns_from_them(own: Make, tmp_path: Path) -> None:
     assert outcome.record.metrics["test"]["mrr"] in (0.5, 1.0)
 
 
-def test_a_file_that_was_copied_to_two_names_is_told(own: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_files_that_say_little_of_a_model_are_told(own: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     def told() -> str:
         caplog.clear()
         places = [f"dataset.reader.folder={tmp_path}/own", f"cache_dir={tmp_path}/cache", f"data_dir={tmp_path}"]
@@ -97,3 +112,6 @@ def test_a_file_that_was_copied_to_two_names_is_told(own: Make, tmp_path: Path, 
     assert told() == ""
     own(dev=FILES["train"])
     assert "dataset=own: 2 of the 2 questions of dev are asked in train too, word for word" in told()
+    own(train=["Who?\tShe.\t1", "Who?\tHe.\t1"], dev=FILES["dev"], test=["When?\tNow.\t1", "Why?\tHe.\t0", "Where?\tHere.\t1"])
+    assert told().count("labelled 1") == 1
+    assert "dataset=own: all 2 candidates of test are labelled 1, so any order is perfect there" in caplog.text
