@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from qaexp.config import choices
 from qaexp.errors import ConfigError, meant
 from qaexp.paper_table import EXPERIMENTS, FAULTS, content_of, fault_in, filled, name_of
 from qaexp.results.ledger import PARAMETERS, SECONDS
@@ -95,10 +96,12 @@ def _filled(kind: type[Kind], content: Mapping[str, Any]) -> Kind:
 
 def _require_lists(content: Mapping[str, Any]) -> None:
     """Raises: ConfigError, where a single value stands in place of a list."""
-    listed = {name: content.get(name) for name in ("seeds", "common", "quick")}
-    for what, value in {**listed, **{f"row {row['label']!r}: overrides": row.get("overrides") for row in content["rows"]}}.items():
+    listed = [(name, content.get(name), "[1, 2, 3]" if name == "seeds" else "[model=ggsa]") for name in ("seeds", "common", "quick")]
+    listed += [(f"row {row['label']!r}: overrides", row.get("overrides"), "[model=ggsa]") for row in content["rows"]]
+    listed += [(f"setting {name!r}: datasets", each.get("datasets"), "[wikiqa]") for name, each in content["settings"].items()]
+    for what, value, such in listed:
         if value is not None and not isinstance(value, list):
-            raise ConfigError(f"{what}: {value!r} is not a list, such as {'[1, 2, 3]' if what == 'seeds' else '[model=ggsa]'}")
+            raise ConfigError(f"{what}: {value!r} is not a list, such as {such}")
 
 
 def _fault_of(table: Table) -> str:
@@ -107,6 +110,11 @@ def _fault_of(table: Table) -> str:
     for name in {column.setting for column in columns} | {row.setting for row in rows} | {name for row in rows for name in row.in_setting}:
         if name and name not in table.settings:
             return f"there is no setting {name!r}; settings: {', '.join(table.settings)}"
+    for group, option in (("dataset", "datasets"), ("dataset/vectors", "vectors")):
+        there = choices(group)
+        for name in {name for where in (*table.settings.values(), *rows) for name in getattr(where, option)}:
+            if name not in there:
+                return f"there is no {group}={name}; {meant(name, there)}"
     for metric in {each for column in columns for each in (column.metric, *column.metric_on.values()) if each is not None}:
         if not _is_metric(metric):
             return f"there is no metric {metric!r}; there are {', '.join(MEASURES)} of a split, as in test/map, or {', '.join(OF_A_RUN)}"

@@ -133,6 +133,14 @@ def _no_metric(content: dict) -> None:
     content["columns"]["MAP"]["metric"] = "test/nonsense"
 
 
+def _no_data(content: dict) -> None:
+    content["settings"]["QatarLiving"]["datasets"] = ["qatarlivin"]
+
+
+def _no_list_of_data(content: dict) -> None:
+    content["settings"]["QatarLiving"]["datasets"] = "qatarliving"
+
+
 def _no_rows(content: dict) -> None:
     content["rows"] = []
 
@@ -156,6 +164,8 @@ def _empty_row(content: dict) -> None:
             _no_metric,
             "there is no metric 'test/nonsense'; there are p@1, mrr, map, p@5, accuracy of a split, as in test/map, or parameters, ",
         ),
+        (_no_data, "there is no dataset=qatarlivin; did you mean qatarliving"),
+        (_no_list_of_data, "setting 'QatarLiving': datasets: 'qatarliving' is not a list, such as [wikiqa]"),
         (_no_rows, "it has no rows"),
         (_empty_row, "row 'CTRM' has neither overrides nor printed numbers"),
     ],
