@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from qaexp.config import compose
+from qaexp.data.progress import progress
 from qaexp.data.statistics import MISSING, measure
 from qaexp.data.statistics import tables as statistics_tables
 from qaexp.results.ledger import Ledger
@@ -20,7 +21,7 @@ from qaexp.tables.overview import write_overview
 from qaexp.tables.plan import Choice, Run, Times, plan
 from qaexp.tables.read import result_figures, result_tables, tunings
 from qaexp.tables.runs import run_all, show_plan
-from qaexp.tables.spec import Figure
+from qaexp.tables.spec import Figure, Table
 from qaexp.tables.write import write_claims, write_configuration, write_statistics, write_table
 
 log = logging.getLogger(__name__)
@@ -46,7 +47,7 @@ def reproduce(options: argparse.Namespace) -> int:
             return 0
         failed = run_all(planned, ledger, options)
         ledger.read_anew()
-    done = [measured(table, ledger, keys, options.quick) for table in chosen]
+    done = _measured(chosen, ledger, keys, options.quick)
     keys.save()
     for each in done:
         _write(each, ledger, results, options.latex)
@@ -55,9 +56,9 @@ def reproduce(options: argparse.Namespace) -> int:
             if not options.no_run and (options.table or not options.figure) and is_meant(other, options.table, options.paper):
                 _write_other(other, results / other.paper, options.latex)
         fresh = {each.table.title: each for each in done}
-        whole, drawn, grids = (
-            [fresh.get(each.title) or measured(each, ledger, keys) for each in all_of] for all_of in (tables, figures, tuned)
-        )
+        rest = [each for each in (*tables, *figures, *tuned) if each.title not in fresh]
+        fresh |= {each.table.title: each for each in _measured(rest, ledger, keys)}
+        whole, drawn, grids = ([fresh[each.title] for each in all_of] for all_of in (tables, figures, tuned))
         keys.save()
         claimed = {paper: said for paper in papers_of(tables) if (said := claims(paper))}
         held = {paper: held_against(said, _of(paper, [*whole, *drawn])) for paper, said in claimed.items()}
@@ -66,6 +67,12 @@ def reproduce(options: argparse.Namespace) -> int:
         write_overview(whole, drawn, grids, others, results, held)
         _tell_strays([*whole, *drawn, *grids], ledger, options.prune)
     return FAILED if failed else 0
+
+
+def _measured(tables: Sequence[Table], ledger: Ledger, keys: Keys, quick: bool = False) -> list[Measured]:
+    """With a bar: the first time, when keys are composed, it takes a minute."""
+    with progress() as bar:
+        return [measured(table, ledger, keys, quick) for table in bar.track(tables, description="tables")]
 
 
 def _of(paper: str, tables: Sequence[Measured]) -> list[Measured]:

@@ -43,6 +43,9 @@ def show_plan(planned: Plan, times: Times, runs: Path, jobs: int, each: bool) ->
         unknown += f", and {len(before)} of pre-training" if before else ""
         several = f" of runs, {jobs} at a time" if jobs > 1 else ""
         console.print(f"expected: {_spoken(sum(known))}{several}{unknown}")
+    elif to_do:
+        kind = "quick version" if to_do[0].cell.quick else "run"
+        console.print(f"expected: unknown, as there is no record yet of a {kind} on these data")
     if each:
         of_cell: dict[str, list[Run]] = {}
         for run in to_do:

@@ -45,6 +45,17 @@ def test_the_plan_tells_of_a_run_that_was_begun_and_expects_the_rest_of_it(
     assert "begun: ctrn, Table 9: CNN, seed 2, as far as epoch 1" in said
 
 
+@pytest.mark.parametrize(("option", "kind"), [([], "run"), (["--quick"], "quick version")])
+def test_a_plan_without_a_record_to_go_by_says_so(
+    option: list[str], kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(reproduction, "result_tables", lambda: [TABLE])
+    monkeypatch.setattr(reproduction, "result_figures", list)
+    monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
+    assert reproduce.main(["--plan", *option, "--table", "9", "--paper", "ctrn", "--results", str(tmp_path)]) == 0
+    assert f"expected: unknown, as there is no record yet of a {kind} on these data\n" in capsys.readouterr().out
+
+
 def test_a_run_is_expected_to_take_as_long_as_what_is_most_like_it() -> None:
     [cnn, wide] = (next(alternatives(TABLE, row, "toy")) for row in TABLE.rows[2:])
     known = [(cnn.overrides, 60.0), (["dataset=toy", "model=ggsa"], 10.0), (["dataset=wikiqa"], 1.0)]

@@ -2,6 +2,8 @@
 
 import argparse
 import json
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 
@@ -109,6 +111,24 @@ def test_records_that_no_table_shows_any_more_are_named_and_pruned(
     named, deleted = (message for message in caplog.messages if "of no table" in message)
     assert named.endswith("to be deleted with --prune: m_toy_seed1_1234567890abcdef")
     assert deleted.endswith("deleted: m_toy_seed1_1234567890abcdef")
+
+
+def test_a_bar_counts_each_table_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = list[str]()
+
+    class Bar:
+        def track(self, tables: Sequence[Table], description: str) -> Sequence[Table]:
+            counted.extend(f"{description}: {table.title}" for table in tables)
+            return tables
+
+    other = Table(**{**TABLE.__dict__, "name": "table8"})
+    for name, found in (("result_tables", [TABLE, other]), ("result_figures", []), ("tunings", []), ("configuration_tables", [])):
+        monkeypatch.setattr(reproduction, name, lambda found=found: found)
+    monkeypatch.setattr(reproduction, "claims", lambda paper: [])
+    monkeypatch.setattr(reproduction, "progress", lambda: nullcontext(Bar()))
+    monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
+    assert reproduce.main(["--no-run", "--table", "9", "--results", str(tmp_path)]) == 0
+    assert counted == ["tables: ctrn, Table 9", "tables: ctrn, Table 8"]
 
 
 @pytest.mark.parametrize(
