@@ -273,7 +273,7 @@ def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_last_good_checkpoi
 
 
 def test_a_loss_that_is_no_number_before_any_step_is_not_the_learning_rates_fault(overrides: list[str], tmp_path: Path) -> None:
-    with pytest.raises(NonFiniteLossError, match="loss became nan in epoch 1, batch 1. No step was taken before it") as error:
+    with pytest.raises(NonFiniteLossError, match=r"loss became nan in epoch 1, batch 1\. No step was taken before it") as error:
         train_until(overrides, tmp_path, epoch=0, loss=float("nan"))
     assert "optimizer.lr" not in str(error.value)
 
