@@ -233,13 +233,19 @@ def test_bounded_scores_under_a_loss_of_log_odds_are_told(
 
 
 def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_last_good_checkpoint(overrides: list[str], tmp_path: Path) -> None:
-    with pytest.raises(NonFiniteLossError, match=r"loss became nan in epoch 2.*optimizer\.lr"):
+    with pytest.raises(NonFiniteLossError, match=r"loss became nan in epoch 2.* is kept\. Lower optimizer\.lr"):
         train_until(overrides, tmp_path, epoch=1, loss=float("nan"))
     record = RunRecord.load(tmp_path)
     assert record.status == "failed"
     assert "nan in epoch 2" in str(record.error)
     assert len(record.history) == 1
     assert qaexp.load(tmp_path).rank("How hot is the soup?", ["It is cold.", "Very."])
+
+
+def test_a_loss_that_is_no_number_before_any_step_is_not_the_learning_rates_fault(overrides: list[str], tmp_path: Path) -> None:
+    with pytest.raises(NonFiniteLossError, match=r"loss became nan in epoch 1, batch 1\. No step was taken before it") as error:
+        train_until(overrides, tmp_path, epoch=0, loss=float("nan"))
+    assert "optimizer.lr" not in str(error.value)
 
 
 def test_a_run_that_had_stopped_early_is_not_trained_on_when_resumed(

@@ -64,10 +64,11 @@ class ScoringModule(pl.LightningModule):
     def require_finite(self, loss: Float[Tensor, ""], index: int) -> None:
         """Raises: NonFiniteLossError."""
         if not torch.isfinite(loss):
-            raise NonFiniteLossError(
-                f"the loss became {loss.item()} in epoch {self.current_epoch + 1}, batch {index + 1}; the best checkpoint of the epochs "
-                "before it is kept. Lower optimizer.lr, or bound the gradient with trainer.gradient_clip_val=1"
-            )
+            kept = "; the best checkpoint of the epochs before it is kept" if self.current_epoch else ""
+            remedy = "Lower optimizer.lr, or bound the gradient with trainer.gradient_clip_val=1"
+            if not self.global_step:
+                remedy = "No step was taken before it: look at the model, its word vectors and the data"
+            raise NonFiniteLossError(f"the loss became {loss.item()} in epoch {self.current_epoch + 1}, batch {index + 1}{kept}. {remedy}")
 
     def on_test_start(self) -> None:
         """Scores of dev from between the epochs are of other weights than the test's."""
