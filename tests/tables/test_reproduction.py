@@ -129,6 +129,12 @@ def test_mistakes_are_answered_in_a_sentence(options: list[str], said: str, capl
     assert said in caplog.text
 
 
+def test_a_logger_is_one_of_the_choices(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        reproduce.main(["--logger", "foo", "--plan"])
+    assert "argument --logger: invalid choice: 'foo' (choose from 'none', 'wandb')" in capsys.readouterr().err
+
+
 def test_a_pretrained_row_begins_with_its_pre_training_and_is_known_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
