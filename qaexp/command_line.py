@@ -14,7 +14,7 @@ from typing import Any
 
 from qaexp.config import CONF, PRETRAIN, RANK, Program
 from qaexp.errors import ConfigError, OutputError, QaexpError
-from qaexp.run_folder import CONFIG, LAST, LOG, RECORD, TRACEBACK
+from qaexp.run_folder import BEST, CONFIG, LAST, LOG, RECORD, TRACEBACK
 from qaexp.terminal.exit_status import INTERRUPTED, USER_ERROR
 from qaexp.terminal.mistakes import SWEEP, explain, is_sweep, require_meaningful, require_no_flags, require_sweep, usual_config
 from qaexp.terminal.quiet import quieten
@@ -32,6 +32,8 @@ def main(arguments: Sequence[str], program: Program = RANK) -> int:
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     try:
         resumed = [argument.removeprefix("resume=") for argument in arguments if argument.startswith("resume=")]
+        if "resume=" in arguments:
+            raise ConfigError("resume= is empty; name a run's folder, such as results/runs/DAY/RUN")
         if resumed:
             _resume(Path(resumed[-1]), arguments, program)
         else:
@@ -152,6 +154,8 @@ def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: b
     try:
         if resume and (finished := RunRecord.with_status(folder, "finished")):
             console.show_results(finished, folder)
+            if not (folder / BEST).is_file():
+                log.warning("%s is gone, and with it the weights of the best epoch; the run's command line makes them again", folder / BEST)
             return
         if not resume:
             console.show_config(cfg)

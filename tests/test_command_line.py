@@ -111,6 +111,7 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
         ("+trainer.limit_train_batches=0", "trainer.limit_train_batches=0: more than 0 is expected"),
         ("output_dir=", "output_dir= is empty; name a folder, or leave it out"),
         ("hydra/sweeper=tpe", "hydra/sweeper=tpe is for sweeps: add -m"),
+        ("resume=", "resume= is empty; name a run's folder"),
         ("dataset.vectors=random", "a choice is written with slashes, dataset/vectors=random; choices: "),
         ("init_from=nowhere", "init_from=nowhere does not exist; name a run's folder or a .ckpt file in one"),
         (
@@ -164,6 +165,10 @@ def test_a_run_is_resumed_as_it_began_or_not_at_all(quiet: list[str], tmp_path: 
     assert main([*quiet, "trainer.max_epochs=1"]) == 0
     folder = only_run(tmp_path)
     assert main([f"resume={folder}"]) == 0  # a finished run only shows its table
+    assert "is gone" not in caplog.text
+    (folder / "best.ckpt").unlink()
+    assert main([f"resume={folder}"]) == 0
+    assert f"{folder}/best.ckpt is gone, and with it the weights of the best epoch" in caplog.text
     config = folder / "config.yaml"
     config.write_text(config.read_text().replace("num_heads: 6", "num_heads: 3"))
     assert main([f"resume={folder}"]) == 2
