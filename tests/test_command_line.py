@@ -111,6 +111,7 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
         ("+trainer.limit_train_batches=0", "trainer.limit_train_batches=0: more than 0 is expected"),
         ("output_dir=", "output_dir= is empty; name a folder, or leave it out"),
         ("hydra/sweeper=tpe", "hydra/sweeper=tpe is for sweeps: add -m"),
+        ("experiment=ctrn/grid", "experiment=ctrn/grid is a grid of runs: add -m"),
         ("resume=", "resume= is empty; name a run's folder"),
         ("dataset.vectors=random", "a choice is written with slashes, dataset/vectors=random; choices: "),
         ("init_from=nowhere", "init_from=nowhere does not exist; name a run's folder or a .ckpt file in one"),

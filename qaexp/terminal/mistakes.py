@@ -146,6 +146,14 @@ def require_sweep(arguments: Sequence[str]) -> None:
     alone = [argument for argument in arguments if argument.startswith(of_sweeps)]
     if alone and not is_sweep(arguments):
         raise ConfigError(f"{alone[0]} is for sweeps: add -m")
+    experiments = [argument for argument in arguments if argument.startswith("experiment=") and _has_grid(argument.partition("=")[2])]
+    if experiments and not {*SWEEP, "--cfg", "-c"} & set(arguments):
+        raise ConfigError(f"{experiments[0]} is a grid of runs: add -m")
+
+
+def _has_grid(experiment: str) -> bool:
+    path = CONF / "experiment" / f"{experiment}.yaml"
+    return path.is_file() and OmegaConf.select(OmegaConf.load(path), "hydra.sweeper.params") is not None
 
 
 def require_meaningful(cfg: Any, usual: Any, overrides: Sequence[str]) -> None:
