@@ -10,7 +10,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from qaexp.config import choices
 from qaexp.terminal.arguments import count, several
 from qaexp.terminal.exit_status import ended
 
@@ -20,6 +19,10 @@ def main(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     return ended(lambda: _reproduce(options), "what is finished is kept, and the same command goes on where it stopped")
+
+
+LOGGERS = ("none", "wandb")
+"""Those of conf/logger, named here since Hydra takes a tenth of a second to import, which --help need not wait for."""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -46,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--prune", action="store_true", help="delete records that no table shows, as their configuration has changed since")
     parser.add_argument("--latex", action="store_true", help="also write table<N>.tex (booktabs)")
     parser.add_argument("--jobs", type=count, default=1, metavar="N", help="so many runs at a time, a process each (default: %(default)s)")
-    parser.add_argument("--logger", default="none", choices=choices("logger"), help="none or wandb (default: %(default)s)")
+    parser.add_argument("--logger", default="none", choices=LOGGERS, help="(default: %(default)s)")
     parser.add_argument("--results", type=Path, default=Path("results"), help="where tables and ledger lie (default: %(default)s)")
     parser.add_argument("--runs", type=Path, default=Path("results/runs/tables"), help="where runs are kept (default: %(default)s)")
     return parser

@@ -13,6 +13,7 @@ from made_up_questions import write_questions
 from small_table import TABLE, TINY, entry_of
 
 from qaexp import reproduce
+from qaexp.config import choices
 from qaexp.results.ledger import Ledger
 from qaexp.results.store import Outcome
 from qaexp.tables import cells, reproduction, runs
@@ -150,6 +151,7 @@ def test_mistakes_are_answered_in_a_sentence(options: list[str], said: str, capl
 
 
 def test_a_logger_is_one_of_the_choices(capsys: pytest.CaptureFixture[str]) -> None:
+    assert list(reproduce.LOGGERS) == choices("logger")
     with pytest.raises(SystemExit):
         reproduce.main(["--logger", "foo", "--plan"])
     assert "argument --logger: invalid choice: 'foo' (choose from 'none', 'wandb')" in capsys.readouterr().err
