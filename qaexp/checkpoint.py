@@ -157,9 +157,11 @@ class Ranker:
 
         Raises:
             ValueError: the model ranks.
+            TypeError: a side is no text.
         """
         if not self.classes:
             raise ValueError("this model ranks answers and knows no classes; call rank(question, answers)")
+        _require_texts({"the first": first, "the second": second})
         probabilities = self._scores(first, [second])[0].softmax(dim=0).tolist()
         return dict(sorted(zip(self.classes, probabilities, strict=True), key=lambda item: -item[1]))
 
@@ -175,14 +177,16 @@ class Ranker:
 
     def words(self, question: str, answer: str) -> tuple[list[str], list[str]]:
         """The words of both texts that the model reads, which the axes of `read_out` count."""
-        limits = zip((question, answer), self._max_lengths, strict=True)
-        first, second = ((self._tokenise(text) or [""])[:limit] for text, limit in limits)
+        first, second = (self._words(text, limit) for text, limit in zip((question, answer), self._max_lengths, strict=True))
         return first, second
 
     def read(self, question: str) -> tuple[list[str], Int[torch.Tensor, " length"]]:
         """The words of a question as the model is given them, and their ids."""
         [ids] = self._ids([question], self._max_lengths[0])
-        return self._tokenise(question)[: len(ids)] or [""], ids
+        return self._words(question, self._max_lengths[0]), ids
+
+    def _words(self, text: str, limit: int) -> list[str]:
+        return self._tokenise(text)[:limit] or [""]
 
     def _scores(self, question: str, answers: Sequence[str]) -> Float[torch.Tensor, "pair *class"]:
         questions = encode_texts(
@@ -194,7 +198,7 @@ class Ranker:
         return score_pairs(self.scorer.score, questions, candidates, 0 * rows, rows, self.scorer.work_per_cell, MOST_TOKENS["cpu"])
 
     def _ids(self, texts: Sequence[str], max_length: int) -> torch.Tensor:
-        rows = [torch.tensor((self.vocabulary.ids(self._tokenise(text)) or self.vocabulary.ids([""]))[:max_length]) for text in texts]
+        rows = [torch.tensor(self.vocabulary.ids(self._words(text, max_length))) for text in texts]
         return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
 
 

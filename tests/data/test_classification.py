@@ -1,18 +1,22 @@
 """Pairs with classes: what the data module gives, accuracy, and what is refused."""
 
+import inspect
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 import torch
 from hydra.errors import InstantiationException
 from hydra.utils import instantiate
 
+import qaexp
 from qaexp.config import compose
 from qaexp.data.classification import ClassificationDataModule
 from qaexp.errors import ConfigError
+from qaexp.train import train
 
 
 def line(pair_id: str, label: str) -> str:
@@ -25,16 +29,34 @@ MORE = [line("3", "-"), line("4", "entailment")]
 
 
 @pytest.fixture
-def snli(tmp_path: Path, cache_dir: Path, write: Callable[..., Path]) -> Callable[..., ClassificationDataModule]:
+def options(tmp_path: Path, cache_dir: Path, write: Callable[..., Path]) -> list[str]:
+    """Of a small SNLI."""
     for name, content in (("train", TRAIN + MORE), ("dev", TRAIN)):
         write(tmp_path / "snli" / f"{name}.jsonl", content)
     files = "{train: [train.jsonl], dev: [dev.jsonl], test: [dev.jsonl]}"
     places = [f"data_dir={tmp_path}", f"cache_dir={cache_dir}", f"dataset.reader.splits={files}", "dataset.expected=null"]
+    return ["dataset=snli", "dataset/vectors=random", *places]
 
-    def make(*overrides: str) -> ClassificationDataModule:
-        return instantiate(compose(["dataset=snli", "dataset/vectors=random", *places, *overrides]).dataset)
 
-    return make
+@pytest.fixture
+def snli(options: list[str]) -> Callable[..., ClassificationDataModule]:
+    return lambda *more: instantiate(compose([*options, *more]).dataset)
+
+
+def test_a_loaded_checkpoint_tells_the_classes_of_a_pair_apart(options: list[str], tmp_path: Path) -> None:
+    short = ["model=nbow", "trainer.max_epochs=1", "logger=none"]
+    train(compose([*options, *short]), tmp_path / "run")
+    ranker = qaexp.load(tmp_path / "run")
+    told = ranker.classify("Two dogs 1", "They race")
+    assert sorted(told) == ["contradiction", "entailment", "neutral"]
+    assert list(told.values()) == sorted(told.values(), reverse=True)
+    assert sum(told.values()) == pytest.approx(1)
+    predicted = pd.read_csv(tmp_path / "run" / "test.pairs.csv", dtype=str).set_index("pair")["predicted"]
+    assert next(iter(told)) == predicted["1"]
+    with pytest.raises(ValueError, match="call classify"):
+        ranker.rank("Two dogs 1", ["They race"])
+    with pytest.raises(TypeError, match="the second is of type int: a text is expected"):
+        inspect.unwrap(type(ranker).classify)(ranker, "Two dogs 1", 2)  # past the check of types that tests have
 
 
 def test_the_loss_follows_the_data_set_unless_the_user_says_otherwise() -> None:
