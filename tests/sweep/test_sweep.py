@@ -204,7 +204,7 @@ def test_a_killed_worker_loses_an_epoch_at_most_and_the_sweep_ends_whole(tmp_pat
     try:
         deadline, killed, began = time.monotonic() + 120, 0, dict[str, str]()
         while sweep.poll() is None and time.monotonic() < deadline and not killed:
-            under_way = [record for record in records(tmp_path) if len(record["history"]) >= 2]
+            under_way = [record for record in records(tmp_path / "runs") if len(record["history"]) >= 2]
             if under_way and (workers := workers_of(sweep.pid)):
                 os.kill(workers[0], signal.SIGKILL)
                 killed, began = len(under_way), {record["key"]: record["started"] for record in under_way}
