@@ -59,10 +59,11 @@ def best_yaml(best: Best, record: RunRecord, num_jobs: int) -> str:
         OmegaConf.update(tree, override.key_or_group, override.value())
     settings: Any = OmegaConf.to_container(tree)
     dev = record.config["dataset"]["selection_metric"]
-    where = f"in epoch {record.best_epoch} of {len(record.history)}" if len(best.runs) == 1 else f"the mean of {len(best.runs)} seeds"
+    alone = f" in epoch {record.best_epoch} of {len(record.history)}"
+    where = alone if len(best.runs) == 1 else f", the mean of {len(best.runs)} seeds"
     return (
         "# @package _global_\n"
-        f"# The best of {num_jobs} runs by {dev}, {100 * best.score:.2f} {where}; selection saw "
+        f"# The best of {num_jobs} runs by {dev}, {100 * best.score:.2f}{where}; selection saw "
         f"dev alone.\n# python -m qaexp {record.command}\n# Run {record.key}, commit {record.commit}.\n"
         + yaml.safe_dump({"defaults": [*defaults, "_self_"], **settings}, sort_keys=False, default_flow_style=None, width=140)
     )
