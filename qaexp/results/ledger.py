@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -108,8 +108,7 @@ class Entry:
     @property
     def endless(self) -> str:
         """Its key but for the limit of epochs."""
-        begun = self.config.get("init_from")
-        return endless_key({**self.config, "init_from": {"key": begun["key"]}} if begun else self.config)
+        return endless_key(_begun_anywhere(self.config))
 
     @property
     def learned(self) -> bool:
@@ -166,17 +165,11 @@ class Ledger:
 
     @cached_property
     def by_key(self) -> Mapping[str, Sequence[Entry]]:
-        found: dict[str, list[Entry]] = {}
-        for entry in self.entries:
-            found.setdefault(entry.key, []).append(entry)
-        return found
+        return _grouped(self.entries, lambda entry: entry.key)
 
     @cached_property
     def by_endless_key(self) -> Mapping[str, Sequence[Entry]]:
-        found: dict[str, list[Entry]] = {}
-        for entry in self.entries:
-            found.setdefault(entry.endless, []).append(entry)
-        return found
+        return _grouped(self.entries, lambda entry: entry.endless)
 
     @cached_property
     def choices(self) -> set[tuple[str, str]]:
@@ -229,6 +222,13 @@ class Ledger:
             self.__dict__.pop(kept, None)
 
 
+def _grouped(entries: Iterable[Entry], name: Callable[[Entry], str]) -> dict[str, list[Entry]]:
+    found: dict[str, list[Entry]] = {}
+    for entry in entries:
+        found.setdefault(name(entry), []).append(entry)
+    return found
+
+
 def model_and_dataset(overrides: Sequence[str]) -> tuple[str, str]:
     """
     >>> model_and_dataset(["dataset=wikiqa", "model=ctrn", "model.encoder.hidden_dim=512"])
@@ -259,9 +259,14 @@ def _read(path: Path) -> Entry:
 
 
 def _key(record: RunRecord) -> str:
-    """The key that a table's cell knows a run by: of the run that it began with, which run that is, and not at which step it ended."""
-    begun = record.config.get("init_from")
-    return config_key({**record.config, "init_from": {"key": begun["key"]}}) if begun else record.key
+    """The key that a table's cell knows a run by."""
+    return config_key(_begun_anywhere(record.config)) if record.config.get("init_from") else record.key
+
+
+def _begun_anywhere(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Of the run that it began with, which run that is, and not at which step it ended."""
+    begun = config.get("init_from")
+    return {**config, "init_from": {"key": begun["key"]}} if begun else dict(config)
 
 
 def _entry(record: RunRecord, run: Path) -> Entry:
