@@ -49,7 +49,7 @@ def _fill(ledger: Path) -> int:
         for row in table.rows:
             for setting in table.settings_of(row):
                 cell = next(alternatives(table, row, setting))
-                names |= dict.fromkeys(keys.of(cell, table.seeds), " ".join(cell.overrides))
+                names |= dict.fromkeys((key.whole for key in keys.of(cell, table.seeds)), " ".join(cell.overrides))
     keys.save()
     shown = list(names.items())[:RECORDS]
     ledger.mkdir()
