@@ -17,6 +17,7 @@ from benchmarks.row import Row
 NAMES = {
     "attention": "GGSA against global and local attention, short and long texts; linear in length",
     "hardest": "learning from the hardest of 50 negatives against learning through all",
+    "learning": "a training step by the pairs that learn against gradients for all",
     "convolution": "CNN and maximum over time against torch's Conv1d and a masked copy of its states",
     "cut": "scoring through the cut against pair by pair",
     "metrics": "ranking metrics against torchmetrics' own",

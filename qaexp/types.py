@@ -100,6 +100,16 @@ def concatenated(blocks: Sequence[Text]) -> Text:
     return {name: torch.cat([_lengthened(block, name, longest) for block in blocks]) for name in blocks[0]}
 
 
+def lengths_of(tokens: Int[Tensor, "text *field length"]) -> Int[Tensor, " text"]:
+    """Tokens of each text, of its longest field where there are several.
+
+    >>> lengths_of(torch.tensor([[5, 6, 0], [7, 0, 0]])).tolist()
+    [2, 1]
+    """
+    lengths = token_mask(tokens).sum(dim=-1)  # (text) or (text, field)
+    return lengths if lengths.ndim == 1 else lengths.amax(dim=1)
+
+
 def longest_text(texts: Text) -> int:
     """The length to which texts are padded; 1 where no words are left."""
     return texts["mask"].shape[1] if "mask" in texts else 1
@@ -162,6 +172,19 @@ class RankingBatch(_Batch):
     @property
     def num_examples(self) -> int:
         return self.num_groups
+
+    def of_pairs(self, pairs: Int[Tensor, " some"]) -> "RankingBatch":
+        """Some of the pairs, with the texts that they need, padded no longer than these need."""
+        questions, pair_question = _needed(self.questions, self.pair_question[pairs])
+        candidates, pair_candidate = _needed(self.candidates, self.pair_candidate[pairs])
+        return RankingBatch(questions, candidates, pair_question, pair_candidate, self.labels[pairs], self.groups[pairs])
+
+
+def _needed(tokens: Int[Tensor, "text *field length"], rows: Int[Tensor, " pair"]) -> tuple[Tensor, Int[Tensor, " pair"]]:
+    """The texts that stand in these rows, each once, and the rows in which they stand then."""
+    rows, places = rows.unique(return_inverse=True)
+    texts = tokens[rows]
+    return texts[..., : max(1, int(lengths_of(texts).max()))], places
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """The contract every model keeps, and the chain of slots that most models are."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import ClassVar
 
 import torch
@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from qaexp.data.corpus import RankingCorpus
 from qaexp.errors import ConfigError
+from qaexp.models.embedding.dropout import WordDropout
 from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.encoding import encode_texts
 from qaexp.models.overlap import WordOverlapFeatures
@@ -71,6 +72,15 @@ class AnswerScorer(nn.Module, ABC):
             questions = encode_texts(self.encode_question, batch.questions, self.skips_padding, self.reads_fields)
             candidates = encode_texts(self.encode_candidate, batch.candidates, self.skips_padding, self.reads_fields)
         return score_pairs(self.score, questions, candidates, batch.pair_question, batch.pair_candidate, self.work_per_cell)
+
+    @contextmanager
+    def repeatable_dropout(self) -> Iterator[None]:
+        """Within, texts that are read without gradients keep their words' dropout when they are then read with gradients."""
+        with ExitStack() as draws:
+            for module in self.modules():
+                if isinstance(module, WordDropout):
+                    draws.enter_context(module.repeatable())
+            yield
 
 
 class Interaction(Stage):

@@ -1,15 +1,13 @@
 """The hardest negative of each training example, found without gradients."""
 
 import torch
-from jaxtyping import Int
 from torch import Tensor
 
 from qaexp.data.batching import blocks_within
 from qaexp.losses import by_group
-from qaexp.masking import token_mask
 from qaexp.models.scorer import AnswerScorer
 from qaexp.training.scoring import SplitScores
-from qaexp.types import RankingBatch, ScoringBlock
+from qaexp.types import RankingBatch, ScoringBlock, lengths_of
 
 BLOCK_TOKENS = 2**14
 """Tokens of candidates that are encoded at once, padding included: what conf/dataset/_base.yaml gives the blocks of a split, which go the
@@ -32,7 +30,7 @@ def hardest_negatives(scorer: AnswerScorer, batch: RankingBatch) -> RankingBatch
     rows = by_group(scores, batch.groups, keep=wrong)  # (group, width)
     sizes = torch.bincount(batch.groups)
     hardest = (sizes.cumsum(0) - sizes + rows.argmax(dim=1))[torch.bincount(batch.groups[wrong], minlength=len(sizes)) > 0]
-    return of_pairs(batch, torch.cat([hardest, torch.nonzero(~wrong).squeeze(1)]).sort().values)
+    return batch.of_pairs(torch.cat([hardest, torch.nonzero(~wrong).squeeze(1)]).sort().values)
 
 
 def batch_scores(scorer: AnswerScorer, batch: RankingBatch) -> Tensor:
@@ -40,7 +38,7 @@ def batch_scores(scorer: AnswerScorer, batch: RankingBatch) -> Tensor:
     split = SplitScores(scorer, len(batch.labels))
     none = batch.pair_question[:0]
     split.add(ScoringBlock("train", "question", batch.questions, none, none, none))
-    lengths = _lengths(batch.candidates)
+    lengths = lengths_of(batch.candidates)
     order = lengths.argsort(stable=True)
     for rows in blocks_within(lengths[order].cpu().numpy(), BLOCK_TOKENS):
         block = order[rows]
@@ -58,24 +56,3 @@ def batch_scores(scorer: AnswerScorer, batch: RankingBatch) -> Tensor:
             )
         )
     return split.scores
-
-
-def of_pairs(batch: RankingBatch, pairs: Tensor) -> RankingBatch:
-    """Some of the pairs, with the candidates that they need, padded no longer than these need."""
-    rows, pair_candidate = batch.pair_candidate[pairs].unique(return_inverse=True)
-    candidates = batch.candidates[rows]
-    longest = max(1, int(_lengths(candidates).max()))
-    return RankingBatch(
-        questions=batch.questions,
-        candidates=candidates[..., :longest],
-        pair_question=batch.pair_question[pairs],
-        pair_candidate=pair_candidate,
-        labels=batch.labels[pairs],
-        groups=batch.groups[pairs],
-    )
-
-
-def _lengths(tokens: Int[Tensor, "text *field length"]) -> Int[Tensor, " text"]:
-    """Tokens of each text, of its longest field where there are several."""
-    lengths = token_mask(tokens).sum(dim=-1)  # (text) or (text, field)
-    return lengths if lengths.ndim == 1 else lengths.amax(dim=1)

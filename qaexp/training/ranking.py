@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from jaxtyping import Float
@@ -14,6 +15,7 @@ from qaexp.losses import Loss
 from qaexp.machine.processes import place_among
 from qaexp.models.scorer import AnswerScorer
 from qaexp.training.hardest_negatives import hardest_negatives
+from qaexp.training.learning_pairs import LearningPairs
 from qaexp.training.module import ScoringModule
 from qaexp.training.shares import loss_of_all, share_of
 from qaexp.types import RankingBatch, ScoringBlock
@@ -38,18 +40,24 @@ class RankingModule(ScoringModule):
     ) -> None:
         super().__init__(scorer, optimizer, schedule, data, rebuild)
         self.loss = loss
+        self._learning_pairs = LearningPairs()
         if scorer.bounded and loss.takes_log_odds:
             log.warning(
                 "the scores of this model stay within a narrow range, and this loss reads them as log-odds: it cannot come near 0, and "
                 "hardly tells right from wrong; choose loss=pairwise_hinge, or model/similarity=mlp where the model has that slot"
             )
 
+    def on_train_epoch_start(self) -> None:
+        super().on_train_epoch_start()
+        self._learning_pairs.begin_epoch()
+
     def training_step(self, batch: RankingBatch, index: int) -> Float[Tensor, ""]:
         process, processes = place_among()
         share = share_of(batch, process, processes) if processes > 1 else batch
         if self.loss.reads_hardest_alone and len(share.labels) > MANY * share.num_groups:
             share = hardest_negatives(self.scorer, share)
-        loss, objective = loss_of_all(self.loss, self.scorer(share), share, batch.num_groups, process, processes)
+        loss_of = partial(loss_of_all, self.loss, share=share, num_groups=batch.num_groups, process=process, processes=processes)
+        loss, objective = self._learning_pairs.step(self.scorer, share, loss_of)
         self.require_finite(loss, index)
         self.log("train/loss", loss, prog_bar=True, on_step=False, on_epoch=True, batch_size=batch.num_groups)
         return objective

@@ -6,7 +6,6 @@ from torch import Tensor
 
 from qaexp.losses import Loss
 from qaexp.machine.processes import gathered
-from qaexp.training.hardest_negatives import of_pairs
 from qaexp.types import RankingBatch
 
 
@@ -15,7 +14,7 @@ def share_of(batch: RankingBatch, process: int, processes: int) -> RankingBatch:
     mine = batch.groups % processes == process
     if not mine.any():
         mine = batch.groups == 0
-    share = of_pairs(batch, torch.nonzero(mine).squeeze(1))
+    share = batch.of_pairs(torch.nonzero(mine).squeeze(1))
     return RankingBatch(**{**vars(share), "groups": share.groups.unique(return_inverse=True)[1]})
 
 

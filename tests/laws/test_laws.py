@@ -21,8 +21,11 @@ from qaexp.config import CONF, choices, compose
 from qaexp.data.batching import ScoringBlocks
 from qaexp.data.corpus import RankingCorpus, RankingSplit, TokenTable
 from qaexp.data.vocabulary import Vocabulary
+from qaexp.losses import PairwiseHinge
+from qaexp.models.embedding.dropout import WordDropout
 from qaexp.models.readout import read_out
 from qaexp.models.scorer import AnswerScorer
+from qaexp.training.learning_pairs import LearningPairs, Objective
 from qaexp.training.scoring import score_blocks
 from qaexp.types import RankingBatch, Text, gather_texts
 
@@ -355,6 +358,45 @@ def test_eight_questions_are_learnt_by_heart(override: str, tmp_path: Path) -> N
     raise AssertionError("after 100 steps a wrong candidate still scores as high as a right one")
 
 
+def test_the_pairs_that_learn_give_the_gradients_of_all(build: Build, batch: RankingBatch) -> None:
+    """With dropout, and where two of five groups have their right candidate too low."""
+    scorer = build().train()
+    if not list(scorer.parameters()):
+        pytest.skip("has nothing to learn")
+
+    torch.manual_seed(9)
+    with torch.no_grad():
+        scores = scorer(batch).reshape(5, 3)
+    margin = float((scores[:, 0] - scores[:, 1:].amax(dim=1)).sort().values[1:3].mean())
+    pairs = LearningPairs()
+    expected_loss, expected = _step(pairs.through_all, scorer, batch, margin)
+    state = torch.get_rng_state()
+    loss, gradients = _step(pairs.through_few, scorer, batch, margin)
+    assert pairs._learning == 2 * 4, "twice the pairs of two groups"
+    assert torch.equal(torch.get_rng_state(), state)
+    close(loss, expected_loss)
+    assert gradients.keys() == expected.keys()
+    for name, gradient in expected.items():
+        largest = max(float(gradient.abs().max()), 1e-3)
+        torch.testing.assert_close(gradients[name], gradient, rtol=1e-3, atol=1e-4 * largest, msg=partial("{}: {}".format, name))
+    others = any(isinstance(module, torch.nn.Dropout) and module.p for module in scorer.modules())
+    assert pairs._repeatable != others, "only a model that draws for more than its words needs gradients of all"
+
+
+def _step(through: Callable[..., Objective], scorer: AnswerScorer, batch: RankingBatch, margin: float) -> Learned:
+    """The loss of a step from one seed, and its gradients."""
+    scorer.zero_grad()
+    torch.manual_seed(9)
+    loss = PairwiseHinge(margin)
+
+    def loss_of(scores: Tensor) -> Objective:
+        return (value := loss(scores, batch.labels, batch.groups)), value
+
+    value, objective = through(scorer, batch, loss_of)
+    objective.backward()
+    return value.detach(), {name: p.grad for name, p in scorer.named_parameters() if p.grad is not None}
+
+
 def _without_chance(build: Build, batch: RankingBatch, device: str = "cpu") -> tuple[Tensor, Learned]:
     """Scores as a split is ranked, and a training step without dropout, which each device draws its own way."""
     scorer, batch = build().to(device), batch.to(device)
@@ -362,6 +404,8 @@ def _without_chance(build: Build, batch: RankingBatch, device: str = "cpu") -> t
     for module in scorer.modules():
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.0
+        if isinstance(module, WordDropout):
+            module.rate = 0.0
     scores, gradients = learned(scorer, batch)
     return ranked.cpu(), (scores.cpu(), {name: gradient.cpu() for name, gradient in gradients.items()})
 
