@@ -31,6 +31,8 @@ from qaexp.types import RankingBatch, Text, gather_texts
 
 WORDS = 60
 
+NEEDS_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+
 Build = Callable[..., AnswerScorer]
 
 NAMED = [f"model={name}" for name in choices("model")]
@@ -358,9 +360,13 @@ def test_eight_questions_are_learnt_by_heart(override: str, tmp_path: Path) -> N
     raise AssertionError("after 100 steps a wrong candidate still scores as high as a right one")
 
 
-def test_the_pairs_that_learn_give_the_gradients_of_all(build: Build, batch: RankingBatch) -> None:
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=[pytest.mark.gpu, NEEDS_GPU])])
+def test_the_pairs_that_learn_give_the_gradients_of_all(
+    build: Build, batch: RankingBatch, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With dropout, and where two of five groups have their right candidate too low."""
-    scorer = build().train()
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
+    scorer, batch = build().train().to(device), batch.to(device)
     if not list(scorer.parameters()):
         pytest.skip("has nothing to learn")
 
@@ -378,7 +384,7 @@ def test_the_pairs_that_learn_give_the_gradients_of_all(build: Build, batch: Ran
     assert gradients.keys() == expected.keys()
     for name, gradient in expected.items():
         largest = max(float(gradient.abs().max()), 1e-3)
-        torch.testing.assert_close(gradients[name], gradient, rtol=1e-3, atol=1e-4 * largest, msg=partial("{}: {}".format, name))
+        torch.testing.assert_close(gradients[name], gradient, rtol=1e-3, atol=1e-3 * largest, msg=partial("{}: {}".format, name))
     others = any(isinstance(module, torch.nn.Dropout) and module.p for module in scorer.modules())
     assert pairs._repeatable != others, "only a model that draws for more than its words needs gradients of all"
 
@@ -428,14 +434,14 @@ def test_what_other_devices_take_for_faster_gives_the_same(build: Build, batch: 
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@NEEDS_GPU
 def test_a_gpu_scores_and_learns_as_a_cpu_does(build: Build, batch: RankingBatch, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
     _same_but_for_the_order_of_adding(_without_chance(build, batch, "cuda"), _without_chance(build, batch))
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@NEEDS_GPU
 @pytest.mark.parametrize("precision", ["float32", "bfloat16", "float16"])
 def test_a_gpu_repeats_itself_to_the_last_bit(build: Build, batch: RankingBatch, monkeypatch: pytest.MonkeyPatch, precision: str) -> None:
     """Under deterministic algorithms, as a run has them: operations without one are refused, and none here is."""

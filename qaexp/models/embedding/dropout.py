@@ -62,5 +62,4 @@ class WordDropout(nn.Module):
 
 def _names(tokens: Int[Tensor, "text length"]) -> Int[Tensor, " text"]:
     """A number for each text, the same with more padding: a polynomial of its words, modulo 2⁶⁴."""
-    factors = torch.full((tokens.shape[1],), FACTOR, device=tokens.device).cumprod(dim=0)
-    return (tokens * factors).sum(dim=1)
+    return (tokens * FACTOR ** torch.arange(tokens.shape[1], device=tokens.device)).sum(dim=1)
