@@ -55,7 +55,7 @@ class WordDropout(nn.Module):
             self._draws = [(torch.cat([drawn for drawn, _ in self._draws]), torch.cat(padded))]
         drawn, kept = self._draws[0]
         same = names.unsqueeze(1) == drawn  # (text, text drawn for)
-        if bool((same.sum(dim=1) != 1).any()):
+        if bool(((same.sum(dim=1) != 1) & (names != 0)).any()):  # 0 has no words, as a field of a text may: any draw will do
             return None
         return kept[same.int().argmax(dim=1), :length]
 

@@ -50,6 +50,18 @@ def test_what_is_not_known_for_certain_is_drawn_anew(tokens: Tensor) -> None:
         assert not torch.equal(torch.get_rng_state(), state)
 
 
+def test_of_texts_without_words_there_may_be_several() -> None:
+    """Titles without a body."""
+    dropout = WordDropout(0.5)
+    tokens = TOKENS * torch.tensor([[0], [1], [0]])
+    with dropout.repeatable():
+        with torch.no_grad():
+            first = dropout(STATES, tokens)
+        state = torch.get_rng_state()
+        assert torch.equal(dropout(STATES, tokens)[1], first[1])
+        assert torch.equal(torch.get_rng_state(), state)
+
+
 def test_the_gradient_is_that_of_the_first_draw() -> None:
     dropout = WordDropout(0.3)
     states = STATES.clone().requires_grad_()
