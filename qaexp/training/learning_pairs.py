@@ -9,8 +9,10 @@ from torch import Tensor
 from qaexp.models.scorer import AnswerScorer
 from qaexp.types import RankingBatch
 
-WORTH = 0.5
-"""The share of learning pairs, of an epoch's so far, below which reading these twice is cheaper than the gradients of all."""
+WORTH = {"cpu": 0.5}
+"""The share of learning pairs, of an epoch's so far, below which reading these twice is cheaper than the gradients of all, by kind of
+device. On a GPU, where the kernels of a second reading may cost more than what they read, it is not known to be.
+"""
 
 LossOf = Callable[[Float[Tensor, "pair *class"]], tuple[Float[Tensor, ""], Float[Tensor, ""]]]
 """From scores to the loss, and to what is to be minimised."""
@@ -36,7 +38,7 @@ class LearningPairs:
 
     def step(self, scorer: AnswerScorer, batch: RankingBatch, loss_of: LossOf) -> Objective:
         """In the way that costs less, by the pairs of the epoch so far. `loss_of` is called once."""
-        few = self._repeatable and self._learning < WORTH * self._pairs
+        few = self._repeatable and self._learning < WORTH.get(batch.labels.device.type, 0.0) * self._pairs
         return (self.through_few if few else self.through_all)(scorer, batch, loss_of)
 
     def through_all(self, scorer: AnswerScorer, batch: RankingBatch, loss_of: LossOf) -> Objective:
