@@ -6,16 +6,15 @@ On `insuranceqa_subset` GGSA has one in ten there after three epochs, and one in
 from collections.abc import Callable, Iterator
 from functools import partial
 
-import numpy as np
 import torch
-from torch import Tensor
 
-from benchmarks.made_up import MEAN_LENGTH, VOCABULARY, answer_lengths, scorer
+from benchmarks.made_up import MEAN_LENGTH, batch_of, scorer
 from benchmarks.row import Row
 from benchmarks.timing import CPU, DEVICE, paired
 from qaexp.losses import PairwiseHinge
 from qaexp.models.scorer import AnswerScorer
 from qaexp.training.learning_pairs import LearningPairs, Objective
+from qaexp.training.shares import loss_of_all
 from qaexp.types import RankingBatch
 
 NUM_GROUPS = 128
@@ -38,11 +37,9 @@ def rows() -> Iterator[Row]:
 
 
 def _contestants(options: list[str]) -> tuple[Callable[[], None], Callable[[], None]]:
-    module, batch = scorer(*options).to(DEVICE).train(), made_up_batch().to(DEVICE)
-    loss, learning_pairs = PairwiseHinge(_margin(module, batch)), LearningPairs()
-
-    def loss_of(scores: Tensor) -> Objective:
-        return (value := loss(scores, batch.labels, batch.groups)), value
+    module, batch = scorer(*options).to(DEVICE).train(), batch_of(NUM_GROUPS, num_negatives=1).to(DEVICE)
+    loss_of = partial(loss_of_all, PairwiseHinge(_margin(module, batch)), share=batch, num_groups=NUM_GROUPS, process=0, processes=1)
+    learning_pairs = LearningPairs()
 
     def step(through: Callable[..., Objective]) -> None:
         module.zero_grad()
@@ -58,19 +55,3 @@ def _margin(module: AnswerScorer, batch: RankingBatch) -> float:
     torch.manual_seed(1)
     right, wrong = module(batch).reshape(NUM_GROUPS, 2).unbind(dim=1)
     return float((right - wrong).quantile(SHARE))
-
-
-def made_up_batch() -> RankingBatch:
-    """Groups of a right candidate and a random one, each a text of its own, with InsuranceQA's spread of lengths."""
-    rng = np.random.default_rng(0)
-    lengths = answer_lengths(2 * NUM_GROUPS, rng)
-    words = rng.integers(2, VOCABULARY, (len(lengths), lengths.max()))
-    groups = torch.arange(NUM_GROUPS).repeat_interleave(2)
-    return RankingBatch(
-        questions=torch.from_numpy(rng.integers(2, VOCABULARY, (NUM_GROUPS, 8))),
-        candidates=torch.from_numpy(np.where(np.arange(lengths.max()) < lengths[:, None], words, 0)),
-        pair_question=groups,
-        pair_candidate=torch.arange(len(lengths)),
-        labels=torch.tensor([1, 0] * NUM_GROUPS),
-        groups=groups,
-    )

@@ -8,6 +8,7 @@ from qaexp.config import compose
 from qaexp.data.batching import ScoringBlocks
 from qaexp.data.corpus import RankingSplit, TokenTable
 from qaexp.models.scorer import AnswerScorer
+from qaexp.types import RankingBatch
 
 VOCABULARY, DIM = 22_353, 300  # InsuranceQA's
 MAX_LENGTH, BLOCK_TOKENS = 200, 16_384  # as in conf/dataset/_insuranceqa.yaml and _base.yaml
@@ -51,3 +52,19 @@ def ranking(
 def blocks(table: TokenTable, split: RankingSplit) -> ScoringBlocks:
     """The split, ready to be scored as qaexp scores InsuranceQA's."""
     return ScoringBlocks("made up", table, split, MAX_LENGTH, MAX_LENGTH, BLOCK_TOKENS)
+
+
+def batch_of(num_groups: int, num_negatives: int) -> RankingBatch:
+    """Groups of one right candidate and its negatives, each a text of its own, with InsuranceQA's spread of lengths."""
+    rng = np.random.default_rng(0)
+    lengths = answer_lengths(num_groups * (1 + num_negatives), rng)
+    words = rng.integers(2, VOCABULARY, (len(lengths), lengths.max()))
+    groups = torch.arange(num_groups).repeat_interleave(1 + num_negatives)
+    return RankingBatch(
+        questions=torch.from_numpy(rng.integers(2, VOCABULARY, (num_groups, 8))),
+        candidates=torch.from_numpy(np.where(np.arange(lengths.max()) < lengths[:, None], words, 0)),
+        pair_question=groups,
+        pair_candidate=torch.arange(len(lengths)),
+        labels=torch.tensor([1, *[0] * num_negatives] * num_groups),
+        groups=groups,
+    )

@@ -44,7 +44,7 @@ class LearningPairs:
     def through_all(self, scorer: AnswerScorer, batch: RankingBatch, loss_of: LossOf) -> Objective:
         """One reading, with gradients."""
         scores = scorer(batch)
-        loss, gradient = self._loss_and_gradient(loss_of, scores)
+        loss, gradient, _ = self._loss_and_gradient(loss_of, scores)
         return loss, (scores * gradient).sum()
 
     def through_few(self, scorer: AnswerScorer, batch: RankingBatch, loss_of: LossOf) -> Objective:
@@ -53,8 +53,9 @@ class LearningPairs:
         with scorer.repeatable_dropout():
             with torch.no_grad():
                 scores = scorer(batch)
-            loss, gradient = self._loss_and_gradient(loss_of, scores)
-            pairs, after = _learning(gradient), _random_state(batch)
+            loss, gradient, learning = self._loss_and_gradient(loss_of, scores)
+            pairs = learning if len(learning) else learning.new_zeros(1)  # any: the optimiser's step wants gradients, if only zeros
+            after = _random_state(batch)
             scores = scorer(batch.of_pairs(pairs))
         if all(map(torch.equal, _random_state(batch), after)):
             return loss, (scores * gradient[pairs]).sum()
@@ -64,24 +65,16 @@ class LearningPairs:
 
     def _loss_and_gradient(
         self, loss_of: LossOf, scores: Float[Tensor, "pair *class"]
-    ) -> tuple[Float[Tensor, ""], Float[Tensor, "pair *class"]]:
+    ) -> tuple[Float[Tensor, ""], Float[Tensor, "pair *class"], Int[Tensor, " some"]]:
+        """The loss, its gradient, and the pairs that have any of it."""
         leaf = scores.detach().requires_grad_()
         with torch.enable_grad():
             loss, minimised = loss_of(leaf)
         (gradient,) = torch.autograd.grad(minimised, leaf)
+        learning = torch.nonzero(gradient.reshape(len(gradient), -1).any(dim=1)).squeeze(1)
         self._pairs += len(gradient)
-        self._learning += int(_learns(gradient).sum())
-        return loss, gradient
-
-
-def _learns(gradient: Float[Tensor, "pair *class"]) -> Tensor:
-    return gradient.reshape(len(gradient), -1).any(dim=1)
-
-
-def _learning(gradient: Float[Tensor, "pair *class"]) -> Int[Tensor, " some"]:
-    """The pairs with a gradient; where there is none the first, as the optimiser's step wants gradients, if only zeros."""
-    found = torch.nonzero(_learns(gradient)).squeeze(1)
-    return found if len(found) else found.new_zeros(1)
+        self._learning += len(learning)
+        return loss, gradient, learning
 
 
 def _random_state(batch: RankingBatch) -> list[Tensor]:

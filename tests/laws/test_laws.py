@@ -27,6 +27,7 @@ from qaexp.models.readout import read_out
 from qaexp.models.scorer import AnswerScorer
 from qaexp.training.learning_pairs import LearningPairs, Objective
 from qaexp.training.scoring import score_blocks
+from qaexp.training.shares import loss_of_all
 from qaexp.types import RankingBatch, Text, gather_texts
 
 WORDS = 60
@@ -393,14 +394,10 @@ def _step(through: Callable[..., Objective], scorer: AnswerScorer, batch: Rankin
     """The loss of a step from one seed, and its gradients."""
     scorer.zero_grad()
     torch.manual_seed(9)
-    loss = PairwiseHinge(margin)
-
-    def loss_of(scores: Tensor) -> Objective:
-        return (value := loss(scores, batch.labels, batch.groups)), value
-
-    value, objective = through(scorer, batch, loss_of)
+    loss_of = partial(loss_of_all, PairwiseHinge(margin), share=batch, num_groups=batch.num_groups, process=0, processes=1)
+    loss, objective = through(scorer, batch, loss_of)
     objective.backward()
-    return value.detach(), {name: p.grad for name, p in scorer.named_parameters() if p.grad is not None}
+    return loss, {name: p.grad for name, p in scorer.named_parameters() if p.grad is not None}
 
 
 def _without_chance(build: Build, batch: RankingBatch, device: str = "cpu") -> tuple[Tensor, Learned]:

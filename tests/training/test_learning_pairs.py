@@ -1,6 +1,7 @@
 """Gradients through the pairs that learn alone: which step takes them, and when it must not."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
@@ -10,7 +11,8 @@ from torch import Tensor
 from qaexp.config import compose
 from qaexp.losses import PairwiseHinge
 from qaexp.models.scorer import AnswerScorer
-from qaexp.training.learning_pairs import LearningPairs, Objective
+from qaexp.training.learning_pairs import LearningPairs
+from qaexp.training.shares import loss_of_all
 from qaexp.types import RankingBatch
 
 NUM_GROUPS = 6
@@ -50,14 +52,10 @@ class Steps:
     def step(self, margin: float) -> tuple[float, dict[str, Tensor]]:
         self.scorer.zero_grad()
         torch.manual_seed(9)
-        loss = PairwiseHinge(margin)
-
-        def loss_of(scores: Tensor) -> Objective:
-            return (value := loss(scores, self.batch.labels, self.batch.groups)), value
-
-        value, objective = self.pairs.step(self.scorer, self.batch, loss_of)
+        loss_of = partial(loss_of_all, PairwiseHinge(margin), share=self.batch, num_groups=self.batch.num_groups, process=0, processes=1)
+        loss, objective = self.pairs.step(self.scorer, self.batch, loss_of)
         objective.backward()
-        return float(value.detach()), {name: p.grad for name, p in self.scorer.named_parameters() if p.grad is not None}
+        return float(loss), {name: p.grad for name, p in self.scorer.named_parameters() if p.grad is not None}
 
 
 def margin_for(steps: Steps, num_learning: int) -> float:
