@@ -26,7 +26,7 @@ with half the width of its 95% confidence interval (`±`).
 | partial data | on the part of the data set that could be had: never to be reported as the data set's |
 | not run | runnable, and not yet run |
 | data missing | runnable where the data are, which no run here had |
-| published only | the paper quotes it, and no model of the papers defines it |
+| published only | the paper quotes it, and does not define its model |
 
 A cell is a row under a setting; `runs` is how many of its seeds are run, over all cells, of how many.
 

@@ -39,7 +39,7 @@ class Plan:
     runs: Sequence[Run]
 
     published_only: Sequence[str] = ()
-    """The table of each row that a paper quotes, and no model of the papers defines."""
+    """The table of each row that a paper quotes without defining its model."""
 
     @property
     def done(self) -> list[Run]:
