@@ -18,6 +18,8 @@ class Loss(Protocol):
     """Whether only the highest-scoring negative of a group counts; the others can then be left out of the gradient's way."""
     takes_log_odds: bool
     """Whether a score is read as the logarithm of odds, so that it has to be free to grow."""
+    takes_classes: bool
+    """Whether a label is one of a data set's classes, and a pair has a score for each."""
 
     def __call__(
         self, scores: Float[Tensor, "pair *class"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]
@@ -30,21 +32,21 @@ def as_loss(loss: Any) -> Loss:
     Raises:
         ConfigError: it does not say what every `Loss` says of itself.
     """
-    for name in ("reads_hardest_alone", "takes_log_odds"):
+    for name in ("reads_hardest_alone", "takes_log_odds", "takes_classes"):
         if not hasattr(loss, name):
             raise ConfigError(f"loss={type(loss).__name__} does not say whether it {name}: set {name} in its class, True or False")
     return loss
 
 
 class PairwiseHinge:
-    """J = max(0, m − s⁺ + s⁻), with s⁻ the highest-scoring negative of the group; the mean over groups.
+    """J = max(0, m − s⁺ + s⁻), with s⁻ the highest-scoring negative of the group; the mean over right candidates.
 
     Xu et al. 2019, §3.3 (one negative a group); dos Santos et al. 2016, §2.3, eq. 12 (50 drawn, "the one with the highest score").
 
     Departs: the papers print the sum over the training set; the mean over a batch leaves the learning rate independent
     of its size.
 
-    A group without a negative costs 0. A group with several right candidates is an example for each of them.
+    A group without a negative costs 0. Each right candidate of a group is an example.
 
     Raises:
         ConfigError: no group of the batch has both a right and a wrong candidate, so there is nothing to learn, or pairs have classes.
@@ -55,6 +57,7 @@ class PairwiseHinge:
 
     reads_hardest_alone = True
     takes_log_odds = False
+    takes_classes = False
 
     def __init__(self, margin: float) -> None:
         self.margin = margin
@@ -87,6 +90,7 @@ class PointwiseCrossEntropy:
 
     reads_hardest_alone = False
     takes_log_odds = True
+    takes_classes = False
 
     def __call__(
         self, scores: Float[Tensor, "pair *class"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]
@@ -107,6 +111,7 @@ class ClassCrossEntropy:
 
     reads_hardest_alone = False
     takes_log_odds = True
+    takes_classes = True
 
     def __call__(
         self, scores: Float[Tensor, "pair *class"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]

@@ -14,7 +14,7 @@ other stirs the hash of a pair.
 
 
 class RandomGuess(AnswerScorer):
-    """s in [0, 1), drawn for each pair by hashing its words and the seed: no order, no state, the same draw in every batch."""
+    """s in [0, 1], drawn for each pair by hashing its words and the seed: no order, no state, the same draw in every batch."""
 
     reads_fields = True
     reads_vectors = False

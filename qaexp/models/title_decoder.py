@@ -21,7 +21,7 @@ class TitleDecoder(nn.Module):
 
     where x are the encoder's own word vectors and h_t is the visible part of s_t. Cell and width are the encoder's, the weights are not.
 
-    Reading: y_0, which begins a title, is a zero vector; the paper's figure draws a mark.
+    Reading: y_0, which begins a title, is padding's vector, zero but for a projection's bias; the paper's figure draws a mark.
 
     Reading: the state handed on is the cell's whole state, the c of an RCNN or LSTM with its h, as in the authors' release.
 

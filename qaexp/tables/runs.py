@@ -61,7 +61,8 @@ def show_plan(planned: Plan, times: Times, runs: Path, jobs: int, each: bool) ->
         console.print("  (QAEXP_DATA names the folder of the data; `python -m qaexp.data fetch --help` says where they are published)")
     if planned.published_only:
         named = ", ".join(dict.fromkeys(planned.published_only))
-        console.print(f"  published only: {len(planned.published_only)} rows ({named}): the table's paper does not define their models", markup=False)
+        reason = "the table's paper does not define their models"
+        console.print(f"  published only: {len(planned.published_only)} rows ({named}): {reason}", markup=False)
     for run in to_do:
         if record := begun[run.key]:
             console.print(f"  begun: {run.title}, as far as epoch {len(record.history)}", markup=False)

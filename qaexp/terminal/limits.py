@@ -7,13 +7,15 @@ from typing import Any
 
 COUNTS = (
     r"batch_size|block_tokens|max_epochs|patience|steps_per_epoch|epochs|hits|num|window|window_size|group_size|dim|\w+_dim|"
-    r"accumulate_grad_batches|max_(question|candidate)_length|num_(filters|heads|blocks|slices|hops|bins|directions)"
+    r"accumulate_grad_batches|max_(question|candidate)_length|feed_forward_factor|num_(filters|heads|blocks|slices|hops|bins|directions)"
 )
 SEEDS = r"seed|\w+_seed"
-WHOLE = (COUNTS, SEEDS)
+LAYERS = r"num_layers"  # dense ones; without any, the output is linear
+WHOLE = (COUNTS, SEEDS, LAYERS)
 LIMITS = {  # the last word of an option's name: the least it may be, the first that is too much, in words
     COUNTS: (1, math.inf, "at least 1"),
     SEEDS: (0, 2**32, "from 0 to 4294967295"),
+    LAYERS: (0, math.inf, "at least 0"),
     r"dropout_rate": (0, 1, "at least 0 and less than 1"),
     r"limit_train_batches": (1e-9, math.inf, "more than 0"),
     r"lr|margin|momentum|weight_decay|eps|alpha|gradient_clip_val": (0, math.inf, "at least 0"),

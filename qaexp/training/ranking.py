@@ -11,6 +11,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from qaexp.data.module import RankingDataModule
+from qaexp.errors import ConfigError
 from qaexp.losses import Loss
 from qaexp.machine.processes import place_among
 from qaexp.models.scorer import AnswerScorer
@@ -27,7 +28,11 @@ MANY = 4
 
 
 class RankingModule(ScoringModule):
-    """Scorer and loss, over a data set's pairs."""
+    """Scorer and loss, over a data set's pairs.
+
+    Raises:
+        ConfigError: the data set has classes and the loss takes none, or the other way round.
+    """
 
     def __init__(
         self,
@@ -39,6 +44,16 @@ class RankingModule(ScoringModule):
         rebuild: Mapping[str, Any],
     ) -> None:
         super().__init__(scorer, optimizer, schedule, data, rebuild)
+        if data.num_classes > 1 and not loss.takes_classes:
+            raise ConfigError(
+                f"dataset={data.name} has {data.num_classes} classes, and {type(loss).__name__} tells right from wrong; "
+                "choose loss=class_cross_entropy"
+            )
+        if data.num_classes == 1 and loss.takes_classes:
+            raise ConfigError(
+                f"{type(loss).__name__} takes classes, and dataset={data.name} has right and wrong candidates; "
+                "choose loss=pairwise_hinge or pointwise_cross_entropy"
+            )
         self.loss = loss
         self._learning_pairs = LearningPairs()
         if scorer.bounded and loss.takes_log_odds:

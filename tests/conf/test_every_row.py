@@ -127,7 +127,8 @@ def _one_step(overrides: Sequence[str], cache_dir: str) -> tuple[RankingModule, 
     cfg: dict[str, Any] = OmegaConf.to_container(_composed(*overrides), resolve=True)  # type: ignore[assignment]
     toy = OmegaConf.to_container(_toy(cache_dir).dataset, resolve=True)
     assert isinstance(toy, dict)
-    data = instantiate({**toy, "negatives": {**cfg["dataset"]["negatives"], "_convert_": "all"}})
+    rows_own = {"num_classes": cfg["dataset"]["num_classes"], "negatives": {**cfg["dataset"]["negatives"], "_convert_": "all"}}
+    data = instantiate({**toy, **rows_own})
     scorer = instantiate(_shrunk(cfg["model"]), vectors=data.word_vectors)
     scorer.prepare(data.corpus, data.training_batches)
     before = {name: p.detach().clone() for name, p in scorer.named_parameters() if p.requires_grad}
@@ -153,8 +154,10 @@ def test_every_row_learns_from_a_batch(cell: Cell, toy_cache: str) -> None:
 
 
 def test_a_row_that_composes_and_cannot_train_is_found(toy_cache: str) -> None:
-    with pytest.raises(ConfigError, match="loss=class_cross_entropy"):
+    with pytest.raises(ConfigError, match="ClassCrossEntropy takes classes, and dataset=toy has right and wrong.*pointwise_cross_entropy"):
         _one_step(("dataset=toy", "model=nbow", "loss=class_cross_entropy", "dataset/negatives=pool_pairs"), toy_cache)
+    with pytest.raises(ConfigError, match="dataset=toy has 3 classes, and PairwiseHinge tells right from wrong.*class_cross_entropy"):
+        _one_step(("dataset=toy", "dataset.num_classes=3", "model=qa_cnn", "loss=pairwise_hinge"), toy_cache)
     with pytest.raises(ConfigError, match="no group of this batch has both"):
         _one_step(("dataset=toy", "model=qa_cnn", "loss=pairwise_hinge", "dataset/negatives=pool_pairs"), toy_cache)
 

@@ -24,8 +24,9 @@ class TemporalCrossing(Interaction):
     `question_alignment`, (pair, question length), and `candidate_alignment`, (pair, candidate length).
 
     Reading: the printed t* = t·⌈max(|q|,|a|) / min(|q|,|a|)⌉ leaves the shorter text. `alignment: proportional` takes t* = ⌈t·|a| / |q|⌉,
-    which is the printed step wherever that stays within the partner and the lengths divide; `alignment: index` takes t* = t, the "simple
-    index-wise alignment" of "Why does this work?". Both are clamped to the partner's last token.
+    which is the printed step for the shorter text where the lengths divide; for the longer one the printed step leaves its partner almost
+    at once. `alignment: index` takes t* = t, the "simple index-wise alignment" of "Why does this work?". Both are clamped to the partner's
+    last token.
 
     Reading: CTRN-A's equations print z_{t*}^a and o_t^q; "CTRN-A and CTRN-Q are functionally symmetrical", so ours are z_t^a and o_{t*}^q.
 

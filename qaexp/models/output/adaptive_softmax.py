@@ -30,7 +30,7 @@ class AdaptiveSoftmax(WordOutput):
 
     def __init__(self, input_dim: int, uses: Int[Tensor, " word"], cutoffs: Sequence[int], div_value: float) -> None:
         super().__init__()
-        reached = [cutoff for cutoff in cutoffs if 0 < cutoff < len(uses)]
+        reached = sorted({cutoff for cutoff in cutoffs if 0 < cutoff < len(uses)})
         if not reached:
             raise ConfigError(
                 f"output.cutoffs={list(cutoffs)}: the vocabulary has {len(uses)} words, none of them rare by these; "

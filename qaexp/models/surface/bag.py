@@ -32,10 +32,14 @@ def ngrams(
     [[-7, -8, 0, -78, 0, 0]]
 
     Raises:
-        ConfigError: that many words have no numbers for n-grams this long.
+        ConfigError: that many words have no numbers for n-grams this long, or they are of no word.
     """
+    if not orders or orders[0] < 1:
+        raise ConfigError("n-grams have at least 1 word: set order or max_order of the model to 1 or more")
     if num_words ** orders[-1] > LARGEST_KEY:
-        raise ConfigError(f"n-grams of {orders[-1]} words out of {num_words} have no number of 64 bits; choose a smaller model.max_order")
+        raise ConfigError(
+            f"n-grams of {orders[-1]} words out of {num_words} have no number of 64 bits; set order or max_order of the model to less"
+        )
     fields = tokens if tokens.ndim == 3 else tokens.unsqueeze(1)  # (text, field, length)
     if content is not None:
         keep = content[fields]

@@ -12,7 +12,7 @@ from qaexp.models.surface.bag import NgramTable
 from qaexp.types import Text
 
 LOOKED_AT = 20
-"""Words of each field that tell a text from others; fewer than any data set's longest text."""
+"""Words of each field that tell a text from others; all of it where texts are cut shorter."""
 
 
 class BM25Scores(AnswerScorer):
@@ -29,8 +29,9 @@ class BM25Scores(AnswerScorer):
     reads_fields = True
     reads_vectors = False
 
-    def __init__(self, vectors: Float[Tensor, "word dim"]) -> None:
+    def __init__(self, max_question_length: int, max_candidate_length: int, vectors: Float[Tensor, "word dim"]) -> None:
         super().__init__()
+        self._of_question, self._of_candidate = min(LOOKED_AT, max_question_length), min(LOOKED_AT, max_candidate_length)
         self.table = NgramTable()  # from a pair's number, below 0, to its score
 
     def prepare(self, corpus: RankingCorpus, examples: Examples) -> None:
@@ -38,8 +39,8 @@ class BM25Scores(AnswerScorer):
         for split in corpus.splits.values():
             if not len(split.retrieval_scores):
                 continue
-            texts = (split.questions[split.pair_question], split.candidates)
-            question, candidate = (torch.from_numpy(corpus.texts.padded(side, LOOKED_AT)) for side in texts)
+            texts = ((split.questions[split.pair_question], self._of_question), (split.candidates, self._of_candidate))
+            question, candidate = (torch.from_numpy(corpus.texts.padded(*side)) for side in texts)
             keys.append(_pairs(self.encode_question(question), self.encode_candidate(candidate)))
             scores.append(torch.from_numpy(split.retrieval_scores.astype("float32")))
         if not keys:
@@ -48,10 +49,10 @@ class BM25Scores(AnswerScorer):
         self.table.keys, self.table.frequency = torch.cat(keys)[order], torch.cat(scores)[order]
 
     def encode_question(self, tokens: Int[Tensor, "text *field length"]) -> Text:
-        return {"hash": hash_of(tokens[..., :LOOKED_AT].flatten(1), QUESTION_FACTOR)}
+        return {"hash": hash_of(tokens[..., : self._of_question].flatten(1), QUESTION_FACTOR)}
 
     def encode_candidate(self, tokens: Int[Tensor, "text *field length"]) -> Text:
-        return {"hash": hash_of(tokens[..., :LOOKED_AT].flatten(1), CANDIDATE_FACTOR)}
+        return {"hash": hash_of(tokens[..., : self._of_candidate].flatten(1), CANDIDATE_FACTOR)}
 
     def score(self, question: Text, candidate: Text) -> Float[Tensor, " pair"]:
         return self.table(_pairs(question, candidate).unsqueeze(1)).squeeze(1)

@@ -22,7 +22,7 @@ GATHERED = 2**15
 class SVM(AnswerScorer):
     """s(q, c) = w · (x − μ) / σ,  x_i = s_i(q, c) for each scorer of `features`; w from scikit-learn's LinearSVC on training pairs.
 
-        min_w  ½‖w‖² + C Σ_pairs max(0, 1 − y (w · (x − μ) / σ + b))²
+        min_{w,b}  ½(‖w‖² + b²) + C Σ_pairs max(0, 1 − y (w · (x − μ) / σ + b))²
 
     Lei et al. 2016, §6: "SVM, we trained a re-ranker using SVM-Light (Joachims, 2002) with a linear kernel incorporating several similarity
     measures from the DKPro similarity package".
@@ -32,8 +32,8 @@ class SVM(AnswerScorer):
     apart as right and wrong, and candidates are ranked by their distance from the border. That the paper cites Joachims 2002, who ranks by
     preferences within a question, may mean that; it does not say so.
 
-    Departs: the hinge is squared, which LinearSVC solves in the primal, and each class has half the weight of the sum. The paper adds the
-    dev set's pairs to the training set for the test; here dev stays unseen.
+    Departs: the hinge is squared, which LinearSVC solves in the primal, b is held small with w, and each class has half the weight of the
+    sum. The paper adds the dev set's pairs to the training set for the test; here dev stays unseen.
 
     Pairs are the first `num_pairs` of an epoch of training examples. Until it is fitted, all features weigh the same.
 

@@ -15,7 +15,7 @@ WORDS, DIM, STATES = 50, 8, 6
 
 OUTPUTS: dict[str, Callable[[torch.Tensor], WordOutput]] = {
     "full": lambda uses: FullSoftmax(DIM, uses),
-    "adaptive": lambda uses: AdaptiveSoftmax(DIM, uses, cutoffs=[5, 20, 1000], div_value=2.0),
+    "adaptive": lambda uses: AdaptiveSoftmax(DIM, uses, cutoffs=[20, 5, 1000], div_value=2.0),
 }
 
 

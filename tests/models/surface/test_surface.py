@@ -18,6 +18,7 @@ from qaexp.data.corpus import RankingCorpus
 from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.errors import ConfigError
 from qaexp.models.scorer import AnswerScorer
+from qaexp.models.surface.bag import ngrams
 from qaexp.models.surface.bm25 import BM25
 from qaexp.models.surface.bm25_scores import BM25Scores
 from qaexp.models.surface.candidate_only import CandidateOnly
@@ -162,18 +163,29 @@ def test_fields_are_one_bag_and_no_ngram_or_substring_reaches_across() -> None:
         assert score(scorer, apart) < score(scorer, whole) == 1
 
 
-def test_published_scores_come_back_and_other_pairs_have_none() -> None:
+@pytest.mark.parametrize("longest", [2, 50])
+def test_published_scores_come_back_and_other_pairs_have_none(longest: int) -> None:
+    """Of texts that are cut to two words, too."""
     builder = CorpusBuilder()
-    pool = [("1", builder.text(["boot"]), 1, 7.5), ("2", builder.text(["disk"]), 0, 3.0)]
-    builder.question("dev", "q", builder.text(["usb"]), pool)
+    texts = {"boot": ["boot"], "disk": ["disk", "is", "full"], "usb": ["usb", "stick", "broken"]}
+    pool = [("1", builder.text(texts["boot"]), 1, 7.5), ("2", builder.text(texts["disk"]), 0, 3.0)]
+    builder.question("dev", "q", builder.text(texts["usb"]), pool)
     corpus = builder.build()
-    scorer = BM25Scores(vectors=torch.zeros(9, 2))
+    scorer = BM25Scores(longest, longest, vectors=torch.zeros(9, 2))
     scorer.prepare(corpus, no_examples)
-    boot, disk, usb = (torch.tensor([corpus.vocabulary.ids([word])]) for word in ("boot", "disk", "usb"))
+    boot, disk, usb = (torch.tensor([corpus.vocabulary.ids(words)[:longest]]) for words in texts.values())
     for candidate, expected in ((boot, 7.5), (disk, 3.0), (usb, 0.0)):
         assert scorer.score(scorer.encode_question(usb), scorer.encode_candidate(candidate)).tolist() == [expected]
     with pytest.raises(ConfigError, match="publish none; choose model=bm25"):
-        BM25Scores(vectors=torch.zeros(9, 2)).prepare(CorpusBuilder().build(), no_examples)
+        BM25Scores(longest, longest, vectors=torch.zeros(9, 2)).prepare(CorpusBuilder().build(), no_examples)
+
+
+def test_ngrams_have_a_word_and_a_number() -> None:
+    tokens = torch.ones(1, 5, dtype=torch.long)
+    with pytest.raises(ConfigError, match="at least 1 word"):
+        ngrams(tokens, range(0, 1), num_words=9)
+    with pytest.raises(ConfigError, match="n-grams of 4 words out of 100000"):
+        ngrams(tokens, range(4, 5), num_words=100_000)
 
 
 def test_the_svm_ranks_by_what_scikit_learn_fits(cache_dir: Path) -> None:
