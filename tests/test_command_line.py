@@ -133,6 +133,7 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
         ("model.similarity._target_=own_parts.PlainSimilarity", "derive it from qaexp.models.scorer.Similarity"),
         ("loss._target_=own_parts.PlainLoss", "loss=PlainLoss does not say whether it reads_hardest_alone"),
         ("dataset.reader._target_=own_parts.PlainReader", "PlainReader is no reader, without version and files: one has files()"),
+        ("dataset.reader._target_=own_parts.ReaderOfNoSettings", "ReaderOfNoSettings is no reader: make it a dataclass"),
         ("dataset.reader._target_=own_parts.ReaderOfLists", "ReaderOfLists.read() gives a list: a RankingCorpus is expected"),
         ("dataset.reader._target_=own_parts.ReaderOfNothing", "dataset=toy has no split to rank"),
         ("dataset.convention=treck", "no scoring convention is called 'treck': did you mean 'trec'"),

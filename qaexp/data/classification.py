@@ -15,6 +15,7 @@ from qaexp.data.corpus import RankingSplit
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError
 from qaexp.machine.processes import no_others
+from qaexp.metrics import UnrankableScoresError
 
 CONVENTION = "accuracy"
 
@@ -50,12 +51,15 @@ class ClassificationDataModule(RankingDataModule):
 
         Raises:
             ConfigError: the model gives a pair one score.
+            UnrankableScoresError: a score is NaN.
         """
         if scores.ndim != 2:
             raise ConfigError(
                 f"dataset={self.name} has {self.num_classes} classes, and the model gives a pair one score; "
                 "choose a model whose output has classes, such as model/similarity=mlp"
             )
+        if bool(nan := scores.isnan().any(dim=1).sum()):
+            raise UnrankableScoresError(f"scores of {int(nan)} of {len(scores)} pairs are NaN: has training diverged?")
         metrics = MetricCollection({"accuracy": MulticlassAccuracy(self.num_classes, average="micro", distributed_available_fn=no_others)})
         metrics.update(scores, torch.from_numpy(self.splits[split].labels.astype(np.int64)))
         return metrics

@@ -2,6 +2,7 @@
 
 import contextlib
 import gzip
+import lzma
 import os
 import shutil
 import tarfile
@@ -16,7 +17,7 @@ from qaexp.data.files import CUT_OFF
 from qaexp.data.remotes import Content, PublishedFile
 from qaexp.errors import MissingDataError
 
-UNREADABLE = (zipfile.BadZipFile, tarfile.TarError, *CUT_OFF, RuntimeError, NotImplementedError)
+UNREADABLE = (zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, *CUT_OFF, RuntimeError, NotImplementedError)
 """What reading a broken or encrypted archive raises."""
 
 
@@ -50,7 +51,9 @@ class Copies:
                     if found is None:
                         return
                     wrong.append(f"{name} {found}")
-        except UNREADABLE as error:
+        except (*UNREADABLE, OSError) as error:
+            if isinstance(error, OSError) and error.errno is not None:  # bz2's of a corrupt archive has no number, as those of disks have
+                raise
             wrong.append(f"{self.path} cannot be read: {error}")
         part.unlink(missing_ok=True)
         raise MissingDataError(f"{content.path} ({'; '.join(wrong) or f'not in {self.path}'})")

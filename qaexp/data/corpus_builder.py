@@ -8,7 +8,7 @@ import numpy as np
 
 from qaexp.data.corpus import RankingCorpus, RankingSplit, TokenTable
 from qaexp.data.vocabulary import Vocabulary
-from qaexp.errors import BadDataError
+from qaexp.errors import BadDataError, ConfigError
 from qaexp.special_words import SPECIAL_WORDS, UNKNOWN
 
 Candidate = tuple[str, int, int] | tuple[str, int, int, float]
@@ -80,6 +80,7 @@ class CorpusBuilder:
 
         Raises:
             BadDataError: an id holds white space, which no line of trec_eval's can, or two questions of a split share one.
+            ConfigError: the tokeniser leaves line breaks in words.
         """
         for name, questions in self._splits.items():
             if faults := list(_unfit(questions)):
@@ -87,6 +88,8 @@ class CorpusBuilder:
                     f"{name} questions", faults, "Let each question's id be its own, and ids single words, as trec_eval reads them."
                 )
         vocabulary = self._vocabulary or Vocabulary.of_words(self._word_ids)
+        if broken := next((word for word in vocabulary.words if "\n" in word), None):
+            raise ConfigError(f"the word {broken!r} holds a line break: let dataset.tokenise part words at white space")
         lengths = [len(ids) for text in self._text_ids for ids in text]
         texts = TokenTable(
             ids=np.fromiter((i for text in self._text_ids for ids in text for i in ids), dtype=np.int32, count=sum(lengths)),

@@ -22,7 +22,7 @@ from qaexp.special_words import PADDING, SPECIAL_WORDS, UNKNOWN
 
 log = logging.getLogger(__name__)
 
-VERSION = 2
+VERSION = 3
 """Raise it when the same file or text gives other vectors, or they are kept otherwise: older ones are then never read."""
 
 FIRST = 5000
@@ -107,7 +107,7 @@ class PublishedVectors:
 class OwnTextVectors:
     """word2vec (Mikolov et al. 2013) trained with gensim on the data set's own text, as Xu et al. 2019 do for InsuranceQA.
 
-    Reading: "pre-trained on dataset" (§4.2) is taken as the training questions and the whole answer set, without labels.
+    Reading: "pre-trained on dataset" (§4.2) is taken as the training questions, their candidates and the whole answer set, without labels.
     One thread, so that a seed gives the same vectors every time. Rows are divided by their mean length and multiplied by
     `mean_length`, since the scale that gensim ends with depends on the corpus and the number of epochs.
     """
@@ -137,6 +137,10 @@ class OwnTextVectors:
         from gensim.models import Word2Vec  # half a second to import, needed once a data set
         from gensim.models.callbacks import CallbackAny2Vec
 
+        if "train" not in corpus.splits:
+            raise ConfigError(
+                "there is no training text that word vectors could learn from; choose dataset/vectors=random or a published file"
+            )
         texts = list(_own_text(corpus))
         uses = np.bincount(np.concatenate(texts), minlength=len(corpus.vocabulary))
         if not (uses[len(SPECIAL_WORDS) :] >= self.min_count).any():
@@ -209,6 +213,7 @@ def _drawn(num_words: int, dim: int, deviation: float, seed: int) -> Float[np.nd
 
 
 def _own_text(corpus: RankingCorpus) -> Iterator[np.ndarray]:
-    """The training questions and the whole answer set."""
-    for text in np.union1d(corpus.splits["train"].questions, corpus.answer_set):
+    """The training questions, their candidates and the whole answer set."""
+    train = corpus.splits["train"]
+    for text in np.unique(np.concatenate([train.questions, train.candidates, corpus.answer_set])):
         yield corpus.texts.words(int(text))

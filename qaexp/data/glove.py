@@ -14,17 +14,20 @@ LINES_AT_A_TIME = 20_000
 
 
 def read_glove(path: Path) -> tuple[list[str], Float[np.ndarray, "word dim"]]:
-    """A whole file in GloVe's text format. A word may hold spaces, as some of GloVe 840B's do; a word2vec header is passed over.
+    """A whole file in GloVe's text format. A word may hold spaces, as some of GloVe 840B's do; word2vec's header is told apart.
 
     Raises:
-        BadDataError: lines have another number of numbers than the first, or something that is no finite number.
+        BadDataError: lines have another number of numbers than the first, or something that is no finite number, or are not those that a
+            header promises.
     """
     words: list[str] = []
     blocks: list[np.ndarray] = []
     with Faults(path, "Word vectors are lines of `word v1 ... vN`; fetch the file again.") as faults:
         source, number = raw_lines(faults), 1
         lines = list(islice(source, LINES_AT_A_TIME))
+        promised = None
         if lines and _is_header(lines[0]):
+            promised = tuple(map(int, lines[0].split()))
             lines, number = lines[1:], 2
         dim = len(lines[0].split()) - 1 if lines else 0
         while lines:
@@ -35,6 +38,8 @@ def read_glove(path: Path) -> tuple[list[str], Float[np.ndarray, "word dim"]]:
             lines = list(islice(source, LINES_AT_A_TIME))
         if not words and not faults:
             faults.add_whole("the file is empty")
+        elif promised not in (None, (len(words), dim)) and not faults:
+            faults.add_whole(f"{len(words)} words of {dim} numbers, and by its first line {promised[0]} of {promised[1]}: it is cut off")
     return words, _joined(blocks, dim)
 
 

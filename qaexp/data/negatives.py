@@ -51,6 +51,12 @@ class Keys:
         return int(counts.max(initial=0))
 
 
+def no_negatives(split: RankingSplit, keys: Keys) -> Int[np.ndarray, " key"]:
+    """What is never drawn, ascending: a question's right candidates, from whichever of its occurrences, and its own text."""
+    question, right = split.questions[split.pair_question], split.labels == 1
+    return np.unique(np.concatenate([keys(question[right], split.candidates[right]), keys(split.questions, split.questions)]))
+
+
 def wrong_pairs(split: RankingSplit, corpus: RankingCorpus) -> Int[np.ndarray, " negative"]:
     """The pairs labelled wrong, but for those whose text is labelled right in the same pool."""
     keys = Keys(len(corpus.texts))(split.pair_question, split.candidates)
@@ -70,7 +76,7 @@ def some_of_each(
 class RandomNegatives:
     """A group for each (question, right candidate), with `num` negatives drawn from the whole answer set.
 
-    No right candidate of the question's text is ever drawn, under whatever id and from whichever of its occurrences.
+    No right candidate of the question's text is ever drawn, under whatever id and from whichever of its occurrences, nor that text itself.
     """
 
     num: int
@@ -79,14 +85,14 @@ class RandomNegatives:
         right, answer_set = np.flatnonzero(split.labels), corpus.answer_set
         question, answer = split.questions[split.pair_question[right]], split.candidates[right]
         keys = Keys(len(corpus.texts))
-        is_right = np.unique(keys(question, answer))
-        if not len(answer_set) or keys.most_in(is_right, answer_set) >= len(np.unique(answer_set)):
+        excluded = no_negatives(split, keys)
+        if not len(answer_set) or keys.most_in(excluded, answer_set) >= len(np.unique(answer_set)):
             raise ConfigError(
                 f"all {len(answer_set)} texts of the answer set are right answers of one question: none is left to draw as a negative. "
                 "Use dataset/negatives=pool"
             )
         drawn = answer_set[rng.integers(len(answer_set), size=(len(right), self.num))]  # (group, num)
-        while (clash := np.isin(keys(question[:, None], drawn), is_right)).any():
+        while (clash := np.isin(keys(question[:, None], drawn), excluded)).any():
             drawn[clash] = answer_set[rng.integers(len(answer_set), size=int(clash.sum()))]
         candidates = np.concatenate([answer[:, None], drawn], axis=1)  # (group, 1 + num)
         labels = np.zeros(candidates.shape, dtype=np.int8)

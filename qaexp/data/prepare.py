@@ -52,6 +52,8 @@ def require_reader(reader: object) -> None:
             f"{type(reader).__name__} is no reader, without {' and '.join(lacking)}: one has files(), the paths of what it reads, read(), "
             "which gives a RankingCorpus, and a version, raised when its code changes"
         )
+    if not is_dataclass(reader) or isinstance(reader, type):
+        raise ConfigError(f"{type(reader).__name__} is no reader: make it a dataclass, whose fields are its settings")
 
 
 def prepared(reader: Reader, cache: Path) -> RankingCorpus:
@@ -161,15 +163,27 @@ def remembered_digest(path: Path, cache: Path) -> str:
 
 def _key(reader: Reader, cache: Path) -> str:
     """Reader, version, settings and content of the files; their place on the disk is left out."""
-    settings = asdict(reader) if is_dataclass(reader) and not isinstance(reader, type) else {}
-    for name in ("folder", "vocabulary"):
-        settings.pop(name, None)
-    facts = [LAYOUT, type(reader).__name__, reader.version, settings, [remembered_digest(path, cache) for path in reader.files()]]
+    files = reader.files()
+    places = {str(place) for path in files for place in (path, *path.parents)}
+    settings = asdict(reader)  # type: ignore[call-overload]  # a dataclass, as `require_reader` has seen to
+    settings = {name: value for name, value in settings.items() if not _is_place(value, places)}
+    made_by = f"{type(reader).__module__}.{type(reader).__qualname__}"
+    facts = [LAYOUT, made_by, reader.version, settings, [remembered_digest(path, cache) for path in files]]
     return hashlib.sha256(json.dumps(facts, default=_spell, sort_keys=True).encode()).hexdigest()[:16]
 
 
+def _is_place(setting: Any, places: set[str]) -> bool:
+    """Whether a setting says where what is read lies."""
+    return isinstance(setting, (str, Path)) and str(Path(setting).expanduser()) in places
+
+
 def _spell(setting: Any) -> str:
+    """Raises: ConfigError, for what has no name that another process would give it, too."""
     if isinstance(setting, partial):
         options = "".join(f" {option!r}" for option in (*setting.args, *sorted(setting.keywords.items())))
         return _spell(setting.func) + options
+    if isinstance(setting, Path):
+        return str(setting)
+    if not hasattr(setting, "__qualname__"):
+        raise ConfigError(f"a reader's setting is a {type(setting).__name__}: numbers, words, lists of them and functions are expected")
     return f"{setting.__module__}.{setting.__qualname__}"

@@ -10,7 +10,7 @@ from jaxtyping import Int, Int8
 
 from qaexp.data.bm25 import BM25Index
 from qaexp.data.corpus import RankingCorpus, RankingSplit
-from qaexp.data.negatives import Groups, Keys
+from qaexp.data.negatives import Groups, Keys, no_negatives
 from qaexp.data.prepare import kept
 from qaexp.data.progress import progress
 from qaexp.errors import ConfigError
@@ -18,7 +18,7 @@ from qaexp.special_words import UNKNOWN
 
 log = logging.getLogger(__name__)
 
-VERSION = 2
+VERSION = 3
 """Raise it when the same questions retrieve other answers, or they are kept otherwise: older ones are then never read."""
 
 
@@ -46,8 +46,9 @@ class BM25Negatives:
     """A group for each (question, right candidate), with up to `num` different negatives of those that its question retrieves.
 
     A question retrieves the `hits` texts of the answer set with the highest BM25 score, its right candidates left out, under whatever
-    id and from whichever of its occurrences; each is as likely to be drawn. A text that shares no word with the question is not
-    retrieved: a question may have fewer negatives, and one without any is left out. Retrieval happens once, and is kept in the cache.
+    id and from whichever of its occurrences, and its own text; each is as likely to be drawn. A text that shares no word with the question
+    is not retrieved: a question may have fewer negatives, and one without any is left out. Retrieval happens once, and is kept in the
+    cache.
 
     Raises, when drawing:
         ConfigError: no question retrieves a negative.
@@ -98,16 +99,15 @@ class BM25Negatives:
         if not len(answer_set):
             raise ConfigError("the answer set is empty, so that nothing can be retrieved from it. Use dataset/negatives=pool")
         index = BM25Index([_words(corpus, text) for text in answer_set.tolist()], len(corpus.vocabulary), self.k1, self.b)
-        right = split.labels == 1
         questions = np.unique(split.questions)
         keys = Keys(len(corpus.texts))
-        is_right = np.unique(keys(split.questions[split.pair_question[right]], split.candidates[right]))
-        num_right = np.bincount(np.searchsorted(questions, is_right // len(corpus.texts)), minlength=len(questions))
+        excluded = no_negatives(split, keys)
+        num_excluded = np.bincount(np.searchsorted(questions, excluded // len(corpus.texts)), minlength=len(questions))
         found: list[np.ndarray] = []
         with progress() as bar:
-            for question, also in zip(bar.track(questions.tolist(), description="BM25"), num_right.tolist(), strict=True):
+            for question, also in zip(bar.track(questions.tolist(), description="BM25"), num_excluded.tolist(), strict=True):
                 hits = answer_set[index.best(_words(corpus, question), self.hits + also)]
-                found.append(hits[~np.isin(keys(np.array(question), hits), is_right)][: self.hits])
+                found.append(hits[~np.isin(keys(np.array(question), hits), excluded)][: self.hits])
         offsets = np.concatenate([[0], np.cumsum([len(hits) for hits in found], dtype=np.int64)])
         return Retrieved(questions, offsets.astype(np.int64), np.concatenate(found).astype(np.int32))
 

@@ -154,9 +154,9 @@ def test_every_row_learns_from_a_batch(cell: Cell, toy_cache: str) -> None:
 
 
 def test_a_row_that_composes_and_cannot_train_is_found(toy_cache: str) -> None:
-    with pytest.raises(ConfigError, match="ClassCrossEntropy takes classes, and dataset=toy has right and wrong.*pointwise_cross_entropy"):
+    with pytest.raises(ConfigError, match=r"ClassCrossEntropy takes classes, and dataset=toy has right and wrong.*pointwise_cross_entropy"):
         _one_step(("dataset=toy", "model=nbow", "loss=class_cross_entropy", "dataset/negatives=pool_pairs"), toy_cache)
-    with pytest.raises(ConfigError, match="dataset=toy has 3 classes, and PairwiseHinge tells right from wrong.*class_cross_entropy"):
+    with pytest.raises(ConfigError, match=r"dataset=toy has 3 classes, and PairwiseHinge tells right from wrong.*class_cross_entropy"):
         _one_step(("dataset=toy", "dataset.num_classes=3", "model=qa_cnn", "loss=pairwise_hinge"), toy_cache)
     with pytest.raises(ConfigError, match="no group of this batch has both"):
         _one_step(("dataset=toy", "model=qa_cnn", "loss=pairwise_hinge", "dataset/negatives=pool_pairs"), toy_cache)

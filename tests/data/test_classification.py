@@ -16,6 +16,7 @@ import qaexp
 from qaexp.config import compose
 from qaexp.data.classification import ClassificationDataModule
 from qaexp.errors import ConfigError
+from qaexp.metrics import UnrankableScoresError
 from qaexp.train import train
 
 
@@ -84,6 +85,8 @@ def test_accuracy_is_the_share_whose_own_class_scores_highest(snli: Callable[...
 def test_what_does_not_fit_is_refused_with_a_remedy(snli: Callable[..., Any]) -> None:
     with pytest.raises(ConfigError, match=r"dataset=snli has 3 classes, and the model gives a pair one score; .*model/similarity=mlp"):
         snli().metrics("dev", torch.zeros(2))
+    with pytest.raises(UnrankableScoresError, match="scores of 1 of 2 pairs are NaN"):
+        snli().metrics("dev", torch.tensor([[0.0, 1.0, 2.0], [0.0, float("nan"), 2.0]]))
     for override, named in (("dataset.num_classes=2", "num_classes=2"), ("dataset.convention=trec", "convention=trec")):
         with pytest.raises(InstantiationException) as refused:
             snli(override)

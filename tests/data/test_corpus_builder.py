@@ -5,7 +5,7 @@ import re
 import pytest
 
 from qaexp.data.corpus_builder import CorpusBuilder
-from qaexp.errors import BadDataError
+from qaexp.errors import BadDataError, ConfigError
 
 
 @pytest.mark.parametrize("name", ["a b", "", "a\u00a0b", "a\n"])
@@ -26,4 +26,12 @@ def test_two_questions_of_a_split_have_two_ids() -> None:
     builder.build()
     builder.question("dev", "1", text, [("c", text, 1)])
     with pytest.raises(BadDataError, match="two are called '1'"):
+        builder.build()
+
+
+def test_a_word_with_a_line_break_is_refused() -> None:
+    """Words are kept one a line."""
+    builder = CorpusBuilder()
+    builder.text(["a\nb"])
+    with pytest.raises(ConfigError, match=r"the word 'a\\nb' holds a line break: let dataset.tokenise"):
         builder.build()

@@ -199,3 +199,19 @@ def test_rare_words_of_own_texts_are_spread_as_the_trained_ones_are(cache_dir: P
     builder.question("train", "q", text, [])
     vectors = own(mean_length=0.3).build(builder.build(), cache_dir, seed=1)
     assert vectors.matrix[4:].std() == pytest.approx(vectors.matrix[vectors.known].std(), rel=0.05)
+
+
+def test_own_text_is_read_where_candidates_are_in_no_answer_set(cache_dir: Path) -> None:
+    """As those of pairs with classes."""
+    builder = CorpusBuilder()
+    for i in range(4):
+        builder.pair("train", f"p{i}", builder.text(["soup", "is", f"w{i}"]), builder.text(["bread", "is", f"v{i}"]), i % 3)
+    corpus = builder.build()
+    assert [corpus.vocabulary.words[i] for i in own().build(corpus, cache_dir, seed=1).known] == ["soup", "is", "bread"]
+
+
+def test_own_text_of_no_training_split_is_refused(cache_dir: Path) -> None:
+    builder = CorpusBuilder()
+    builder.question("dev", "q", builder.text(["soup"]), [("a", builder.text(["tea"]), 1)])
+    with pytest.raises(ConfigError, match="no training text that word vectors could learn from"):
+        own().build(builder.build(), cache_dir, seed=1)

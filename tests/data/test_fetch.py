@@ -393,6 +393,12 @@ def test_from_broken_archive_or_nowhere(site: Site, tmp_path: Path, capsys: pyte
     (tmp_path / "mine.tar.gz").write_bytes(body[:2000])
     assert fetch_tiny(site, tmp_path / "data", "--from", str(tmp_path / "mine.tar.gz")) == 2
     assert "mine.tar.gz cannot be read" in capsys.readouterr().err
+    for name in ("mine.tar.xz", "mine.tar.bz2"):
+        body = bytearray(_tar(tmp_path / name, {"answers": os.urandom(1_000_000).hex().encode(), "vocabulary": SMALL}).read_bytes())
+        body[800_000:800_064] = bytes(64)  # bzip2 checks blocks of 900 kB one by one
+        (tmp_path / name).write_bytes(body)
+        assert fetch_tiny(site, tmp_path / "data", "--from", str(tmp_path / name)) == 2
+        assert f"{name} cannot be read" in capsys.readouterr().err
     assert fetch_tiny(site, tmp_path / "data", "--from", str(tmp_path / "nowhere")) == 2
     assert "nowhere does not exist" in capsys.readouterr().err
 

@@ -74,3 +74,9 @@ def test_a_corrupt_vector_file_packed_another_way_says_so(tmp_path: Path) -> Non
     path.write_bytes(whole[:100] + bytes(100) + whole[200:])
     with pytest.raises(BadDataError, match=r"after line \d+: it cannot be read to its end: Invalid data stream"):
         read_glove(path)
+
+
+@pytest.mark.parametrize(("header", "promised"), [("3 2", "3 of 2"), ("2 3", "2 of 3")])
+def test_a_file_that_ends_before_its_header_says_is_refused(write: Write, tmp_path: Path, header: str, promised: str) -> None:
+    with pytest.raises(BadDataError, match=f"2 words of 2 numbers, and by its first line {promised}"):
+        read_glove(write(tmp_path / "vectors.txt", [header, "the 1 2", "soup 3 4"]))

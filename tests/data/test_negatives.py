@@ -188,3 +188,18 @@ def test_the_draw_of_a_list_depends_on_its_seed_alone() -> None:
 def test_pools_that_give_no_list_are_refused() -> None:
     with pytest.raises(ConfigError, match=r"1 to 2 right candidates in its pool\. Raise dataset\.negatives\.max_answers"):
         QuestionLists(num=1, max_answers=2).draw(split((101, [4, 5], [1, 1]), (104, [1, 2, 3, 4], [1, 1, 1, 0])), ANSWERS, rng(1))
+
+
+def test_a_question_is_no_wrong_answer_to_itself() -> None:
+    """Where questions are candidates, as on AskUbuntu."""
+    answers = among(100, 101, 102)
+    table = split((100, [101], [1]), (101, [100, 102], [1, 0]))
+    drawn = {
+        (question, text)
+        for epoch in range(20)
+        for question, texts, _ in listed(RandomNegatives(2).draw(table, answers, rng(epoch)))
+        for text in texts[1:]
+    }
+    assert drawn == {(100, 102), (101, 102)}
+    with pytest.raises(ConfigError, match="none is left to draw"):
+        RandomNegatives(num=1).draw(table, among(100, 101), rng(1))

@@ -9,6 +9,7 @@ import tempfile
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,14 @@ import pytest
 
 from qaexp.data import prepare
 from qaexp.data.corpus import RankingCorpus
+from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.data.datasets.insuranceqa import InsuranceQAReader
 from qaexp.data.datasets.toy import ToyReader
 from qaexp.data.datasets.wikiqa import WikiQAReader
 from qaexp.data.files import digest
 from qaexp.data.prepare import kept, prepared
 from qaexp.data.tokenise import published_tokens_v1, words_v1
-from qaexp.errors import BadDataError, OutputError
+from qaexp.errors import BadDataError, ConfigError, OutputError
 
 Make = Callable[..., Any]
 
@@ -256,3 +258,31 @@ def test_a_cache_that_cannot_hold_a_digest_is_done_without(tmp_path: Path, monke
     (tmp_path / "file").write_bytes(b"one")
     os.utime(tmp_path / "file", ns=(10**18, 10**18))
     assert prepare.remembered_digest(tmp_path / "file", tmp_path / "cache") == digest(tmp_path / "file")
+
+
+@dataclass(frozen=True)
+class SpelledReader:
+    """Its settings are all that it reads."""
+
+    folder: str = "nowhere"
+    words: Any = ()
+    version = 1
+
+    def files(self) -> list[Path]:
+        return []
+
+    def read(self) -> RankingCorpus:
+        builder = CorpusBuilder()
+        builder.question("dev", "q", builder.text([self.folder, *self.words]), [("a", builder.text(["so"]), 1)])
+        return builder.build()
+
+
+def test_readers_of_one_name_and_settings_that_are_no_places_are_told_apart(cache_dir: Path) -> None:
+    namesake = type("SpelledReader", (SpelledReader,), {"__module__": "mine", "read": lambda self: SpelledReader("mine").read()})
+    made = [prepared(each, cache_dir) for each in (SpelledReader(), SpelledReader("elsewhere"), SpelledReader(words=["a"]), namesake())]
+    assert [corpus.words(0) for corpus in made] == [["nowhere"], ["elsewhere"], ["nowhere", "a"], ["mine"]]
+
+
+def test_a_setting_that_has_no_name_is_refused(cache_dir: Path) -> None:
+    with pytest.raises(ConfigError, match="a reader's setting is a object: numbers, words"):
+        prepared(SpelledReader(words=[object()]), cache_dir)

@@ -130,3 +130,10 @@ def test_nothing_to_draw_is_refused(cache_dir: Path, answers: list[str], words: 
     corpus = build(answers)
     with pytest.raises(ConfigError, match=rf"{words}.*Use dataset/negatives=(random|pool)"):
         sampling(cache_dir).draw(corpus.splits["train"], corpus, rng(1))
+
+
+def test_a_question_does_not_retrieve_itself(cache_dir: Path) -> None:
+    corpus = build([*ANSWERS, *(question for question, _ in QUESTIONS.values())])
+    groups = listed(corpus, sampling(cache_dir, num=50, hits=2).draw(corpus.splits["train"], corpus, rng(1)))
+    assert all(question not in candidates[1:] for question, candidates, _ in groups)
+    assert [len(candidates) for _, candidates, _ in groups] == [1 + 2] * 4  # and has as many as it may

@@ -7,6 +7,7 @@ from pathlib import Path
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.data.files import Faults, locate, records
+from qaexp.data.naming import text_names
 from qaexp.data.tokenise import bare
 
 SPLITS = ("train", "dev", "test")
@@ -17,14 +18,15 @@ LAYOUT = "A line is a question, a candidate, and 1 if it is a right one, else 0,
 class OwnReader:
     """Reads `train.tsv`, `dev.tsv` and `test.tsv`, with or without a line of headings, the third of them `label`.
 
-    Lines with the same question, wherever they stand in a file, are its pool; of equal ones the first counts. Questions and candidates are
-    named by line: `Q12`, `12`.
+    Lines with the same question, wherever they stand in a file, are its pool; of equal ones the first counts. A question is named by its
+    line, `Q12`, a candidate by a digest of its words besides, `2cbb8e1f85-12`: by the line alone equal scores would be decided by where
+    files put right candidates.
     """
 
     folder: str
     tokenise: Callable[[str], list[str]]
 
-    version = 2
+    version = 3
 
     def files(self) -> list[Path]:
         """The files to read, in the order of the splits.
@@ -62,10 +64,10 @@ class OwnReader:
                     if before == int(label):
                         builder.note(f"{split}: repeated candidates (dropped)")
                     else:
-                        faults.add(line, f"the label of this pair is {label}, and in line {first} it is {before}")
+                        faults.add(line, f"the label of this pair is {label}, and in line {first.rpartition('-')[2]} it is {before}")
                     continue
-                text = builder.text(tokenise(candidate))
-                pool[candidate] = (str(line), text, int(label))
+                text, [name] = builder.text(words := tokenise(candidate)), text_names([words])
+                pool[candidate] = (f"{name}-{line}", text, int(label))
                 if split == "train":
                     builder.answer(text)
             if not pools and not faults:

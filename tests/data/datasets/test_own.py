@@ -9,6 +9,7 @@ from hydra.utils import instantiate
 
 from qaexp.config import compose
 from qaexp.data.datasets.own import OwnReader
+from qaexp.data.naming import text_names
 from qaexp.data.tokenise import words_v1
 from qaexp.errors import BadDataError, MissingDataError
 from qaexp.results.store import run_overrides
@@ -41,15 +42,28 @@ def own(tmp_path: Path, write: Callable[..., Path]) -> Make:
     return reader
 
 
+def named(words: str, line: int) -> str:
+    return f"{text_names([words.split()])[0]}-{line}"
+
+
 def test_lines_of_one_question_are_its_pool(own: Make, pools: Any, spelled: Any) -> None:
     corpus = own().read()
     assert pools(corpus, corpus.splits["train"]) == {
-        "Q2": ("who wrote it", [("2", "she wrote it", 1), ("4", "a book", 0)]),
-        "Q3": ("where", [("3", "here", 1), ("5", "a book", 0)]),
+        "Q2": ("who wrote it", [(named("she wrote it", 2), "she wrote it", 1), (named("a book", 4), "a book", 0)]),
+        "Q3": ("where", [(named("here", 3), "here", 1), (named("a book", 5), "a book", 0)]),
     }
-    assert pools(corpus, corpus.splits["dev"]) == {"Q1": ("when", [("1", "in 1,066", 1), ("2", "here", 0)])}
-    assert pools(corpus, corpus.splits["test"]) == {"Q1": ("who sold it", [("1", "here", 0), ("2", "she sold it", 1)])}
+    assert pools(corpus, corpus.splits["dev"]) == {"Q1": ("when", [(named("in 1,066", 1), "in 1,066", 1), (named("here", 2), "here", 0)])}
+    assert pools(corpus, corpus.splits["test"]) == {
+        "Q1": ("who sold it", [(named("here", 1), "here", 0), (named("she sold it", 2), "she sold it", 1)])
+    }
     assert spelled(corpus, corpus.answer_set) == ["she wrote it", "here", "a book"]
+
+
+def test_equal_scores_are_not_decided_by_where_right_candidates_stand(own: Make) -> None:
+    lines = [f"Who is {q}?\tIt is {(q, a)}.\t{int(a == 4)}" for q in range(200) for a in range(5)]
+    table = own(test=lines).read().splits["test"]
+    ids = table.candidate_ids.reshape(200, 5)
+    assert 20 < (ids.argmax(axis=1) == 4).sum() < 60  # of 200, 40 by chance
 
 
 @pytest.mark.parametrize(
@@ -76,13 +90,16 @@ def test_faults_are_named_with_the_layout(own: Make, lines: list[str] | bytes, f
 
 def test_a_pair_that_is_repeated_counts_once_and_is_noted(own: Make, pools: Any) -> None:
     corpus = own(test=["Who?\tShe.\t1", "Who?\tHe.\t0", "Who?\tShe.\t1", "Where?\tShe.\t1"]).read()
-    assert pools(corpus, corpus.splits["test"]) == {"Q1": ("who", [("1", "she", 1), ("2", "he", 0)]), "Q4": ("where", [("4", "she", 1)])}
+    assert pools(corpus, corpus.splits["test"]) == {
+        "Q1": ("who", [(named("she", 1), "she", 1), (named("he", 2), "he", 0)]),
+        "Q4": ("where", [(named("she", 4), "she", 1)]),
+    }
     assert corpus.notes == {"test: repeated candidates (dropped)": 1}
 
 
 def test_blank_lines_at_the_end_of_a_file_are_passed_over(own: Make, pools: Any) -> None:
     corpus = own(test=["Who?\tShe.\t1", "Who?\tHe.\t0", "", "\t\t", " "]).read()
-    assert pools(corpus, corpus.splits["test"]) == {"Q1": ("who", [("1", "she", 1), ("2", "he", 0)])}
+    assert pools(corpus, corpus.splits["test"]) == {"Q1": ("who", [(named("she", 1), "she", 1), (named("he", 2), "he", 0)])}
 
 
 def test_missing_files_are_named_with_the_remedy(own: Make, tmp_path: Path) -> None:
