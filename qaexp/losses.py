@@ -1,10 +1,10 @@
 """What training minimises, from raw scores of a batch's pairs."""
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from qaexp.errors import ConfigError
@@ -30,12 +30,15 @@ def as_loss(loss: Any) -> Loss:
     """What was built for `loss=`, if it is a `Loss`.
 
     Raises:
-        ConfigError: it does not say what every `Loss` says of itself.
+        ConfigError: it does not say what every `Loss` says of itself, or has weights, whose gradients no step takes.
     """
     for name in ("reads_hardest_alone", "takes_log_odds", "takes_classes"):
         if not hasattr(loss, name):
             raise ConfigError(f"loss={type(loss).__name__} does not say whether it {name}: set {name} in its class, True or False")
-    return loss
+    weights = loss.parameters() if isinstance(loss, nn.Module) else ()
+    if any(each.requires_grad for each in weights):
+        raise ConfigError(f"loss={type(loss).__name__} has weights to learn, and a loss learns nothing here: put them into the model")
+    return cast(Loss, loss)
 
 
 class PairwiseHinge:

@@ -60,6 +60,14 @@ class PlainLoss:
         return torch.square(scores - labels).mean()
 
 
+class LossWithWeights(nn.Module):
+    reads_hardest_alone = takes_log_odds = takes_classes = False
+
+    def __init__(self, margin: float) -> None:
+        super().__init__()
+        self.margin = nn.Parameter(torch.tensor(margin))
+
+
 class PlainReader:
     def __init__(self, **options: Any) -> None:
         pass

@@ -294,6 +294,17 @@ def test_a_run_that_had_stopped_early_is_not_trained_on_when_resumed(
     assert record.status == "finished"
 
 
+def test_a_run_that_was_moved_goes_on_with_the_best_so_far(overrides: list[str], tmp_path: Path) -> None:
+    still = [*overrides, "optimizer.lr=0", "dataset.batch_size=20"]  # no epoch is better than the first
+    before, after = tmp_path / "before", tmp_path / "after"
+    before.mkdir()
+    train_until(still, before, epoch=1, more_steps=1)
+    before.rename(after)
+    record = train(compose(still), after, resume=True)
+    assert (record.best_epoch, torch.load(after / "best.ckpt", weights_only=True)["epoch"] + 1) == (1, 1)
+    assert [entry["epoch"] for entry in record.history] == [1, 2, 3]
+
+
 def test_a_disk_that_fills_up_within_a_checkpoint_leaves_the_one_before(
     overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,6 +31,8 @@ def beyond(config: Mapping[Any, Any], prefix: str = "") -> Iterator[str]:
     ['dataset.batch_size=0: at least 1 is expected']
     >>> list(beyond({"dataset": {"seed": -1}, "seed": -1, "patience": 1.5}))[:2]
     ['seed=-1: from 0 to 4294967295 is expected', 'patience=1.5: a whole number is expected']
+    >>> list(beyond({"similarity": {"num_layers": -1}, "feed_forward_factor": 0}))
+    ['feed_forward_factor=0: at least 1 is expected', 'similarity.num_layers=-1: at least 0 is expected']
     >>> list(beyond({"deviation": float("inf")}))
     ['deviation=inf: a number of float32, at most 3.4e38, is expected']
     """

@@ -33,18 +33,36 @@ def callbacks(
     chosen = data.selection_metric
     terminal = sys.stderr.isatty() and watchers is None
     kept: list[Callback] = [
-        ModelCheckpoint(
+        Checkpoints(
             dirpath=folder, filename=Path(BEST).stem, monitor=chosen, mode="max", save_weights_only=True, enable_version_counter=False
         ),
         StopEarly(monitor=chosen, mode="max", patience=patience),
         KeepHistory(folder, record, chosen),
         LogEpochs(record),
         KeepScores(folder, record),
-        ModelCheckpoint(dirpath=folder, filename=Path(LAST).stem, save_on_train_epoch_end=True, enable_version_counter=False),
+        Checkpoints(dirpath=folder, filename=Path(LAST).stem, save_on_train_epoch_end=True, enable_version_counter=False),
         RichProgressBar(leave=True) if terminal else Lines(record),
         *(watchers or ()),
     ]
     return {"callbacks": kept, "plugins": [WholeCheckpoints()], "enable_progress_bar": terminal}
+
+
+class Checkpoints(ModelCheckpoint):
+    """Goes on wherever the run's folder lies by now; Lightning's own forgets the best so far when it is another than before."""
+
+    @property
+    def state_key(self) -> str:
+        return super().state_key.replace(type(self).__qualname__, ModelCheckpoint.__qualname__)  # as earlier runs have it
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        before = state_dict["dirpath"]
+
+        def moved(value: Any) -> Any:
+            if isinstance(value, dict):
+                return {moved(key): each for key, each in value.items()}
+            return str(self.dirpath) + value.removeprefix(before) if isinstance(value, str) and value.startswith(before) else value
+
+        super().load_state_dict({name: moved(value) for name, value in state_dict.items()})
 
 
 class StopEarly(EarlyStopping):

@@ -52,8 +52,11 @@ class ScoringModule(pl.LightningModule):
         torch.manual_seed((self._data.seed * EPOCHS + self.current_epoch + place_among()[0] * SEEDS) % 2**63)
 
     def configure_optimizers(self) -> tuple[list[Optimizer], list[LRScheduler]]:  # Lightning steps the schedule once an epoch
-        optimizer = self._optimizer(params=[p for p in self.parameters() if p.requires_grad])
-        return [optimizer], [self._schedule(optimizer=optimizer)]
+        try:
+            optimizer = self._optimizer(params=[p for p in self.parameters() if p.requires_grad])
+            return [optimizer], [self._schedule(optimizer=optimizer)]
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"optimizer or schedule cannot be built from this configuration: {error}") from error
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["qaexp"] = dict(self._rebuild)
