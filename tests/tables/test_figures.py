@@ -24,6 +24,7 @@ from qaexp.tables.build import Measured
 from qaexp.tables.cells import Cell
 from qaexp.tables.chosen import chosen_of
 from qaexp.tables.draw import picture_of, write_figure
+from qaexp.tables.overview import write_overview
 from qaexp.tables.read import result_figures, result_tables, tunings
 from qaexp.tables.spec import Column, Figure, Row, Setting
 from qaexp.tables.state import CellState
@@ -242,6 +243,17 @@ def _longest_answers(*overrides: str) -> list[int]:
         if label:
             longest[question] = max(longest[question], len(data.corpus.words(int(candidate))))
     return longest
+
+
+def test_a_figures_page_says_what_is_to_be_doubted_of_its_runs_as_a_tables_does(tmp_path: Path) -> None:
+    timed = replace(figure(RUNTIME, rows(LSTM=["model=lstm"], QRNN=["model=qrnn"], CTRN=["model=ctrn"]), SECONDS), notes=["made up"])
+    cut = replace(entry(), history=[{"train/loss": 1.0}, {"train/loss": 0.5}], best_epoch=2, config={"patience": 3})
+    (tmp_path / "ctrn").mkdir()
+    (tmp_path / "ctrn" / "figure9.png").touch()
+    for has, doubts in (([cut], ["dev might have become better after the 2 epochs that these runs had: LSTM (1 of 1)"]), ([], [])):
+        write_overview([], [filled(timed, {"LSTM": has})], [], [], tmp_path, {})
+        page = (tmp_path / "README.md").read_text().partition("![Made up.](ctrn/figure9.png)")[2]
+        assert page.splitlines()[2:] == [*(f"- {doubt}" for doubt in doubts), "- made up"]
 
 
 def test_a_picture_of_nothing_is_taken_away(tmp_path: Path) -> None:
