@@ -16,7 +16,7 @@ from small_table import SMALL, TABLE, TINY, entry_of
 
 from qaexp import reproduce
 from qaexp.config import choices, compose
-from qaexp.errors import ConfigError
+from qaexp.errors import ConfigError, QaexpError
 from qaexp.paper_table import EXPERIMENTS
 from qaexp.results.ledger import Entry, Ledger
 from qaexp.tables import reproduction
@@ -200,6 +200,24 @@ def test_accuracy_is_aggregated_over_answers_up_to_a_length(tmp_path: Path) -> N
     other = {"test": {"of": "others", "tokens": [8, 25, 10, 0, 24]}}
     (tmp_path / "lengths" / "toy_ffffffff.json").write_text(json.dumps(other))
     assert len(picture_of(of).frame(measured, ledger)) == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        ('{"test": {"of": "q", "tok', "Unterminated string"),
+        ('{"test": {"of": "q"}}', "it lacks 'tokens'"),
+        ('{"test": {"of": "q", "tokens": [8, null]}}', "float"),
+        ("[8, 25]", "'list' object"),
+    ],
+)
+def test_a_damaged_file_of_lengths_is_named_with_the_remedy(content: str, fault: str, tmp_path: Path) -> None:
+    of = figure(LENGTHS, rows(A=["model=qa_cnn"]), {"accuracy": Column("test/p@1")})
+    (tmp_path / "lengths").mkdir()
+    (tmp_path / "lengths" / "toy_ffffffff.json").write_text(content)
+    with pytest.raises(QaexpError, match=r"lengths/toy_ffffffff\.json: not the lengths of answers \(.*\); .* delete it") as raised:
+        picture_of(of).frame(filled(of, {"A": [entry(1, values=[1, 0])]}), Ledger(tmp_path))
+    assert fault in str(raised.value)
 
 
 def test_a_figure_is_run_drawn_and_drawn_again_without_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
