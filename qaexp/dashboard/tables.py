@@ -64,16 +64,18 @@ def paper_tables(experiments: Path) -> list[ReportedTable]:
 
 
 def _measurements(table: Table) -> list[Measurement]:
-    """The settings for which a column is printed that a run's summary has."""
+    """The settings for which a column is printed that a run's summary has, on whichever of their data sets."""
     found = []
     for name, setting in table.settings.items():
         rows = [row for row in table.rows if name in table.settings_of(row)]
         datasets = dict.fromkeys([*setting.datasets, *(dataset for row in rows for dataset in row.datasets)])
         metrics = dict.fromkeys(
-            column.metric
+            metric
             for row in rows
             for column in table.columns.values()
-            if column.metric and "/" in column.metric and table.setting_of(row, column) == name
+            if table.setting_of(row, column) == name
+            for dataset in row.datasets or setting.datasets
+            if (metric := table.metric_of(column, dataset)) and "/" in metric
         )
         if metrics:
             found.append(Measurement(name, list(datasets), list(metrics)))

@@ -1,12 +1,15 @@
 """How long the right answers of a data set's questions are: kept beside the ledger, so that figures can be drawn again without the data."""
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from hydra.utils import instantiate
 
 from qaexp.config import compose
+from qaexp.errors import QaexpError
+from qaexp.paper_table import FAULTS, fault_in
 from qaexp.results.ledger import Ledger, PerQuestion, digest
 from qaexp.tables.cells import Cell, fingerprint, lacking
 from qaexp.tables.state import CellState
@@ -23,6 +26,7 @@ def answer_lengths(state: CellState, split: str, ledger: Ledger) -> PerQuestion 
 
     Raises:
         OutputError: the ledger's folder cannot be written.
+        QaexpError: the file is damaged.
     """
     measured_on = state.entries[0].fingerprint
     path = ledger.folder / "lengths" / f"{state.cell.dataset}_{measured_on[:8]}.json"
@@ -30,8 +34,18 @@ def answer_lengths(state: CellState, split: str, ledger: Ledger) -> PerQuestion 
         if lacking(state.cell) or fingerprint(state.cell) != measured_on:
             return None
         write_whole(path, json.dumps(_lengths(state.cell), separators=(",", ":")) + "\n", OF_RESULTS)
-    kept = json.loads(path.read_text(encoding="utf-8")).get(split)
-    return PerQuestion(kept["of"], list(map(float, kept["tokens"]))) if kept else None
+    return _read(path, split)
+
+
+def _read(path: Path, split: str) -> PerQuestion | None:
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8")).get(split)
+        return PerQuestion(kept["of"], list(map(float, kept["tokens"]))) if kept else None
+    except (ValueError, *FAULTS) as error:
+        raise QaexpError(
+            f"{path}: not the lengths of answers ({fault_in(error)}); restore it from git, or delete it, and where the data are, the next "
+            "`make reproduce-figure...` writes it again"
+        ) from error
 
 
 def _lengths(cell: Cell) -> dict[str, dict[str, Any]]:

@@ -131,5 +131,5 @@ def _drawn(figure: Measured, folder: Path) -> bool:
 def _figure_page(figure: Measured) -> str:
     table = figure.table
     picture = f"![{table.caption}]({table.paper}/{table.name}.png)"
-    notes = [f"- {note}" for note in notes_of(table)]
+    notes = [f"- {note}" for note in (*figure.doubts(), *notes_of(table))]
     return "\n".join([f"## {table.title}", "", f"{table.caption} ({table.source}.)", "", picture, "", *notes, ""])

@@ -100,7 +100,7 @@ class Table(PaperTable):
     """What a quick version overrides besides."""
     notes: Sequence[str] = ()
     fixed_epochs: bool = False
-    """Whether the paper says how many epochs there are, so that their end cuts no run short."""
+    """Whether the paper says how many epochs there are, so that the end of these cuts no run short."""
 
     def decimals_of(self, column: Column) -> int:
         return self.decimals if column.decimals is None else column.decimals

@@ -36,6 +36,8 @@ class CellState:
     cell: Cell
     entries: Sequence[Entry]
     lacking: str
+    max_epochs: int = 0
+    """The limit of epochs that its table asks for; 0 without entries."""
 
     @property
     def status(self) -> str:
@@ -89,8 +91,11 @@ class CellState:
 
     @property
     def cut_short(self) -> Sequence[Entry]:
-        """The runs that a limit of epochs has ended which is not the paper's."""
-        return [] if self.cell.table.fixed_epochs or self.cell.quick else [entry for entry in self.entries if entry.cut_short]
+        """The runs that a limit of epochs has ended which is not the paper's: where the table's is the paper's, a lower one."""
+        if self.cell.quick:
+            return []
+        cut = [entry for entry in self.entries if entry.cut_short]
+        return [entry for entry in cut if len(entry.history) < self.max_epochs] if self.cell.table.fixed_epochs else cut
 
     def doubts(self) -> Iterator[str]:
         """Training losses that did not move, seeds far below the others on dev."""
@@ -109,11 +114,12 @@ def found_in(ledger: Ledger, cells: Sequence[Cell], keys: Keys) -> CellState:
     for cell in cells:
         if model_and_dataset(cell.overrides) not in ledger.choices:  # then there is nothing to compose it for
             continue
-        found = [entry for key in keys.of(cell, cell.table.seeds) if (entry := ledger.find(key) or ledger.beginning_of(key))]
+        of_seeds = keys.of(cell, cell.table.seeds)
+        found = [entry for key in of_seeds if (entry := ledger.find(key) or ledger.beginning_of(key))]
         if found:
             newest = max(found, key=lambda entry: entry.started)
             entries = [entry for entry in found if entry.over_the_same(newest)]
-            return CellState(cell, entries if entries[0].random else entries[:1], "")
+            return CellState(cell, entries if entries[0].random else entries[:1], "", of_seeds[0].max_epochs)
     chosen = at_hand(cells)
     if (lacks := lacking(chosen)) and (elsewhere := next((cell for cell in cells if (cell.dataset, cell.vectors) in ledger.data), None)):
         return CellState(elsewhere, [], "")  # so the ledger's tables are the same with the data and without

@@ -1,6 +1,7 @@
 """The specifications that --dry-run writes: the library reads them, and they show what runs log."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,11 @@ from wandb_workspaces.reports.v2.interface import Report
 from wandb_workspaces.workspaces import internal as workspace_internal
 
 from qaexp.config import CONF, compose
+from qaexp.dashboard import reports
 from qaexp.dashboard.__main__ import main
+from qaexp.dashboard.tables import paper_tables, run_lines
 from qaexp.dashboard.workspace import VIEW
+from qaexp.paper_table import EXPERIMENTS
 from qaexp.results.offline import OfflineRun
 from qaexp.results.record import RunRecord
 from qaexp.train import train
@@ -177,6 +181,21 @@ def test_a_report_says_what_is_printed_what_is_ours_and_which_runs_are_behind_it
     statistics = as_report(specifications["ap/table1"])
     assert [block.text for block in statistics.blocks if isinstance(block, wr.MarkdownBlock)] == ["|  | Train |\n|---|---|\n| Toy | 50K |"]
     assert not [block for block in statistics.blocks if isinstance(block, wr.PanelGrid)]
+
+
+@pytest.mark.parametrize("group", ["ap/table3", "ggsa/table2", "ggsa/table3", "ggsa/table4", "ggsa/table5"])
+def test_runs_on_a_part_with_other_splits_than_the_papers_data_show_what_they_have(group: str, runs: Path) -> None:
+    """InsuranceQA's part has one test split, the paper's two."""
+    [table] = [table for table in paper_tables(EXPERIMENTS) if table.group == group]
+    record = RunRecord.load(runs / "labelled")
+    paper, _, name = group.partition("/")
+    on_the_part = replace(record, config={**record.config, "labels": {"paper": paper, "table": name, "row": "GGSA"}})
+    [line] = run_lines(table, [on_the_part]).to_dict("records")
+    assert line["test/p@1"] == f"{100 * record.metrics['test']['p@1']:.2f}"
+    assert line["test1/p@1"] == line["test2/p@1"] == ""
+    blocks = reports.report(table, None, [on_the_part], "team", "tables").blocks
+    [grid] = [block for block in blocks if isinstance(block, wr.PanelGrid)]
+    assert {"test/p@1", "test1/p@1", "test2/p@1", "hardest/test", "hardest/test1", "hardest/test2"} <= shown(grid.panels)
 
 
 def test_every_table_of_the_papers_has_a_report_that_the_library_reads(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from small_table import SMALL, TABLE, TINY, entry_of
 
 from qaexp import reproduce
 from qaexp.config import choices, compose
-from qaexp.errors import ConfigError
+from qaexp.errors import ConfigError, QaexpError
 from qaexp.paper_table import EXPERIMENTS
 from qaexp.results.ledger import Entry, Ledger
 from qaexp.tables import reproduction
@@ -24,6 +24,7 @@ from qaexp.tables.build import Measured
 from qaexp.tables.cells import Cell
 from qaexp.tables.chosen import chosen_of
 from qaexp.tables.draw import picture_of, write_figure
+from qaexp.tables.overview import write_overview
 from qaexp.tables.read import result_figures, result_tables, tunings
 from qaexp.tables.spec import Column, Figure, Row, Setting
 from qaexp.tables.state import CellState
@@ -201,6 +202,24 @@ def test_accuracy_is_aggregated_over_answers_up_to_a_length(tmp_path: Path) -> N
     assert len(picture_of(of).frame(measured, ledger)) == 0
 
 
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        ('{"test": {"of": "q", "tok', "Unterminated string"),
+        ('{"test": {"of": "q"}}', "it lacks 'tokens'"),
+        ('{"test": {"of": "q", "tokens": [8, null]}}', "float"),
+        ("[8, 25]", "'list' object"),
+    ],
+)
+def test_a_damaged_file_of_lengths_is_named_with_the_remedy(content: str, fault: str, tmp_path: Path) -> None:
+    of = figure(LENGTHS, rows(A=["model=qa_cnn"]), {"accuracy": Column("test/p@1")})
+    (tmp_path / "lengths").mkdir()
+    (tmp_path / "lengths" / "toy_ffffffff.json").write_text(content)
+    with pytest.raises(QaexpError, match=r"lengths/toy_ffffffff\.json: not the lengths of answers \(.*\); .* delete it") as raised:
+        picture_of(of).frame(filled(of, {"A": [entry(1, values=[1, 0])]}), Ledger(tmp_path))
+    assert fault in str(raised.value)
+
+
 def test_a_figure_is_run_drawn_and_drawn_again_without_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     of = figure(LENGTHS, rows(CNN=[*TINY, *SMALL], wide=[*TINY, *SMALL, "model.encoder.num_filters=16"]), {"accuracy": Column("test/p@1")})
     of = Figure(**{**of.__dict__, "seeds": [1]})
@@ -242,6 +261,17 @@ def _longest_answers(*overrides: str) -> list[int]:
         if label:
             longest[question] = max(longest[question], len(data.corpus.words(int(candidate))))
     return longest
+
+
+def test_a_figures_page_says_what_is_to_be_doubted_of_its_runs_as_a_tables_does(tmp_path: Path) -> None:
+    timed = replace(figure(RUNTIME, rows(LSTM=["model=lstm"], QRNN=["model=qrnn"], CTRN=["model=ctrn"]), SECONDS), notes=["made up"])
+    cut = replace(entry(), history=[{"train/loss": 1.0}, {"train/loss": 0.5}], best_epoch=2, config={"patience": 3})
+    (tmp_path / "ctrn").mkdir()
+    (tmp_path / "ctrn" / "figure9.png").touch()
+    for has, doubts in (([cut], ["dev might have become better after the 2 epochs that these runs had: LSTM (1 of 1)"]), ([], [])):
+        write_overview([], [filled(timed, {"LSTM": has})], [], [], tmp_path, {})
+        page = (tmp_path / "README.md").read_text().partition("![Made up.](ctrn/figure9.png)")[2]
+        assert page.splitlines()[2:] == [*(f"- {doubt}" for doubt in doubts), "- made up"]
 
 
 def test_a_picture_of_nothing_is_taken_away(tmp_path: Path) -> None:

@@ -91,14 +91,16 @@ def _of(max_epochs: int, fixed: bool = False) -> Table:
         (4, _of(5), ["dev might have become better after the 5 epochs that these runs had: CNN (toy) (1 of 1)"]),
         (4, _of(50), ["dev might have become better after the 5 epochs that these runs had: CNN (toy) (1 of 1)"]),
         (4, _of(5, fixed=True), []),
+        (4, _of(50, fixed=True), ["dev might have become better after the 5 epochs that these runs had: CNN (toy) (1 of 1)"]),
         (2, _of(5), []),
         (2, _of(50), []),
+        (2, _of(50, fixed=True), []),
     ],
 )
 def test_a_run_that_its_limit_of_epochs_cut_short_is_shown_and_named(
     best: int, table: Table, doubts: list[str], keys: Keys, tmp_path: Path
 ) -> None:
-    """So is it in a table of more epochs, till these have run; what patience ended is in no doubt there."""
+    """So is it in a table of more epochs, the paper's or not, till these have run; what patience ended is in no doubt there."""
     cell = next(alternatives(_of(5), _of(5).rows[0], "toy"))
     config: Any = OmegaConf.to_container(compose(cell.seeded(1)), resolve=True)
     entry = replace(entry_of(config_key(config), 1, [0.5]), config=placeless_config(config), best_epoch=best)
