@@ -109,12 +109,12 @@ def test_word_vectors_of_another_file_at_the_same_place_are_run_anew(tmp_path: P
     path = tmp_path / "vectors.txt"
     options = arguments(tmp_path, "trainer.max_epochs=1", "model=qa_cnn", "model.encoder.num_filters=8", "dataset/vectors=glove50")
     options = [each for each in options if not each.startswith("dataset.vectors.dim")] + [f"dataset.vectors.path={path}"]
-    for value, ran in ((0.1, "1 ran, 0 skipped"), (0.1, "0 ran, 1 skipped"), (0.2, "1 ran, 0 skipped")):
+    for value, ran in ((0.1, "1 ran, 0 skipped"), (0.1, "0 ran, 1 skipped"), *((value, "1 ran, 0 skipped") for value in (0.2, 0.1, 0.3))):
         path.write_text("".join(f"{word} {value} 0.5\n" for word in ("the", "a", "of", "garden")))
         shared._open.clear()  # as in a process of its own
         assert main(options) == 0
         assert ran in caplog.messages[-1]
-    assert len(records(tmp_path)) == 2
+    assert len(records(tmp_path)) == 4
 
 
 def test_a_value_with_a_blank_in_it_stays_one_in_the_best_of_a_sweep(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
