@@ -187,6 +187,25 @@ def test_a_run_without_prospects_is_given_up_and_stays_so(tmp_path: Path, caplog
     assert [record["status"] for record in records(tmp_path)] == ["finished"] * 3
 
 
+@pytest.mark.parametrize("with_pruner", [True, False])
+def test_a_run_that_was_given_up_over_data_that_have_changed_is_run_anew(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, with_pruner: bool
+) -> None:
+    options = arguments(tmp_path, "hydra.sweeper.pruner={_target_:optuna.pruners.MedianPruner,n_startup_trials:2}", "trainer.max_epochs=1")
+    assert main(options) == 0
+    [path] = tmp_path.rglob("record.json")
+    path.write_text(json.dumps({**json.loads(path.read_text()), "status": "pruned"}))
+    assert main(options) == 0
+    assert caplog.messages[-1].startswith("1 jobs: 0 ran, 1 skipped")
+    former = {**json.loads(path.read_text()), "data": {**json.loads(path.read_text())["data"], "fingerprint": "f" * 64}}
+    path.write_text(json.dumps(former))
+    assert main(options if with_pruner else [option for option in options if "pruner" not in option]) == 0
+    assert "the data have changed since; the former run is now in" in caplog.text
+    assert caplog.messages[-1].startswith("1 jobs: 1 ran, 0 skipped")
+    assert sorted(record["status"] for record in records(tmp_path)) == ["finished", "pruned"]
+    assert former in records(tmp_path)
+
+
 def workers_of(parent: int) -> list[int]:
     """The processes that a process has started and that have torch loaded."""
     found = []
