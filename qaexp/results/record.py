@@ -133,8 +133,8 @@ class RunRecord:
             )
         self.data, self.convention = described, convention
 
-    def is_over(self, fingerprint: str, vector_files: Sequence[str]) -> bool:
-        """Whether the run is over the texts with this fingerprint and, where it reads any, word vectors of these files."""
+    def is_over(self, fingerprint: str, vector_files: Sequence[str] | None) -> bool:
+        """Whether the run is over the texts with this fingerprint and, where it reads any and files are given, word vectors of these."""
         return self.data["fingerprint"] == fingerprint and self._has_vectors_of(vector_files)
 
     def _has_vectors_of(self, files: Sequence[str] | None) -> bool:

@@ -5,6 +5,7 @@ import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
@@ -94,9 +95,15 @@ def run_kept(
 
 
 def set_aside(folder: Path, record: RunRecord) -> Path:
-    """Give a finished run's place to another over other data; where it is now."""
-    other = folder.with_name(f"{folder.name}_{record.data['fingerprint'][:8]}")
-    return folder.rename(other)
+    """Give a run's place to another over other data; where it is now.
+
+    What it was over is in the name: digests of its texts and, where its record has them, of the files of its word vectors. Of runs over the
+    same the second is `_2`.
+    """
+    digests = [record.data["fingerprint"], *record.data.get("vectors", {}).get("files", [])]
+    name = "_".join([folder.name, *(digest[:8] for digest in digests)])
+    names = (name if number == 1 else f"{name}_{number}" for number in count(1))
+    return folder.rename(next(other for other in map(folder.with_name, names) if not other.exists()))
 
 
 def run_overrides(

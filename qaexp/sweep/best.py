@@ -47,7 +47,7 @@ def _seed_of(options: Sequence[str]) -> str:
 def best_yaml(best: Best, record: RunRecord, num_jobs: int) -> str:
     """The options of a cell, as YAML that Hydra composes: copied to `conf/experiment/ctrn/best.yaml` it is `experiment=ctrn/best`.
 
-    `record` is that of its first run.
+    `record` is that of its first run. The axes that were swept over are gone: a sweep of `experiment=ctrn/best` has its own alone.
     """
     options = [option for option in best.options if option.partition("=")[0].partition(".")[0] not in NOT_IDENTITY]
     groups = [option.partition("=")[::2] for option in options if (CONF / option.partition("=")[0]).is_dir()]
@@ -57,6 +57,7 @@ def best_yaml(best: Best, record: RunRecord, num_jobs: int) -> str:
     tree = OmegaConf.create()
     for override in OverridesParser.create().parse_overrides(values):
         OmegaConf.update(tree, override.key_or_group, override.value())
+    OmegaConf.update(tree, "hydra.sweeper.params", None)
     settings: Any = OmegaConf.to_container(tree)
     dev = record.config["dataset"]["selection_metric"]
     alone = f" in epoch {record.best_epoch} of {len(record.history)}"

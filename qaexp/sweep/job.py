@@ -73,20 +73,18 @@ class Job:
         from qaexp.results.store import place, run_kept, set_aside
         from qaexp.sweep.pruning import PruneByDev
 
-        watchers = []
-        if self.pruner:
-            folder = place(cfg, self.runs)
-            if record := RunRecord.with_status(folder, "pruned"):
-                return JobResult(cell, "kept", options, str(folder), dev_score(record))
-            watchers.append(PruneByDev(self.pruner, folder))
+        folder, watchers = place(cfg, self.runs), []
         quieten()
         with _quiet_screen(), sharing():
+            if former := RunRecord.with_status(folder, "finished", "pruned"):
+                data = open_data(cfg.dataset)
+                if not former.is_over(data.corpus.fingerprint, data.vector_files):
+                    log.error("%s: the data have changed since; the former run is now in %s", joined(options), set_aside(folder, former))
+                elif former.status == "finished" or self.pruner:
+                    return JobResult(cell, "kept", options, str(folder), dev_score(former))
+            if self.pruner:
+                watchers.append(PruneByDev(self.pruner, folder))
             outcome = run_kept(cfg, self.runs, options, self.program, watchers)
-            kept = outcome.record if outcome.status == "kept" else None
-            data = open_data(cfg.dataset) if kept else None
-            if kept and data and not kept.is_over(data.corpus.fingerprint, data.vector_files):
-                log.error("%s: the data have changed since; the former run is now in %s", joined(options), set_aside(outcome.folder, kept))
-                outcome = run_kept(cfg, self.runs, options, self.program, watchers)
         score = dev_score(outcome.record) if outcome.record else None
         return JobResult(cell, outcome.status, options, str(outcome.folder), score, outcome.error)
 

@@ -12,7 +12,7 @@ import pytest
 from qaexp.command_line import main
 from qaexp.commands import options_of
 from qaexp.results.record import RunRecord
-from qaexp.results.store import CLAIM, claimed, error_of, run_overrides
+from qaexp.results.store import CLAIM, claimed, error_of, run_overrides, set_aside
 from qaexp.results.table import row_name
 
 TOY = [f"dataset.reader.num_{split}={number}" for split, number in (("train", 10), ("dev", 6), ("test", 6))]
@@ -123,3 +123,16 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("a file, no folder")
     with pytest.raises(Exception, match="cannot write"):
         run_overrides([*TINY, f"cache_dir={tmp_path}"], tmp_path / "runs")
+
+
+def test_a_run_that_is_set_aside_is_named_by_what_it_was_over_and_takes_the_first_free_name(tmp_path: Path) -> None:
+    """Named by its texts alone, the second run over other vectors had no place, and its job failed for good."""
+    named = []
+    for vectors in ({"files": ["a" * 16]}, {"files": ["b" * 16]}, {"files": ["a" * 16]}, {"files": ["a" * 16]}, {"source": "none read"}):
+        record = RunRecord("key", {}, 1, "", data={"fingerprint": "f" * 64, "vectors": vectors})
+        record.save(tmp_path / "run")
+        aside = set_aside(tmp_path / "run", record)
+        assert RunRecord.load(aside) == record
+        named.append(aside.name)
+    assert named == ["run_ffffffff_aaaaaaaa", "run_ffffffff_bbbbbbbb", "run_ffffffff_aaaaaaaa_2", "run_ffffffff_aaaaaaaa_3", "run_ffffffff"]
+    assert not (tmp_path / "run").exists()

@@ -1,11 +1,17 @@
 """What a sweep chooses: the options that are best over the seeds they were run with."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
+from hydra import compose, initialize_config_dir
 
-from qaexp.sweep.best import best_of
+from qaexp.config import CONF
+from qaexp.results.record import RunRecord
+from qaexp.sweep.best import Best, best_of, best_yaml
 from qaexp.sweep.job import JobResult
+from qaexp.sweep.space import Space
+from qaexp.sweep.sweeper import Sweep
 
 
 def jobs(*of: tuple[str, float | None]) -> list[JobResult]:
@@ -30,3 +36,19 @@ def test_a_seed_is_no_option_and_the_best_mean_over_seeds_is_chosen() -> None:
 @pytest.mark.parametrize("results", [[], jobs(("lr=1", None))])
 def test_without_a_score_there_is_no_best(results: Sequence[JobResult]) -> None:
     assert best_of(results) is None
+
+
+def test_a_sweep_from_the_best_of_a_papers_grid_has_its_own_axes_alone(tmp_path: Path) -> None:
+    """With the grid's, which it names for its setting, `seed=1,2,3` had been 864 jobs, and the best values had been overridden."""
+    [job] = jobs(("experiment=ctrn/grid model.encoder.hidden_dim=256 optimizer.lr=1e-4", 0.5))
+    record = RunRecord("key", {"dataset": {"selection_metric": "dev/map"}}, 1, "experiment=ctrn/grid", best_epoch=1, history=[{"epoch": 1}])
+    path = tmp_path / "experiment" / "ctrn" / "best.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(best_yaml(Best(job.options, [job]), record, 1))
+    asked = [f"hydra.searchpath=[file://{tmp_path}]", "experiment=ctrn/best", "seed=1,2,3"]
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        cfg = compose("config", [*asked[:2]], return_hydra_config=True)
+    assert (cfg.model.encoder.hidden_dim, cfg.optimizer.lr, cfg.optimizer.weight_decay) == (256, 1e-4, 8e-6)
+    sweep = Sweep(None, cfg.hydra.sweeper.params, None, None, None)
+    space = Space.parse(sweep._params, asked[1:])
+    assert (space.size, space.fixed, list(space.axes)) == (3, ("experiment=ctrn/best",), ["seed"])

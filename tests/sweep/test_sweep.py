@@ -115,12 +115,12 @@ def test_word_vectors_of_another_file_at_the_same_place_are_run_anew(tmp_path: P
     path = tmp_path / "vectors.txt"
     options = arguments(tmp_path, "trainer.max_epochs=1", "model=qa_cnn", "model.encoder.num_filters=8", "dataset/vectors=glove50")
     options = [each for each in options if not each.startswith("dataset.vectors.dim")] + [f"dataset.vectors.path={path}"]
-    for value, ran in ((0.1, "1 ran, 0 skipped"), (0.1, "0 ran, 1 skipped"), (0.2, "1 ran, 0 skipped")):
+    for value, ran in ((0.1, "1 ran, 0 skipped"), (0.1, "0 ran, 1 skipped"), *((value, "1 ran, 0 skipped") for value in (0.2, 0.1, 0.3))):
         path.write_text("".join(f"{word} {value} 0.5\n" for word in ("the", "a", "of", "garden")))
         shared._open.clear()  # as in a process of its own
         assert main(options) == 0
         assert ran in caplog.messages[-1]
-    assert len(records(tmp_path)) == 2
+    assert len(records(tmp_path)) == 4
 
 
 def test_a_value_with_a_blank_in_it_stays_one_in_the_best_of_a_sweep(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -191,6 +191,25 @@ def test_a_run_without_prospects_is_given_up_and_stays_so(tmp_path: Path, caplog
     assert main([*options[:-1]]) == 0  # without a pruner it is taken up again
     assert caplog.messages[-1].startswith("3 jobs: 1 ran, 2 skipped")
     assert [record["status"] for record in records(tmp_path)] == ["finished"] * 3
+
+
+@pytest.mark.parametrize("with_pruner", [True, False])
+def test_a_run_that_was_given_up_over_data_that_have_changed_is_run_anew(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, with_pruner: bool
+) -> None:
+    options = arguments(tmp_path, "hydra.sweeper.pruner={_target_:optuna.pruners.MedianPruner,n_startup_trials:2}", "trainer.max_epochs=1")
+    assert main(options) == 0
+    [path] = tmp_path.rglob("record.json")
+    path.write_text(json.dumps({**json.loads(path.read_text()), "status": "pruned"}))
+    assert main(options) == 0
+    assert caplog.messages[-1].startswith("1 jobs: 0 ran, 1 skipped")
+    former = {**json.loads(path.read_text()), "data": {**json.loads(path.read_text())["data"], "fingerprint": "f" * 64}}
+    path.write_text(json.dumps(former))
+    assert main(options if with_pruner else [option for option in options if "pruner" not in option]) == 0
+    assert "the data have changed since; the former run is now in" in caplog.text
+    assert caplog.messages[-1].startswith("1 jobs: 1 ran, 0 skipped")
+    assert sorted(record["status"] for record in records(tmp_path)) == ["finished", "pruned"]
+    assert former in records(tmp_path)
 
 
 def workers_of(parent: int) -> list[int]:
