@@ -1,6 +1,7 @@
 """A sweep in two pictures, as W&B shows it: parallel coordinates, and what each hyper-parameter does to the dev score."""
 
 import argparse
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -39,14 +40,17 @@ def drawn(options: argparse.Namespace) -> list[Path]:
 def sweep_table(folder: Path) -> tuple[pd.DataFrame, str]:
     """A row a run, best first: its options that differ from other runs', dev score, best epoch, status, seconds. And the score's name.
 
-    A seed is no hyper-parameter: runs that differ in it alone are several lines through the same values.
+    A seed is no hyper-parameter: runs that differ in it alone are several lines through the same values. Of runs of one command the last is
+    shown: those before it, set aside, were over data that have changed.
     """
-    rows, metric = [], ""
+    latest: dict[str, tuple[Path, RunRecord]] = {}
     for path in sorted(folder.rglob(RECORD)):
-        try:
+        with contextlib.suppress(RecordError):
             record = RunRecord.load(path.parent)
-        except RecordError:
-            continue
+            if record.command not in latest or record.started > latest[record.command][1].started:
+                latest[record.command] = path, record
+    rows, metric = [], ""
+    for path, record in latest.values():
         score = dev_score(record)
         if record.status in SHOWN and score is not None:
             metric = record.config["dataset"]["selection_metric"]
