@@ -66,7 +66,7 @@ class PublishedVectors:
     """Vectors in GloVe's text format (`word v1 ... vN`) or, if `path` ends in `.bin`, word2vec's, plain or gzipped, multiplied by `scale`.
 
     A word that the file lacks is looked up in lower case, then drawn from a normal distribution with the file's own
-    standard deviation.
+    standard deviation. So is one whose vector is zero, which has no direction that a cosine could learn from.
     """
 
     name: str
@@ -86,9 +86,11 @@ class PublishedVectors:
         row_of = dict(zip(reversed(words), range(len(words) - 1, -1, -1), strict=True))  # of a word listed twice, the first
         rows = [row_of.get(word, row_of.get(word.lower(), -1)) for word in corpus.vocabulary.words[len(SPECIAL_WORDS) :]]
         found = np.array(rows, dtype=np.int64)
-        known = np.flatnonzero(found >= 0) + len(SPECIAL_WORDS)
+        taken = published[found[found >= 0]]
+        says = taken.any(axis=1)
+        known = np.flatnonzero(found >= 0)[says] + len(SPECIAL_WORDS)
         matrix = _drawn(len(corpus.vocabulary), published.shape[1], float(np.std(published[:FIRST])), seed)
-        matrix[known] = published[found[found >= 0]]
+        matrix[known] = taken[says]
         return WordVectors(matrix * np.float32(self.scale), known)
 
     def _open(self, cache: Path) -> tuple[list[str], np.ndarray]:

@@ -67,6 +67,13 @@ def test_published_vectors_fill_their_rows(
     assert read_count == [path]
 
 
+def test_a_vector_of_zeros_is_none(corpus: RankingCorpus, tmp_path: Path, cache_dir: Path, write: Write) -> None:
+    write(tmp_path / "vectors.txt", ["the 0 0 0", "soup 1 2 3"])
+    vectors = PublishedVectors(name="glove.6B", path=str(tmp_path / "vectors.txt"), scale=1.0).build(corpus, cache_dir, seed=1)
+    assert [corpus.vocabulary.words[i] for i in vectors.known] == ["soup", "Soup"]
+    assert np.abs(vectors.matrix[1:]).max(axis=1).min() > 0
+
+
 def test_missing_vectors_name_their_source(corpus: RankingCorpus, tmp_path: Path, cache_dir: Path) -> None:
     source = PublishedVectors(name="glove.6B", path=str(tmp_path / "glove.6B.50d.txt"), scale=1.0)
     with pytest.raises(MissingDataError, match=r"`python -m qaexp.data fetch glove\.6B` fetches it") as error:
