@@ -121,6 +121,7 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
         ),
         ("+trainer.strategy=dpp", "the trainer cannot be built from this configuration: You selected an invalid strategy name"),
         ("+trainer.val_check_interval=0.5", "trainer.val_check_interval=0.5: a run has whole epochs"),
+        ("+trainer.val_check_interval=1", "trainer.val_check_interval=1: a run has whole epochs"),  # after each batch, to Lightning
         ("+trainer.max_steps=5", "trainer.max_steps=5: a run has whole epochs"),
         ("+trainer.limit_val_batches=0", "trainer.limit_val_batches=0: a run has whole epochs"),
         ("schedule.factor=2", "optimizer or schedule cannot be built from this configuration: Constant multiplicative factor expected"),

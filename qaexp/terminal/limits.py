@@ -22,6 +22,8 @@ LIMITS = {  # the last word of an option's name: the least it may be, the first 
 }
 LARGEST = 3.4e38  # that weights, of float32, can be multiplied by
 WORDS = {"precision": ("32-true", "bf16-mixed", "16-mixed")}  # weights and scores are float32 in all of them
+PARTING = ("val_check_interval", "check_val_every_n_epoch", "limit_val_batches", "max_steps", "max_time")
+"""Lightning's options that part epochs from dev's metrics: a record would name other weights than those that are kept."""
 
 
 def beyond(config: Mapping[Any, Any], prefix: str = "") -> Iterator[str]:
@@ -39,6 +41,11 @@ def beyond(config: Mapping[Any, Any], prefix: str = "") -> Iterator[str]:
     for key, value in sorted(config.items(), key=lambda item: isinstance(item[1], Mapping)):  # seed before dataset.seed, which it gives
         if isinstance(value, Mapping):
             yield from beyond(value, f"{prefix}{key}.")
+        elif key in PARTING and value is not None:
+            yield (
+                f"{prefix}{key}={value}: a run has whole epochs, each of which ends with the metrics of all of dev; leave it out, and set "
+                "trainer.max_epochs, or trainer.limit_train_batches for shorter epochs"
+            )
         elif key in WORDS and value not in WORDS[key]:
             yield f"{prefix}{key}={value}: one of {', '.join(WORDS[key])} is expected"
         elif isinstance(value, (int, float)) and not abs(value) <= LARGEST:
