@@ -38,7 +38,10 @@ class LearningPairs:
 
     def step(self, scorer: AnswerScorer, batch: RankingBatch, loss_of: LossOf) -> Objective:
         """In the way that costs less, by the pairs of the epoch so far. `loss_of` is called once."""
-        few = self._repeatable and self._learning < WORTH.get(batch.labels.device.type, 0.0) * self._pairs
+        worth = WORTH.get(batch.labels.device.type)
+        if worth is None:  # nobody reads how many learn, which the processor would wait for
+            return loss_of(scorer(batch))
+        few = self._repeatable and self._learning < worth * self._pairs
         return (self.through_few if few else self.through_all)(scorer, batch, loss_of)
 
     def through_all(self, scorer: AnswerScorer, batch: RankingBatch, loss_of: LossOf) -> Objective:

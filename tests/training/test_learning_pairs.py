@@ -119,3 +119,16 @@ def test_of_two_texts_with_the_same_words_neither_takes_the_dropout_of_the_other
     _, gradients = steps.step(margin)
     assert all(torch.equal(gradients[name], expected[name]) for name in expected)
     assert steps.with_gradients == [12, 0, 4, 12]
+
+
+def test_where_a_second_reading_is_not_known_to_pay_a_step_is_as_without_it(batch: RankingBatch, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = Steps(scorer(), batch)
+    margin = margin_for(steps, num_learning=1)
+    counted = steps.step(margin)  # the first of an epoch: through all
+    monkeypatch.setattr("qaexp.training.learning_pairs.WORTH", {})
+    for _ in range(2):
+        loss, gradients = steps.step(margin)
+        assert loss == counted[0]
+        assert gradients.keys() == counted[1].keys()
+        assert all(torch.equal(gradients[name], counted[1][name]) for name in gradients)
+    assert steps.with_gradients == [len(batch.labels)] * 3
