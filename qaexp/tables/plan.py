@@ -110,18 +110,29 @@ class Past(NamedTuple):
     """What a run took, in seconds."""
 
     overrides: frozenset[str]
-    total: float
+    epochs: int
     epoch: float
-    """Of its training, dev included."""
+    """Dev included."""
     test: float
+    other: float = 0.0
+    started: str = ""
     trained: bool = True
     gpu: bool = False
 
     @classmethod
     def of(cls, entry: Entry) -> "Past":
-        test = entry.seconds["test"]
-        total = max(entry.seconds["total"], _fit(entry) + test)
-        return cls(frozenset(options_of(entry.command)), total, _an_epoch(entry), test, entry.trained, bool(entry.hardware["gpu"]))
+        test, epochs = entry.seconds["test"], len(entry.history)
+        other = max(0.0, entry.seconds["total"] - _fit(entry) - test)
+        return cls(
+            frozenset(options_of(entry.command)),
+            epochs,
+            _an_epoch(entry),
+            test,
+            other,
+            entry.started,
+            entry.trained,
+            bool(entry.hardware["gpu"]),
+        )
 
 
 def _fit(run: Entry | RunRecord) -> float:
@@ -147,17 +158,20 @@ class Times:
         return cls([Past.of(entry) for entry in ledger.entries], gpu=bool(hardware()["gpu"]))
 
     def expected(self, run: Run) -> float | None:
-        """The mean of those on its data set that are most like it, by the share of overrides in common; None where none was run."""
-        return mean(past.total for past in alike) if (alike := self._most_like(run)) else None
+        """So many epochs as those on its data set that are most like it had on average, by the share of overrides in common, at the pace
+        of the newest of them; None where none was run.
+        """
+        return self.left(run, None)
 
     def left(self, run: Run, begun: RunRecord | None) -> float | None:
         """The same at the pace of an interrupted run's own epochs, without what it has taken so far. Its test is still to come."""
         alike = self._most_like(run)
-        if not alike or begun is None:
-            return self.expected(run)
-        pace = _an_epoch(begun) / mean(past.epoch for past in alike) or 1.0
-        test = mean(past.test for past in alike)
-        return test + max(0.0, pace * mean(past.total - past.test for past in alike) - begun.seconds.get("total", 0.0))
+        if not alike:
+            return None
+        newest = max(alike, key=lambda past: past.started)
+        pace = (_an_epoch(begun) if begun else 0.0) or newest.epoch
+        training = mean(past.epochs for past in alike) * pace + newest.other
+        return newest.test + max(0.0, training - (begun.seconds.get("total", 0.0) if begun else 0.0))
 
     def _most_like(self, run: Run) -> list[Past]:
         wanted = frozenset(run.cell.overrides)

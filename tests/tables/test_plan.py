@@ -59,19 +59,21 @@ def test_a_plan_without_a_record_to_go_by_says_so(
 def test_a_run_is_expected_to_take_as_long_as_what_is_most_like_it() -> None:
     [cnn, wide] = (next(alternatives(TABLE, row, "toy")) for row in TABLE.rows[2:])
     known = [(cnn.overrides, 60.0), (["dataset=toy", "model=ggsa"], 10.0), (["dataset=wikiqa"], 1.0)]
-    times = Times([Past(frozenset(overrides), total=seconds, epoch=seconds / 10, test=seconds / 5) for overrides, seconds in known])
+    times = Times([Past(frozenset(overrides), epochs=8, epoch=seconds / 10, test=seconds / 5) for overrides, seconds in known])
     run = Run(wide, 1, "key", "", None, "")
     assert times.expected(run) == times.left(run, None) == 60.0
     assert Times(times.known[1:]).expected(run) == 10.0
     assert Times(times.known[2:]).expected(run) is None
     overlap = next(alternatives(TABLE, TABLE.rows[1], "toy"))
-    untrained = Past(frozenset(overlap.overrides), total=1.0, epoch=0.0, test=1.0, trained=False)
+    untrained = Past(frozenset(overlap.overrides), epochs=0, epoch=0.0, test=1.0, trained=False)
     assert Times([untrained, *times.known[1:]]).expected(run) == 10.0, "what is trained takes longer"
     assert Times([untrained, *times.known]).expected(Run(overlap, 1, "key", "", None, "")) == 1.0
-    fast = times.known[0]._replace(total=6.0, gpu=True)
+    fast = times.known[0]._replace(epoch=0.6, test=1.2, gpu=True)
     assert Times([fast, *times.known]).expected(run) == 60.0, "this is no GPU"
     assert Times([fast, *times.known], gpu=True).expected(run) == 6.0
     assert Times(times.known, gpu=True).expected(run) == 60.0
+    newer = times.known[0]._replace(epochs=4, epoch=3.0, test=5.0, other=1.0, started="2026-11-27")
+    assert Times([newer, *times.known]).expected(run) == pytest.approx(6 * 3 + 5 + 1), "epochs of both, at the newer one's pace"
 
     begun = RunRecord.begin({"seed": 1, "dataset": {}, "data_dir": "/data", "cache_dir": "/cache"}, "")
     begun.history, begun.seconds = [{"epoch": 1}, {"epoch": 2}], {"fit": 36.0, "total": 40.0}
@@ -85,9 +87,9 @@ def test_a_run_is_expected_to_take_as_long_as_what_is_most_like_it() -> None:
 def test_of_a_resumed_run_whose_record_times_its_last_process_alone_the_steps_tell_the_rest() -> None:
     entry = replace(entry_of("k", 1, [0.5]), history=[{"epoch": 1}, {"epoch": 2}])
     resumed = replace(entry, seconds={"fit": 10.0, "steps": 100.0, "test": 5.0, "total": 16.0})
-    assert (Past.of(resumed).total, Past.of(resumed).epoch) == (105.0, 50.0)
+    assert Past.of(resumed)[1:5] == (2, 50.0, 5.0, 0.0)
     whole = replace(entry, seconds={"fit": 110.0, "steps": 100.0, "test": 5.0, "total": 116.0})
-    assert (Past.of(whole).total, Past.of(whole).epoch) == (116.0, 55.0)
+    assert Past.of(whole)[1:5] == (2, 55.0, 5.0, 1.0)
 
 
 @pytest.mark.parametrize(
