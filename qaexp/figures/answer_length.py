@@ -34,10 +34,10 @@ class AnswerLength:
             if state is None or scored is None:
                 continue
             split = (table.metric_of(column, state.cell.dataset) or "").partition("/")[0]
-            found = answer_lengths(state, split, ledger)
-            if found is None or found.of != scored.questions.of:
+            lengths = answer_lengths(state, split, scored.questions, ledger)
+            if lengths is None:
                 continue
-            lengths, values = np.array(found.values), table.scale_of(column) * np.array(scored.questions.values)
+            values = table.scale_of(column) * np.array(scored.questions.values)
             for limit in range(self.every, int(lengths.max()) + self.every, self.every):
                 within = (lengths > 0) & (lengths <= limit)
                 if within.sum() >= self.fewest:

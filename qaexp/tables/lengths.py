@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from hydra.utils import instantiate
+from jaxtyping import Int
 
 from qaexp.config import compose
 from qaexp.errors import QaexpError
@@ -19,8 +20,9 @@ if TYPE_CHECKING:  # it needs torch, and tables are written without
     from qaexp.data.module import RankingDataModule
 
 
-def answer_lengths(state: CellState, split: str, ledger: Ledger) -> PerQuestion | None:
-    """The tokens of each question's longest right answer, 0 where there is none; None where neither file nor data are at hand.
+def answer_lengths(state: CellState, split: str, scored: PerQuestion, ledger: Ledger) -> Int[np.ndarray, " question"] | None:
+    """The tokens of the longest right answer of each question that was `scored`, 0 where there is none; None where neither a file of
+    these questions nor their data are at hand.
 
     What is read from the data is written to `lengths/` in the ledger's folder.
 
@@ -34,13 +36,18 @@ def answer_lengths(state: CellState, split: str, ledger: Ledger) -> PerQuestion 
         if lacking(state.cell) or fingerprint(state.cell) != measured_on:
             return None
         write_whole(path, json.dumps(_lengths(state.cell), separators=(",", ":")) + "\n", OF_RESULTS)
-    return _read(path, split)
+    return _read(path, split, scored)
 
 
-def _read(path: Path, split: str) -> PerQuestion | None:
+def _read(path: Path, split: str, scored: PerQuestion) -> Int[np.ndarray, " question"] | None:
     try:
         kept = json.loads(path.read_text(encoding="utf-8")).get(split)
-        return PerQuestion(kept["of"], list(map(float, kept["tokens"]))) if kept else None
+        if not kept or kept["of"] != scored.of:
+            return None
+        tokens = np.array([int(length) for length in kept["tokens"]])
+        if len(tokens) != len(scored.values):
+            raise ValueError(f"{len(tokens)} for {len(scored.values)} questions")
+        return tokens
     except (ValueError, *FAULTS) as error:
         raise QaexpError(
             f"{path}: not the lengths of answers ({fault_in(error)}); restore it from git, or delete it, and where the data are, the next "

@@ -207,7 +207,8 @@ def test_accuracy_is_aggregated_over_answers_up_to_a_length(tmp_path: Path) -> N
     [
         ('{"test": {"of": "q", "tok', "Unterminated string"),
         ('{"test": {"of": "q"}}', "it lacks 'tokens'"),
-        ('{"test": {"of": "q", "tokens": [8, null]}}', "float"),
+        ('{"test": {"of": "q", "tokens": [8, null]}}', "int()"),
+        ('{"test": {"of": "q", "tokens": [8]}}', "1 for 2 questions"),
         ("[8, 25]", "'list' object"),
     ],
 )
