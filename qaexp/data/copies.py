@@ -2,7 +2,6 @@
 
 import contextlib
 import gzip
-import lzma
 import os
 import shutil
 import tarfile
@@ -13,12 +12,9 @@ from pathlib import Path, PurePosixPath
 from typing import cast
 
 from qaexp.data.checksums import CHUNK, fault
-from qaexp.data.files import CUT_OFF
+from qaexp.data.files import UNREADABLE
 from qaexp.data.remotes import Content, PublishedFile
 from qaexp.errors import MissingDataError
-
-UNREADABLE = (zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, *CUT_OFF, RuntimeError, NotImplementedError)
-"""What reading a broken or encrypted archive raises."""
 
 
 class Copies:

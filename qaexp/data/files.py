@@ -3,6 +3,9 @@
 import bz2
 import gzip
 import hashlib
+import lzma
+import tarfile
+import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from io import BufferedIOBase
@@ -13,6 +16,9 @@ from qaexp.errors import BadDataError, MissingDataError
 
 CUT_OFF = (EOFError, gzip.BadGzipFile, zlib.error)
 """What reading a damaged gzip file raises."""
+
+UNREADABLE = (zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, *CUT_OFF, RuntimeError, NotImplementedError)
+"""What reading a broken or encrypted archive raises."""
 
 
 class Faults:

@@ -14,7 +14,7 @@ from typing import Any
 
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.corpus_builder import CorpusBuilder
-from qaexp.data.files import Faults, lines, locate, published
+from qaexp.data.files import UNREADABLE, Faults, lines, locate, published
 from qaexp.data.grouping import connected_groups
 from qaexp.data.naming import text_names
 from qaexp.data.remotes import fetch_hint
@@ -46,7 +46,7 @@ class RestrictedUnpickler(pickle.Unpickler):
 
 REMEDY = "The pickle is not laid out as its readme says. If only its keys differ, name them in dataset.reader.splits."
 
-UNREADABLE = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, LookupError, TypeError, ValueError, MemoryError, OverflowError)
+DAMAGED = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, LookupError, TypeError, ValueError, MemoryError, OverflowError)
 """What a damaged or hostile pickle raises."""
 
 
@@ -115,12 +115,12 @@ def _unpickled(path: Path) -> Any:
                     faults.add_whole(f"one .pkl file is expected in it; there is {', '.join(archive.namelist()[:10]) or 'nothing'}")
                     return None
                 content = archive.read(names[0])
-        except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+        except UNREADABLE as error:
             faults.add_whole(f"it is not a whole zip file ({error})")
             return None
         try:
             return RestrictedUnpickler(io.BytesIO(content), encoding="utf-8", errors="replace").load()
-        except UNREADABLE as error:
+        except DAMAGED as error:
             faults.add_whole(f"{names[0]}: {error or type(error).__name__}")
 
 

@@ -130,6 +130,13 @@ def test_a_zip_without_one_pickle_is_refused(pickled: Any, tmp_path: Path) -> No
     (tmp_path / "env.pkl.zip").write_bytes((tmp_path / "env.pkl.zip").read_bytes()[:-30])
     with pytest.raises(BadDataError, match="it is not a whole zip file"):
         reader.read()
+    with zipfile.ZipFile(tmp_path / "env.pkl.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("env.pkl", pickle.dumps(ENV))
+        begin = archive.infolist()[0].header_offset + len("env.pkl") + 30
+    content = (tmp_path / "env.pkl.zip").read_bytes()
+    (tmp_path / "env.pkl.zip").write_bytes(content[:begin] + b"\xff" + content[begin + 1 :])
+    with pytest.raises(BadDataError, match=r"it is not a whole zip file \(Error -3 while decompressing"):
+        reader.read()
 
 
 def test_other_keys_are_shown_and_can_be_named(pickled: Any, told: Any) -> None:
