@@ -6,6 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from qaexp.paper_table import EXPERIMENTS
+
 RESULTS = Path(__file__).resolve().parent.parent.parent / "results"
 
 AGAIN = """
@@ -31,3 +35,10 @@ def test_committed_tables_are_what_the_committed_records_say(tmp_path: Path) -> 
     assert len(written) >= 2 * 18
     for name in written:
         assert (tmp_path / name).read_text() == (RESULTS / name).read_text(), f"results/{name} is not what the records say"
+
+
+@pytest.mark.parametrize("kind", ["table", "figure", "tuning"])
+def test_a_committed_table_is_of_a_file_that_is_there(kind: str) -> None:
+    made = {(path.parent.name, path.name.partition(".")[0]) for path in RESULTS.glob(f"*/{kind}*.*")}
+    assert made
+    assert not [f"{paper}/{name}" for paper, name in made if not (EXPERIMENTS / paper / f"{name}.yaml").is_file()]
