@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from qaexp.commands import options_of
 from qaexp.drawing import COLOURS, INK, look, new_figure, save
 from qaexp.errors import QaexpError, RecordError
-from qaexp.results.record import RunRecord
+from qaexp.results.record import RunRecord, measuring
 from qaexp.run_folder import RECORD
 from qaexp.sweep.job import dev_score
 
@@ -40,21 +40,23 @@ def drawn(options: argparse.Namespace) -> list[Path]:
 def sweep_table(folder: Path) -> tuple[pd.DataFrame, str]:
     """A row a run, best first: its options that differ from other runs', dev score, best epoch, status, seconds. And the score's name.
 
-    A seed is no hyper-parameter: runs that differ in it alone are several lines through the same values. Of runs of one command the last is
-    shown: those before it, set aside, were over data that have changed.
+    A seed is no hyper-parameter: runs that differ in it alone are several lines through the same values. Of runs that measure the same the
+    last is shown: those before it, set aside, were over data that have changed.
     """
-    latest: dict[str, tuple[Path, RunRecord]] = {}
+    latest: dict[frozenset[str], tuple[Path, RunRecord]] = {}
     for path in sorted(folder.rglob(RECORD)):
         with contextlib.suppress(RecordError):
             record = RunRecord.load(path.parent)
-            if record.command not in latest or record.started > latest[record.command][1].started:
-                latest[record.command] = path, record
+            same = frozenset(measuring(options_of(record.command)))
+            if same not in latest or record.started > latest[same][1].started:
+                latest[same] = path, record
     rows, metric = [], ""
-    for path, record in latest.values():
+    for same, (path, record) in latest.items():
         score = dev_score(record)
         if record.status in SHOWN and score is not None:
             metric = record.config["dataset"]["selection_metric"]
-            options = {name: value for name, _, value in (option.partition("=") for option in options_of(record.command)) if name != "seed"}
+            meant = (option.partition("=") for option in options_of(record.command) if option in same)
+            options = {name: value for name, _, value in meant if name != "seed"}
             facts = {"dev score": score, "best epoch": record.best_epoch, "epochs": len(record.history), "status": record.status}
             rows.append({**options, **facts, "seconds": record.seconds.get("total"), "run": path.parent.name})
     if len(rows) < 2:

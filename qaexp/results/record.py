@@ -8,7 +8,7 @@ import platform
 import re
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -29,6 +29,15 @@ SCHEMA = 1
 LIBRARIES = ("qaexp", "torch", "pytorch-lightning", "hydra-core", "omegaconf", "torchmetrics", "numpy", "pandas", "wandb", "gensim")
 NOT_IDENTITY = ("data_dir", "cache_dir", "output_dir", "logger", "choices", "labels", "run_name")
 """Top-level keys of a configuration that do not change what a run measures."""
+
+
+def measuring(options: Iterable[str]) -> list[str]:
+    """Of options those that change what a run measures.
+
+    >>> measuring(["model=ggsa", "logger.project=mine", "+labels.row=a", "seed=1"])
+    ['model=ggsa', 'seed=1']
+    """
+    return [option for option in options if re.split("[=/.]", option.lstrip("+~"))[0] not in NOT_IDENTITY]
 
 
 @dataclass

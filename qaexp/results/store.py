@@ -24,7 +24,7 @@ from qaexp.whole_files import write_whole
 
 log = logging.getLogger(__name__)
 
-CLAIM = ".claim"
+CLAIM, ASIDE = ".claim", ".aside"
 
 
 @dataclass(frozen=True)
@@ -94,16 +94,26 @@ def run_kept(
         return Outcome("ran", folder, record)
 
 
-def set_aside(folder: Path, record: RunRecord) -> Path:
-    """Give a run's place to another over other data; where it is now.
+def set_aside(folder: Path, fingerprint: str, vector_files: Sequence[str] | None) -> Path | None:
+    """Give the place of a run that has ended to one over these data; where it is now. None where another process has done so.
 
     What it was over is in the name: digests of its texts and, where its record has them, of the files of its word vectors. Of runs over the
     same the second is `_2`.
+
+    Raises:
+        OutputError: the folder above cannot be written.
     """
-    digests = [record.data["fingerprint"], *record.data.get("vectors", {}).get("files", [])]
-    name = "_".join([folder.name, *(digest[:8] for digest in digests)])
-    names = (name if number == 1 else f"{name}_{number}" for number in count(1))
-    return folder.rename(next(other for other in map(folder.with_name, names) if not other.exists()))
+    try:
+        with FileLock(folder.with_name(ASIDE)):
+            record = RunRecord.with_status(folder, "finished", "pruned")
+            if record is None or record.is_over(fingerprint, vector_files):
+                return None
+            digests = [record.data["fingerprint"], *record.data.get("vectors", {}).get("files", [])]
+            name = "_".join([folder.name, *(digest[:8] for digest in digests)])
+            names = (name if number == 1 else f"{name}_{number}" for number in count(1))
+            return folder.rename(next(other for other in map(folder.with_name, names) if not other.exists()))
+    except OSError as error:
+        raise OutputError(f"cannot write {folder.parent}: {error.strerror}. Name another place for the runs") from error
 
 
 def run_overrides(

@@ -11,7 +11,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
 from qaexp.config import CONF
-from qaexp.results.record import NOT_IDENTITY, RunRecord
+from qaexp.results.record import RunRecord, measuring
 from qaexp.sweep.job import JobResult
 from qaexp.whole_files import write_whole
 
@@ -22,6 +22,8 @@ class Best:
 
     options: Sequence[str]
     runs: Sequence[JobResult]
+    failed: int = 0
+    """Runs that have no score, as where some seeds diverged."""
 
     @property
     def score(self) -> float:
@@ -30,14 +32,18 @@ class Best:
 
 
 def best_of(results: Sequence[JobResult]) -> Best | None:
-    """The options with the highest mean over the seeds that they were run with, of equal ones the first; None where no run has a score."""
+    """The options with the highest mean over the seeds that they were run with, of equal ones the first; None where no run has a score.
+
+    What failed with some of its seeds comes behind all that did not.
+    """
     seeds = {_seed_of(result.options) for result in results}
     cells: dict[tuple[str, ...], list[JobResult]] = {}
     for result in sorted(results, key=lambda result: result.cell):
-        if result.score is not None:
-            options = [option for option in result.options if len(seeds) < 2 or option not in seeds]
-            cells.setdefault(tuple(options), []).append(result)
-    return max((Best(options, runs) for options, runs in cells.items()), key=lambda best: best.score, default=None)
+        options = [option for option in result.options if len(seeds) < 2 or option not in seeds]
+        cells.setdefault(tuple(options), []).append(result)
+    scored = {options: [run for run in runs if run.score is not None] for options, runs in cells.items()}
+    found = [Best(options, scored[options], len(runs) - len(scored[options])) for options, runs in cells.items() if scored[options]]
+    return max(found, key=lambda best: (-best.failed, best.score), default=None)
 
 
 def _seed_of(options: Sequence[str]) -> str:
@@ -49,7 +55,7 @@ def best_yaml(best: Best, record: RunRecord, num_jobs: int) -> str:
 
     `record` is that of its first run. The axes that were swept over are gone: a sweep of `experiment=ctrn/best` has its own alone.
     """
-    options = [option for option in best.options if option.partition("=")[0].partition(".")[0] not in NOT_IDENTITY]
+    options = measuring(best.options)
     groups = [option.partition("=")[::2] for option in options if (CONF / option.partition("=")[0]).is_dir()]
     values = [option for option in options if not (CONF / option.partition("=")[0]).is_dir()]
     defaults: list[Any] = [f"/experiment/{choice}" for group, choice in groups if group == "experiment"]
@@ -62,6 +68,7 @@ def best_yaml(best: Best, record: RunRecord, num_jobs: int) -> str:
     dev = record.config["dataset"]["selection_metric"]
     alone = f" in epoch {record.best_epoch} of {len(record.history)}"
     where = alone if len(best.runs) == 1 else f", the mean of {len(best.runs)} seeds"
+    where += f"; {best.failed} more failed" if best.failed else ""
     return (
         "# @package _global_\n"
         f"# The best of {num_jobs} runs by {dev}, {100 * best.score:.2f}{where}; selection saw "

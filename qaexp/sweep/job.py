@@ -69,6 +69,7 @@ class Job:
 
     def _run(self, cfg: DictConfig, cell: int, options: Sequence[str]) -> JobResult:
         require_meaningful(cfg, self.usual, options)
+        from qaexp.data.presence import reads_vectors
         from qaexp.data.shared import open_data, sharing  # torch: some seconds, which a sweep whose runs are kept need not wait for
         from qaexp.results.store import place, run_kept, set_aside
         from qaexp.sweep.pruning import PruneByDev
@@ -78,8 +79,10 @@ class Job:
         with _quiet_screen(), sharing():
             if former := RunRecord.with_status(folder, "finished", "pruned"):
                 data = open_data(cfg.dataset)
-                if not former.is_over(data.corpus.fingerprint, data.vector_files):
-                    log.error("%s: the data have changed since; the former run is now in %s", joined(options), set_aside(folder, former))
+                over = data.corpus.fingerprint, data.vector_files if reads_vectors(cfg.model) else None
+                if not former.is_over(*over):
+                    if aside := set_aside(folder, *over):
+                        log.error("%s: the data have changed since; the former run is now in %s", joined(options), aside)
                 elif former.status == "finished" or self.pruner:
                     return JobResult(cell, "kept", options, str(folder), dev_score(former))
             if self.pruner:

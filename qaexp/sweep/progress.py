@@ -5,6 +5,7 @@ import logging
 import os
 import sys
 import threading
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -24,8 +25,8 @@ INTERVAL = 0.5
 class Watch:
     """Looks at the results that jobs leave, wherever they run, from a thread of its own while a launcher blocks the main one."""
 
-    def __init__(self, outcomes: Path, total: int, num_fixed: int, metric: str) -> None:
-        self._outcomes, self._total, self._num_fixed, self._metric = outcomes, total, num_fixed, metric
+    def __init__(self, outcomes: Path, total: int, axes: Collection[str], metric: str) -> None:
+        self._outcomes, self._total, self._axes, self._metric = outcomes, total, axes, metric
         self.results: dict[int, JobResult] = {}
         self.best: JobResult | None = None
         """The job with the highest dev score, the first of equal ones."""
@@ -70,7 +71,7 @@ class Watch:
         best = self.best = _better(self.best, result)
         shown = f"best {self._metric} {best.score:.4f}" if best and best.score is not None else ""
         self._bar.update(self._task, completed=len(self.results), best=shown)
-        options = joined(result.options[self._num_fixed :])  # those that tell the jobs apart
+        options = joined(option for option in result.options if option.partition("=")[0] in self._axes)  # those that tell the jobs apart
         if result.status == "failed":
             log.error("job %s failed: %s", options, result.error)
         elif not self._terminal:

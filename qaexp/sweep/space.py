@@ -17,10 +17,11 @@ Cell = Mapping[str, str | int | float]
 
 @dataclass(frozen=True)
 class Space:
-    """`fixed` options as they are written, and for each other option the values that it may take."""
+    """Each option with its value as it is written or with the values that it may take, in the order in which the last word counts: those
+    of an experiment, then those of the command line, which may lie within a value of the experiment's.
+    """
 
-    fixed: Sequence[str]
-    axes: Mapping[str, BaseDistribution]
+    options: Mapping[str, str | BaseDistribution]
 
     @classmethod
     def parse(cls, params: Mapping[str, str], arguments: Sequence[str]) -> "Space":
@@ -30,10 +31,19 @@ class Space:
         >>> space.fixed, space.axes["seed"].choices
         (('optimizer.lr=0.1', 'model=ggsa'), ('1', '2', '3'))
         """
-        written = [f"{key}={value}" for key, value in params.items()] + list(arguments)
-        last = {override.get_key_element(): override for override in OverridesParser.create().parse_overrides(written)}
-        fixed = [f"{key}={each.get_value_element_as_str()}" for key, each in last.items() if not each.is_sweep_override()]
-        return cls(tuple(fixed), {key: _axis(each) for key, each in last.items() if each.is_sweep_override()})
+        written, options = [f"{key}={value}" for key, value in params.items()] + list(arguments), dict[str, str | BaseDistribution]()
+        for each in OverridesParser.create().parse_overrides(written):
+            options.pop(key := each.get_key_element(), None)
+            options[key] = _axis(each) if each.is_sweep_override() else each.get_value_element_as_str()
+        return cls(options)
+
+    @property
+    def fixed(self) -> tuple[str, ...]:
+        return tuple(f"{key}={value}" for key, value in self.options.items() if isinstance(value, str))
+
+    @property
+    def axes(self) -> dict[str, BaseDistribution]:
+        return {key: value for key, value in self.options.items() if not isinstance(value, str)}
 
     @property
     def size(self) -> int | None:
@@ -56,7 +66,7 @@ class Space:
 
     def overrides(self, cell: Cell) -> list[str]:
         """The command line of a cell."""
-        return [*self.fixed, *(f"{key}={value}" for key, value in cell.items())]
+        return [f"{key}={cell.get(key, value)}" for key, value in self.options.items()]
 
 
 def _axis(override: Override) -> BaseDistribution:

@@ -25,7 +25,7 @@ from qaexp.config import CONF, PRETRAIN, RANK
 from qaexp.errors import ConfigError, OutputError, SweepError
 from qaexp.machine.processes import require_one_process
 from qaexp.machine.threads import keep_number_of_threads
-from qaexp.results.record import NOT_IDENTITY, RunRecord
+from qaexp.results.record import RunRecord, measuring
 from qaexp.sweep.best import best_of, write_best
 from qaexp.sweep.job import Job, JobResult
 from qaexp.sweep.progress import Watch
@@ -77,7 +77,7 @@ class Sweep(Sweeper):
         launcher = self._launcher(folder, Job(folder.absolute(), outcomes, usual, program, pruner))
         log.info("%d jobs in %s; what is finished there is kept", total, folder)
         try:
-            with Watch(outcomes, total, len(space.fixed), usual.dataset.selection_metric) as watch:
+            with Watch(outcomes, total, space.axes, usual.dataset.selection_metric) as watch:
                 self._run_all(launcher, space, watch, outcomes)
         finally:
             shutil.rmtree(outcomes, ignore_errors=True)
@@ -124,6 +124,7 @@ class Sweep(Sweeper):
             paths = [folder / "best.yaml", *([Path(self._best)] if self._best else [])]
             write_best(paths, cell, RunRecord.load(Path(cell.runs[0].folder)), len(watch.results))
             over = f" (mean of {len(cell.runs)} seeds)" if len(cell.runs) > 1 else ""
+            over += f" ({cell.failed} more failed)" if cell.failed else ""
             log.info("best: %s%s\n  %s", joined(cell.options), over, ", ".join(str(path) for path in paths))
         count = Counter(result.status for result in watch.results.values())
         pruned = f" ({count['pruned']} of them given up)" if count["pruned"] else ""
@@ -194,7 +195,7 @@ def sweep_name(arguments: Sequence[str]) -> str:
     >>> sweep_name(["logger=none", "seed=1,2", "experiment=ctrn/grid"])
     'ctrn.grid,seed=1,2'
     """
-    meant = sorted(argument for argument in arguments if argument.partition("=")[0].partition(".")[0] not in NOT_IDENTITY)
+    meant = sorted(measuring(arguments))
     names = [option.removeprefix("experiment=") for option in sorted(meant, key=lambda option: not option.startswith("experiment="))]
     name = ",".join(names).replace("/", ".").replace(" ", "")
     return name if 0 < len(name) <= 100 else f"{name[:80]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"

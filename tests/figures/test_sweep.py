@@ -43,9 +43,11 @@ def test_the_table_has_the_options_that_differ_and_dev_scores_best_first(folder:
 def test_a_run_that_was_set_aside_is_not_shown_beside_its_successor(folder: Path) -> None:
     content = json.loads((folder / "run11" / "record.json").read_text()) | {"started": "2000-01-01T00:00:00+00:00"}
     (folder / "run11_0123abcd").mkdir()
-    (folder / "run11_0123abcd" / "record.json").write_text(json.dumps(content | {"history": [{"epoch": 1, "dev/map": 0.99}]}))
+    content |= {"command": f"{content['command']} logger=none", "history": [{"epoch": 1, "dev/map": 0.99}]}
+    (folder / "run11_0123abcd" / "record.json").write_text(json.dumps(content))
     runs, _ = sweep_table(folder)
     assert (len(runs), runs["dev score"].max()) == (11, 0.55)
+    assert hyper_parameters(runs) == ["optimizer.lr", "model/pooling"]
 
 
 def test_lines_go_through_the_runs_values_to_their_scores(folder: Path) -> None:

@@ -129,10 +129,20 @@ def test_a_run_that_is_set_aside_is_named_by_what_it_was_over_and_takes_the_firs
     """Named by its texts alone, the second run over other vectors had no place, and its job failed for good."""
     named = []
     for vectors in ({"files": ["a" * 16]}, {"files": ["b" * 16]}, {"files": ["a" * 16]}, {"files": ["a" * 16]}, {"source": "none read"}):
-        record = RunRecord("key", {}, 1, "", data={"fingerprint": "f" * 64, "vectors": vectors})
+        record = RunRecord("key", {}, 1, "", status="finished", data={"fingerprint": "f" * 64, "vectors": vectors})
         record.save(tmp_path / "run")
-        aside = set_aside(tmp_path / "run", record)
+        aside = set_aside(tmp_path / "run", "e" * 64, None)
+        assert aside
         assert RunRecord.load(aside) == record
         named.append(aside.name)
     assert named == ["run_ffffffff_aaaaaaaa", "run_ffffffff_bbbbbbbb", "run_ffffffff_aaaaaaaa_2", "run_ffffffff_aaaaaaaa_3", "run_ffffffff"]
     assert not (tmp_path / "run").exists()
+
+
+def test_a_run_that_another_process_has_begun_over_the_new_data_stays_where_it_is(tmp_path: Path) -> None:
+    """Both had read the former record before either of them moved it."""
+    for status, fingerprint in (("running", ""), ("finished", "e" * 64)):
+        RunRecord("key", {}, 1, "", status=status, data={"fingerprint": fingerprint} if fingerprint else {}).save(tmp_path / "run")
+        assert set_aside(tmp_path / "run", "e" * 64, None) is None
+        assert RunRecord.load(tmp_path / "run").status == status
+    assert set_aside(tmp_path / "gone", "e" * 64, None) is None

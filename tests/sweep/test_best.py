@@ -33,6 +33,18 @@ def test_a_seed_is_no_option_and_the_best_mean_over_seeds_is_chosen() -> None:
     assert len(best.runs) == 2
 
 
+def test_what_failed_with_some_seeds_is_not_chosen_before_what_failed_with_none() -> None:
+    diverged = [("lr=2 seed=1", 0.9), ("lr=2 seed=2", None)]
+    best = best_of(jobs(("lr=1 seed=1", 0.5), ("lr=1 seed=2", 0.6), *diverged))
+    assert best is not None
+    assert (best.options, best.failed) == (("lr=1",), 0)
+    alone = best_of(jobs(*diverged, ("lr=1 seed=1", None), ("lr=1 seed=2", None)))
+    assert alone is not None
+    assert (alone.options, alone.failed) == (("lr=2",), 1)
+    record = RunRecord("key", {"dataset": {"selection_metric": "dev/map"}}, 1, "lr=2", best_epoch=1, history=[{"epoch": 1}])
+    assert "90.00 in epoch 1 of 1; 1 more failed; selection" in best_yaml(alone, record, 4)
+
+
 @pytest.mark.parametrize("results", [[], jobs(("lr=1", None))])
 def test_without_a_score_there_is_no_best(results: Sequence[JobResult]) -> None:
     assert best_of(results) is None

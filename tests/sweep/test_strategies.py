@@ -5,6 +5,7 @@ from math import log10
 
 import pytest
 
+from qaexp.config import compose
 from qaexp.errors import ConfigError
 from qaexp.sweep.space import Cell, Space
 from qaexp.sweep.strategies import Grid, RandomSearch, Strategy, TPESearch
@@ -27,11 +28,18 @@ def searched(strategy: Strategy, space: Space, score: Callable[[Cell], float | N
 
 def test_a_space_holds_what_the_command_line_leaves_of_the_grid() -> None:
     space = Space.parse(PARAMS, ["experiment=ctrn/grid", "optimizer.lr=1e-4", "seed=1,2"])
-    assert space.fixed == ("optimizer.lr=0.0001", "experiment=ctrn/grid")
+    assert space.fixed == ("experiment=ctrn/grid", "optimizer.lr=0.0001")
     assert space.size == 8 * 2 * 2
     cells = list(space.cells())
     assert len({tuple(cell.items()) for cell in cells}) == 32
-    assert space.overrides(cells[0])[2:] == ["model.encoder.hidden_dim=128", "model/pooling=mean", "seed=1"]
+    grid, asked = ["model.encoder.hidden_dim=128", "model/pooling=mean"], ["experiment=ctrn/grid", "optimizer.lr=0.0001", "seed=1"]
+    assert space.overrides(cells[0]) == [*grid, *asked]
+
+
+def test_the_command_line_has_the_last_word_also_within_a_value_of_the_grid() -> None:
+    space = Space.parse({"model.encoder": "{group_size:4,offset:2},{group_size:10,offset:5}"}, ["model.encoder.offset=0", "model=ggsa"])
+    composed = [compose(space.overrides(cell)).model.encoder for cell in space.cells()]
+    assert [(encoder.group_size, encoder.offset) for encoder in composed] == [(4, 0), (10, 0)]
 
 
 def test_a_grid_runs_every_cell_once_and_refuses_intervals() -> None:

@@ -111,6 +111,14 @@ def test_data_that_have_changed_are_run_anew_and_the_former_run_is_kept(tmp_path
     assert sorted(record["metrics"]["test"]["p@1"] for record in of_overlap) == [0.0, 1.0]
 
 
+def test_runs_that_read_no_word_vectors_are_kept_without_any(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    vectors = ["dataset/vectors=glove50", f"dataset.vectors.path={tmp_path / 'none'}", "model=word_overlap,random_guess"]
+    options = [each for each in arguments(tmp_path, *vectors) if not each.startswith("dataset.vectors.dim")]
+    for ran in ("2 ran, 0 skipped", "0 ran, 2 skipped, 0 failed"):
+        assert main(options) == 0
+        assert ran in caplog.messages[-1]
+
+
 def test_word_vectors_of_another_file_at_the_same_place_are_run_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "vectors.txt"
     options = arguments(tmp_path, "trainer.max_epochs=1", "model=qa_cnn", "model.encoder.num_filters=8", "dataset/vectors=glove50")
