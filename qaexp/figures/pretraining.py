@@ -33,7 +33,7 @@ PERPLEXITY, MRR = "held_out/perplexity", "dev/mrr"
 
 
 def read_runs(places: Iterable[Path]) -> list[RunRecord]:
-    """The records of pre-training at these places or below them, finished or not, each once.
+    """The records of pre-training at these places or below them, finished or not, each once; of runs on data that changed, the newest.
 
     Raises:
         QaexpError: a place holds none.
@@ -45,8 +45,7 @@ def read_runs(places: Iterable[Path]) -> list[RunRecord]:
         if not pretrained:
             raise QaexpError(f"{place} holds no run of pre-training with an epoch behind it; `python -m qaexp.pretrain` makes one")
         for record in pretrained:
-            if record.key not in records or len(record.history) > len(records[record.key].history):
-                records[record.key] = record
+            records[record.key] = max(records.get(record.key, record), record, key=lambda run: (run.started, len(run.history)))
     return list(records.values())
 
 

@@ -84,7 +84,7 @@ def run_table(records: Sequence[RunRecord], split: str) -> pd.DataFrame:
             "commit": record.commit,
             "key": config_key(record.config),
             "data": record.data["fingerprint"][:8],
-            "configuration": config_key(_seedless(record.config))[:8],
+            "configuration": _configuration(record),
         }
         for record in records
         if split in record.metrics
@@ -111,6 +111,12 @@ def by_row(runs: pd.DataFrame) -> pd.DataFrame:
 def _several(runs: pd.DataFrame, same: Sequence[str], column: str) -> list[str]:
     """The column, if it tells apart what is otherwise the same."""
     return [column] if len(runs[[*same, column]].drop_duplicates()) > len(runs[[*same]].drop_duplicates()) else []
+
+
+def _configuration(record: RunRecord) -> str:
+    """What is the same of all seeds of a row; of `init_from`, whose runs differ with the seed, the command."""
+    config, begun = _seedless(record.config), record.config.get("init_from")
+    return config_key({**config, "init_from": None, "began with": _lasting(begun["command"])} if begun else config)[:8]
 
 
 def _seedless(node: Any) -> Any:

@@ -1,5 +1,6 @@
 """Figure 3: what is averaged over which runs, and how the lines are drawn."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,14 @@ def test_runs_of_one_encoder_are_averaged_with_their_deviation(runs: Path) -> No
     assert table.loc[("RCNN", 10), "perplexity deviation"] == pytest.approx(200**0.5)
     assert table.loc[("RCNN", 20), ["dev mrr", "dev mrr deviation"]].tolist() == pytest.approx([0.6, 0.0])
     assert pd.isna(table.loc[("GRU", 10), "perplexity deviation"])
+
+
+def test_of_runs_over_data_that_changed_the_newest_counts_however_short(tmp_path: Path) -> None:
+    for name, started, values in (("now/a", "2026-11-27", [(70.0, 0.5)]), ("before/a", "2026-11-20", [(60.0, 0.5), (50.0, 0.6)])):
+        record(tmp_path / name, 1, "RCNN", values)
+        path = tmp_path / name / "record.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), "started": started}))
+    assert [run.started for run in read_runs([tmp_path])] == ["2026-11-27"]
 
 
 def test_runs_with_other_options_are_lines_of_their_own(runs: Path) -> None:

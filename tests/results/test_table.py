@@ -107,6 +107,18 @@ def test_seeds_of_one_configuration_are_a_row_however_their_commands_say_it(tmp_
     assert table["MAP"].tolist() == ["55.00 ± 7.07"]
 
 
+def test_seeds_that_began_with_pre_training_of_their_own_seeds_are_a_row(tmp_path: Path) -> None:
+    for name, seed, score, pairs in (("a", 1, 0.50, 10), ("b", 2, 0.60, 10), ("c", 2, 0.70, 20)):
+        record(tmp_path / name, seed, score)
+        path = tmp_path / name / "record.json"
+        kept = json.loads(path.read_text())
+        kept["config"]["init_from"] = {"path": f"/{name}", "key": name, "step": seed, "command": f"model=gru pairs.num={pairs} seed={seed}"}
+        path.write_text(json.dumps(kept))
+    table = by_row(run_table(read_records(tmp_path), "test"))
+    assert table["options"].tolist() == ["init_from=(model=gru pairs.num=10)", "init_from=(model=gru pairs.num=20)"]
+    assert table["MAP"].tolist() == ["55.00 ± 7.07", "70.00"]
+
+
 def test_the_command_prints_markdown_and_writes_a_line_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record(tmp_path / "a", 1, 0.50)
     record(tmp_path / "b", 2, 0.60)
