@@ -6,11 +6,12 @@ from functools import partial
 import pytest
 import torch
 from hydra.utils import instantiate
-from torch import Tensor
+from jaxtyping import Float
+from torch import Tensor, nn
 
 from qaexp.config import compose
 from qaexp.losses import PairwiseHinge
-from qaexp.models.scorer import AnswerScorer
+from qaexp.models.scorer import AnswerScorer, Similarity
 from qaexp.training.learning_pairs import LearningPairs
 from qaexp.training.shares import loss_of_all
 from qaexp.types import RankingBatch
@@ -104,6 +105,29 @@ def test_where_no_pair_learns_gradients_are_zeros(batch: RankingBatch) -> None:
 
 def test_a_model_that_draws_for_more_than_words_has_gradients_for_all_from_the_same_draws(batch: RankingBatch) -> None:
     steps = Steps(scorer("model/similarity=mlp", "model.similarity.dropout_rate=0.5"), batch)
+    margin = margin_for(steps, 2)
+    _, expected = steps.step(margin)
+    for _ in range(2):
+        _, gradients = steps.step(margin)
+        assert all(torch.equal(gradients[name], expected[name]) for name in expected)
+    assert steps.with_gradients == [12, 0, 4, 12, 12], "tried once in an epoch"
+
+
+class Normalised(Similarity):
+    """What a pair scores depends on the others of its batch."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.norm = nn.BatchNorm1d(dim)
+
+    def forward(self, question: Float[Tensor, "pair dim"], candidate: Float[Tensor, "pair dim"]) -> Float[Tensor, " pair"]:
+        return torch.cosine_similarity(self.norm(question), self.norm(candidate))
+
+
+def test_a_model_whose_pairs_depend_on_each_other_has_gradients_for_all(batch: RankingBatch) -> None:
+    normalised = scorer()
+    normalised.similarity = Normalised(12)
+    steps = Steps(normalised.train(), batch)
     margin = margin_for(steps, 2)
     _, expected = steps.step(margin)
     for _ in range(2):
