@@ -4,6 +4,7 @@ import contextlib
 import errno
 import inspect
 import json
+import shutil
 from itertools import count, product
 from pathlib import Path
 from types import SimpleNamespace
@@ -127,6 +128,22 @@ def test_steps_of_an_epoch_that_broke_off_are_not_counted_when_it_is_repeated(
     small = [*overrides, "dataset.batch_size=20"]
     train_until(small, tmp_path, epoch=1, more_steps=2)
     assert RunRecord.load(tmp_path).steps == RunRecord.load(tmp_path).history[-1]["step"]
+    record = train(compose(small), tmp_path, resume=True)
+    assert record.steps == record.seconds["steps"] == record.history[-1]["step"]
+
+
+def test_an_epoch_that_was_whole_but_for_its_checkpoint_is_counted_once(
+    overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a full disk: its line stands in the record, and training takes it again."""
+    monkeypatch.setattr("qaexp.training.callbacks.time", SimpleNamespace(perf_counter=count().__next__, monotonic=lambda: 0.0))
+    small = [*overrides, "dataset.batch_size=20"]
+    train_until(small, tmp_path, epoch=1)
+    behind = (tmp_path / "last.ckpt").read_bytes()
+    shutil.rmtree(tmp_path)
+    tmp_path.mkdir()
+    train_until(small, tmp_path, epoch=2)
+    (tmp_path / "last.ckpt").write_bytes(behind)
     record = train(compose(small), tmp_path, resume=True)
     assert record.steps == record.seconds["steps"] == record.history[-1]["step"]
 
