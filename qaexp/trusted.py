@@ -33,7 +33,7 @@ def require_ours(node: object, file: Path) -> None:
 
 
 def _require_our_part(target: str, file: Path) -> None:
-    trusted = {"qaexp", *os.environ.get(TRUSTED, "").split(",")} - {""}
+    trusted = {"qaexp", *(name.strip() for name in os.environ.get(TRUSTED, "").split(","))} - {""}
     package = target.partition(".")[0]
     if package in trusted:
         part = _located(target, file)

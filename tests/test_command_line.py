@@ -121,6 +121,8 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
         ),
         ("+trainer.strategy=dpp", "the trainer cannot be built from this configuration: You selected an invalid strategy name"),
         ("+trainer.val_check_interval=0.5", "trainer.val_check_interval=0.5: a run has whole epochs"),
+        ("+trainer.limit_test_batches=1", "trainer.limit_test_batches=1: a run has whole epochs"),
+        ("dataset.vectors.deviation=-1", "dataset.vectors.deviation=-1: at least 0 is expected"),
         ("+trainer.val_check_interval=1", "trainer.val_check_interval=1: a run has whole epochs"),  # after each batch, to Lightning
         ("+trainer.max_steps=5", "trainer.max_steps=5: a run has whole epochs"),
         ("+trainer.limit_val_batches=0", "trainer.limit_val_batches=0: a run has whole epochs"),
@@ -161,7 +163,7 @@ def test_a_part_of_ones_own_is_trained_and_loaded_where_it_is_trusted(
     assert main([*quiet, "trainer.max_epochs=1", "model.pooling._target_=own_parts.MeanPooling"]) == 0
     with pytest.raises(CheckpointError, match="if that is your own, set QAEXP_TRUSTED=own_parts, else do not load it"):
         qaexp.load(only_run(tmp_path))
-    monkeypatch.setenv("QAEXP_TRUSTED", "another,own_parts")
+    monkeypatch.setenv("QAEXP_TRUSTED", "another, own_parts")
     ranker = qaexp.load(only_run(tmp_path))
     assert isinstance(ranker.scorer, Scorer)
     assert type(ranker.scorer.pooling).__name__ == "MeanPooling"

@@ -38,6 +38,8 @@ def _build(options: argparse.Namespace) -> list[str]:
 
     entity = options.entity or ("" if options.dry_run else views.default_entity())
     tables, records = paper_tables(options.experiments), finished_runs(options.runs)
+    if not tables:
+        raise ConfigError(f"--experiments {options.experiments}: it holds no table, such as ggsa/table4.yaml")
     board = workspace(entity, options.project)
     reports = {table.group: report(table, our_numbers(table, options.results), records, entity, options.project) for table in tables}
     if options.dry_run is None:

@@ -7,7 +7,8 @@ from typing import Any
 
 COUNTS = (
     r"batch_size|block_tokens|max_epochs|patience|steps_per_epoch|epochs|hits|num|window|window_size|group_size|dim|\w+_dim|"
-    r"accumulate_grad_batches|max_(question|candidate)_length|feed_forward_factor|num_(filters|heads|blocks|slices|hops|bins|directions)"
+    r"accumulate_grad_batches|max_(question|candidate)_length|feed_forward_factor|k|cells|pooling_(rows|columns)|negative|min_count|"
+    r"num_(filters|heads|blocks|slices|hops|bins|directions|widths|dimension_filters|weight_sets|candidates)"
 )
 SEEDS = r"seed|\w+_seed"
 LAYERS = r"num_layers"  # dense ones; without any, the output is linear
@@ -18,12 +19,14 @@ LIMITS = {  # the last word of an option's name: the least it may be, the first 
     LAYERS: (0, math.inf, "at least 0"),
     r"dropout_rate": (0, 1, "at least 0 and less than 1"),
     r"limit_train_batches": (1e-9, math.inf, "more than 0"),
-    r"lr|margin|momentum|weight_decay|eps|alpha|gradient_clip_val": (0, math.inf, "at least 0"),
+    r"lr|margin|momentum|weight_decay|eps|alpha|gradient_clip_val|deviation": (0, math.inf, "at least 0"),
+    r"mean_length": (1e-9, math.inf, "more than 0"),
 }
 LARGEST = 3.4e38  # that weights, of float32, can be multiplied by
 WORDS = {"precision": ("32-true", "bf16-mixed", "16-mixed")}  # weights and scores are float32 in all of them
-PARTING = ("val_check_interval", "check_val_every_n_epoch", "limit_val_batches", "max_steps", "max_time")
-"""Lightning's options that part epochs from dev's metrics: a record would name other weights than those that are kept."""
+PARTING = ("val_check_interval", "check_val_every_n_epoch", "limit_val_batches", "limit_test_batches", "max_steps", "max_time")
+"""Lightning's options that part epochs from dev's metrics, so that a record would name other weights than those that are kept, or leave
+questions out."""
 
 
 def beyond(config: Mapping[Any, Any], prefix: str = "") -> Iterator[str]:
@@ -43,8 +46,8 @@ def beyond(config: Mapping[Any, Any], prefix: str = "") -> Iterator[str]:
             yield from beyond(value, f"{prefix}{key}.")
         elif key in PARTING and value is not None:
             yield (
-                f"{prefix}{key}={value}: a run has whole epochs, each of which ends with the metrics of all of dev; leave it out, and set "
-                "trainer.max_epochs, or trainer.limit_train_batches for shorter epochs"
+                f"{prefix}{key}={value}: a run has whole epochs, each of which ends with the metrics of all of dev, then it ranks all; "
+                "leave it out, and set trainer.max_epochs, or trainer.limit_train_batches for shorter epochs"
             )
         elif key in WORDS and value not in WORDS[key]:
             yield f"{prefix}{key}={value}: one of {', '.join(WORDS[key])} is expected"

@@ -210,6 +210,12 @@ def test_every_table_of_the_papers_has_a_report_that_the_library_reads(tmp_path:
     assert pd.Series(titles).is_unique, "an earlier report is found by its title"
 
 
+def test_a_folder_without_tables_is_refused(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert main(["--dry-run", str(tmp_path / "out"), "--experiments", str(tmp_path / "expriments")]) == 2
+    assert "expriments: it holds no table, such as ggsa/table4.yaml" in caplog.text
+    assert not (tmp_path / "out").exists()
+
+
 def test_without_a_key_the_remedy_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.delenv("WANDB_API_KEY", raising=False)
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
