@@ -14,6 +14,15 @@ def joined(options: Iterable[str]) -> str:
     return " ".join(option if option.split() == [option] else shlex.quote(option) for option in options)
 
 
+def as_value(text: str) -> str:
+    """A text as Hydra reads it back: quoted where it is more than a plain word.
+
+    >>> print(as_value("runs/a-1"), as_value("runs(1)/it's"))
+    runs/a-1 'runs(1)/it\\'s'
+    """
+    return text if re.fullmatch(r"[A-Za-z0-9_/.@%+-]+", text) else "'" + text.replace("'", "\\'") + "'"
+
+
 def options_of(command: str) -> list[str]:
     """The options that were joined.
 

@@ -1,5 +1,6 @@
 """Figures 3 and 4 of dos Santos et al. 2016: accuracy over the questions whose answers have up to so many tokens."""
 
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -49,10 +50,10 @@ class AnswerLength:
         table = measured.table
         [name] = table.columns
         figure, [[axes]] = new_figure(width=5.0, height=3.2)
-        for place, row in enumerate(table.rows):
+        for row, colour, marker in zip(table.rows, cycle(COLOURS), cycle(MARKERS), strict=False):
             points = frame[frame[table.label] == row.label]
             if len(points):
-                style: Any = {"color": COLOURS[place], "marker": MARKERS[place], "markevery": 0.08}  # some way apart, not a marker a point
+                style: Any = {"color": colour, "marker": marker, "markevery": 0.08}  # some way apart, not a marker a point
                 axes.plot(points[LENGTH], points[name], label=row.label, **style)
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))

@@ -15,15 +15,15 @@ from qaexp.checkpoint import Ranker
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError
 from qaexp.models.readout import read_out
-from qaexp.results.record import moved
-from qaexp.run_folder import CONFIG
+from qaexp.results.record import RunRecord, moved
+from qaexp.run_folder import CONFIG, RECORD
 
 
 def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
     """The data module of a run, reading from `data_dir` in place of the folder that the run was given.
 
     Raises:
-        ConfigError: it is no folder of a run.
+        ConfigError: it is no folder of a run, or the data have changed since.
     """
     if not (run / CONFIG).is_file():
         raise ConfigError(f"{run} has no config.yaml, which names its data set; name the folder of a run, or give the texts themselves")
@@ -31,7 +31,13 @@ def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
     assert isinstance(cfg, DictConfig)
     if data_dir is not None:
         cfg = OmegaConf.create(moved(OmegaConf.to_container(cfg), {str(cfg.data_dir): data_dir}))
-    return instantiate(cfg.dataset)
+    data: RankingDataModule = instantiate(cfg.dataset)
+    if (run / RECORD).is_file() and (known := RunRecord.load(run).data) and known["fingerprint"] != data.corpus.fingerprint:
+        raise ConfigError(
+            f"the data of {data.name} are others than those of {run}, whose words have other numbers; put the former files back, or name "
+            "where they are with --data FOLDER"
+        )
+    return data
 
 
 @dataclass(frozen=True)

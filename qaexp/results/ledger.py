@@ -148,6 +148,14 @@ class Entry:
         return PerQuestion(kept["of"], kept[name]) if name in kept else None
 
 
+Over = Callable[[Entry], bool]
+"""Whether a run is over the data that are meant."""
+
+
+def _anything(entry: Entry) -> bool:
+    return True
+
+
 @dataclass(frozen=True)
 class Ledger:
     """The entries below a folder."""
@@ -172,24 +180,25 @@ class Ledger:
         return _grouped(self.entries, lambda entry: entry.endless)
 
     @cached_property
-    def choices(self) -> set[tuple[str, str]]:
-        """The choices of model and data set that there are entries of."""
-        return {model_and_dataset(options_of(entry.command)) for entry in self.entries}
+    def datasets(self) -> set[str]:
+        """The choices of data set that there are entries of."""
+        return {dataset for dataset, _ in self.data}
 
     @cached_property
     def data(self) -> set[tuple[str, str]]:
         """The choices of data set and word vectors that there are entries of."""
         return {dataset_and_vectors(options_of(entry.command)) for entry in self.entries}
 
-    def find(self, key: Key, fingerprint: str = "") -> Entry | None:
-        """The newest entry of a run, over the data with this fingerprint if one is given; else of the same run under another limit of
-        epochs, where patience ended it before either or nothing is trained.
+    def find(self, key: Key, over: Over = _anything) -> Entry | None:
+        """The newest entry of a run that is `over` the data meant; else of the same run under another limit of epochs, where patience
+        ended it before either or nothing is trained.
         """
-        return next((e for e in self._alike(key) if not fingerprint or e.fingerprint == fingerprint), None)
+        return next(filter(over, self._alike(key)), None)
 
-    def beginning_of(self, key: Key) -> Entry | None:
+    def beginning_of(self, key: Key, over: Over = _anything) -> Entry | None:
         """The longest entry of the same run that a lower limit of epochs has cut short."""
-        shorter = [e for e in self.by_endless_key.get(key.endless, ()) if e.cut_short and len(e.history) < key.max_epochs]
+        alike = filter(over, self.by_endless_key.get(key.endless, ()))
+        shorter = [e for e in alike if e.cut_short and len(e.history) < key.max_epochs]
         return max(shorter, key=lambda entry: len(entry.history), default=None)
 
     def _alike(self, key: Key) -> Iterator[Entry]:
@@ -218,7 +227,7 @@ class Ledger:
 
     def read_anew(self) -> None:
         """Forget what was read: other processes may have entered runs since."""
-        for kept in ("entries", "by_key", "by_endless_key", "choices", "data"):
+        for kept in ("entries", "by_key", "by_endless_key", "datasets", "data"):
             self.__dict__.pop(kept, None)
 
 
@@ -227,14 +236,6 @@ def _grouped(entries: Iterable[Entry], name: Callable[[Entry], str]) -> dict[str
     for entry in entries:
         found.setdefault(name(entry), []).append(entry)
     return found
-
-
-def model_and_dataset(overrides: Sequence[str]) -> tuple[str, str]:
-    """
-    >>> model_and_dataset(["dataset=wikiqa", "model=ctrn", "model.encoder.hidden_dim=512"])
-    ('ctrn', 'wikiqa')
-    """
-    return _chosen(overrides, "model"), _chosen(overrides, "dataset")
 
 
 def dataset_and_vectors(overrides: Sequence[str]) -> tuple[str, str]:

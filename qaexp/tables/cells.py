@@ -101,21 +101,33 @@ def cells_of(table: Table) -> Iterator[Cell]:
 
 def at_hand(cells: Sequence[Cell]) -> Cell:
     """Of a row's alternatives the first that has all files on disk, even those that it does not read; else the first that can run."""
-    whole = (cell for cell in cells if not _lacking(cell.dataset, cell.vectors))
+    whole = (cell for cell in cells if not _lacking(*_texts_of(cell), *_vectors_of(cell)))
     enough = (cell for cell in cells if not lacking(cell))
     return next(chain(whole, enough), cells[0])
 
 
 def lacking(cell: Cell) -> str:
     """What is not on disk of what a cell reads, in one line; empty when all is there."""
-    return _lacking(cell.dataset, cell.vectors if cell.row.reads_vectors else "random")
+    return _lacking(*_texts_of(cell), *(_vectors_of(cell) if cell.row.reads_vectors else ["dataset/vectors=random"]))
+
+
+def _texts_of(cell: Cell) -> list[str]:
+    return [o for o in cell.overrides if o.startswith(READING)]
+
+
+def _vectors_of(cell: Cell) -> list[str]:
+    return [o for o in cell.overrides if o.startswith(("dataset/vectors=", "dataset.vectors."))]
 
 
 @cache
-def _lacking(dataset: str, vectors: str) -> str:
-    cfg = compose([f"dataset={dataset}", *([f"dataset/vectors={vectors}"] if vectors else [])])
-    files = [path.name for error in (*missing(cfg.dataset.reader), *missing(cfg.dataset.vectors)) for path in error.files]
-    return f"{dataset}: {files[0]}{f' and {len(files) - 1} more' if len(files) > 1 else ''} missing" if files else ""
+def _lacking(*overrides: str) -> str:
+    try:
+        dataset = compose(overrides).dataset
+    except Exception as error:
+        raise ConfigError(explain(error, overrides, RANK) or repr(error)) from error
+    files = [path.name for error in (*missing(dataset.reader), *missing(dataset.vectors)) for path in error.files]
+    more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+    return f"{overrides[0].removeprefix('dataset=')}: {files[0]}{more} missing" if files else ""
 
 
 def fingerprint(cell: Cell) -> str:
@@ -124,7 +136,7 @@ def fingerprint(cell: Cell) -> str:
     Raises:
         QaexpError: the files are damaged, or not what the data set's YAML expects.
     """
-    return _fingerprint(*(o for o in cell.overrides if o.startswith(READING)))
+    return _fingerprint(*_texts_of(cell))
 
 
 @cache

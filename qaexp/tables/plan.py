@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import mean
 from typing import NamedTuple
 
@@ -93,17 +94,22 @@ def _runs(table: Table, ledger: Ledger, keys: Keys, choice: Choice) -> Iterator[
             if choice.settings and setting not in choice.settings:
                 continue
             cell = at_hand(list(alternatives(table, row, setting, choice.quick)))
+            found = dict(zip(table.seeds, keys.of(cell, table.seeds), strict=True))  # first, as it tells what is wrong in a row
             lacks, data = lacking(cell), ""
             try:
                 data = "" if lacks else fingerprint(cell)
             except QaexpError as error:
-                lacks = str(error).splitlines()[0]
-            found = dict(zip(table.seeds, keys.of(cell, table.seeds), strict=True))
-            entries = {seed: ledger.find(key, data) for seed, key in found.items()}
+                lacks = " ".join(line.strip() for line in str(error).splitlines()[:2])
+            entries = {seed: ledger.find(key, partial(_is_over, data)) for seed, key in found.items()}
             first = next((entry for entry in entries.values() if entry), None)
             for seed in of_table:
                 if first is None or first.random or entries[seed]:  # where a seed makes no difference, any one is all
                     yield Run(cell, seed, found[seed].whole, data, entries[seed], lacks)
+
+
+def _is_over(fingerprint: str, entry: Entry) -> bool:
+    """Whether a run is over the data with this fingerprint; of data that are not here, any run."""
+    return entry.fingerprint == fingerprint or not fingerprint
 
 
 class Past(NamedTuple):

@@ -1,6 +1,6 @@
 """From the files in `experiments/<paper>/` to tables, figures and tunings, with everything checked that a file can have wrong."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -90,23 +90,27 @@ def _filled(kind: type[Kind], content: Mapping[str, Any]) -> Kind:
     _require_lists(content)
     settings = {str(name): filled(Setting, setting) for name, setting in content["settings"].items()}
     columns = {str(name): filled(Column, column) for name, column in content["columns"].items()}
-    rows = [filled(Row, {"published": [UNPRINTED] * len(columns), **row}) for row in content["rows"]]
+    rows = [filled(Row, {"published": [UNPRINTED] * len(columns), **row, "label": str(row["label"])}) for row in content["rows"]]
     return filled(kind, {**content, "settings": settings, "columns": columns, "rows": rows})
 
 
 def _require_lists(content: Mapping[str, Any]) -> None:
     """Raises: ConfigError, where a single value stands in place of a list."""
-    listed = [(name, content.get(name), "[1, 2, 3]" if name == "seeds" else "[model=ggsa]") for name in ("seeds", "common", "quick")]
-    listed += [(f"row {row['label']!r}: overrides", row.get("overrides"), "[model=ggsa]") for row in content["rows"]]
-    listed += [(f"setting {name!r}: datasets", each.get("datasets"), "[wikiqa]") for name, each in content["settings"].items()]
-    for what, value, such in listed:
+    such = {"seeds": "[1, 2, 3]", "notes": '["as in our paper"]', "published": "[66.12]", "datasets": "[wikiqa]", "vectors": "[glove300]"}
+    holders = [("", content), *((f"row {row['label']!r}: ", row) for row in content["rows"])]
+    holders += [(f"setting {name!r}: ", each) for name, each in content["settings"].items()]
+    options = ("seeds", "common", "quick", "notes", "overrides", "published", "datasets", "vectors")
+    listed = [(f"{where}{name}", holder.get(name), such.get(name, "[model=ggsa]")) for where, holder in holders for name in options]
+    for what, value, example in listed:
         if value is not None and not isinstance(value, list):
-            raise ConfigError(f"{what}: {value!r} is not a list, such as {such}")
+            raise ConfigError(f"{what}: {value!r} is not a list, such as {example}")
 
 
 def _fault_of(table: Table) -> str:
     """What it names that does not exist, or what its rows lack; empty where all is well."""
     rows, columns = table.rows, table.columns.values()
+    if not table.settings or not all(setting.datasets for setting in table.settings.values()):
+        return "each of its settings names a data set or several, as in datasets: [wikiqa]"
     for name in {column.setting for column in columns} | {row.setting for row in rows} | {name for row in rows for name in row.in_setting}:
         if name and name not in table.settings:
             return f"there is no setting {name!r}; settings: {', '.join(table.settings)}"
@@ -120,6 +124,11 @@ def _fault_of(table: Table) -> str:
             return f"there is no metric {metric!r}; there are {', '.join(MEASURES)} of a split, as in test/map, or {', '.join(OF_A_RUN)}"
     if not rows:
         return "it has no rows"
+    if any(type(seed) is not int for seed in table.seeds) or len(set(table.seeds)) < len(table.seeds):
+        return f"seeds: {list(table.seeds)} are not whole numbers, each once, such as [1, 2, 3]"
+    for where, options in _overrides_in(table):
+        if faulty := [option for option in options if "=" not in str(option)]:
+            return f"{where}: {faulty[0]!r} is no option, such as model=ggsa"
     for row in rows:
         if len(row.published) != len(columns):
             return f"row {row.label!r} has {len(row.published)} printed numbers for {len(columns)} columns"
@@ -128,6 +137,14 @@ def _fault_of(table: Table) -> str:
     labels = [row.label for row in rows]
     twice = sorted(label for label in labels if labels.count(label) > 1)
     return f"two rows are called {twice[0]!r}; a claim could not tell them apart" if twice else ""
+
+
+def _overrides_in(table: Table) -> Iterator[tuple[str, Sequence[str]]]:
+    """Where options stand, and which."""
+    yield from (("common", table.common), ("quick", table.quick))
+    yield from ((f"setting {name!r}", setting.overrides) for name, setting in table.settings.items())
+    for row in table.rows:
+        yield f"row {row.label!r}", [*(row.overrides or ()), *(option for options in row.in_setting.values() for option in options)]
 
 
 def _is_metric(name: str) -> bool:

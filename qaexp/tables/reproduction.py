@@ -11,7 +11,7 @@ from qaexp.data.statistics import MISSING, measure
 from qaexp.data.statistics import tables as statistics_tables
 from qaexp.results.ledger import Ledger
 from qaexp.tables.build import Measured, measured
-from qaexp.tables.cells import Keys
+from qaexp.tables.cells import Keys, cells_of
 from qaexp.tables.chosen import Other, chosen_of, is_meant, papers_of, require_known
 from qaexp.tables.claims import claims
 from qaexp.tables.configuration import ConfigurationTable, configuration_tables
@@ -65,7 +65,8 @@ def reproduce(options: argparse.Namespace) -> int:
         for paper, frame in held.items():
             write_claims(paper, frame, results / paper)
         write_overview(whole, drawn, grids, others, results, held)
-        _tell_strays([*whole, *drawn, *grids], ledger, options.prune)
+        _tell_strays([*whole, *drawn, *grids], ledger, keys, options.prune)
+        keys.save()
     return FAILED if failed else 0
 
 
@@ -103,9 +104,14 @@ def _write_other(table: Other, folder: Path, latex: bool) -> None:
     log.info("%s", folder / f"{table.name}.md")
 
 
-def _tell_strays(everything: Sequence[Measured], ledger: Ledger, prune: bool) -> None:
-    """A run is known by its whole configuration: where that has changed since, its cell is empty again, and nothing else would say so."""
+def _tell_strays(everything: Sequence[Measured], ledger: Ledger, keys: Keys, prune: bool) -> None:
+    """A run is known by its whole configuration: where that has changed since, its cell is empty again, and nothing else would say so.
+
+    What a table would show if other data were not there, as of a part of a data set, is no stray.
+    """
     shown = {entry.key for each in everything for state in each.states.values() for entry in state.entries}
+    cells = [cell for each in everything for cell in cells_of(each.table) if cell.dataset in ledger.datasets]
+    shown |= {key.whole for cell in cells for key in keys.of(cell, cell.table.seeds)}
     if strays := [f"{entry.name}_{entry.key}" for entry in ledger.entries if entry.key not in shown]:
         named = ", ".join(strays[:3]) + (f" and {len(strays) - 3} more" if len(strays) > 3 else "")
         if prune:

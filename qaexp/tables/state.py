@@ -6,7 +6,7 @@ from statistics import median
 
 import numpy as np
 
-from qaexp.results.ledger import SECONDS, Entry, Ledger, PerQuestion, model_and_dataset
+from qaexp.results.ledger import SECONDS, Entry, Ledger, PerQuestion
 from qaexp.tables.cells import Cell, Keys, at_hand, lacking
 from qaexp.tables.significance import INCOMPARABLE, Interval, verdict
 from qaexp.tables.spec import Column
@@ -112,13 +112,13 @@ class CellState:
 def found_in(ledger: Ledger, cells: Sequence[Cell], keys: Keys) -> CellState:
     """The first alternative with results; or else the one that would be run here, or was run elsewhere in other cells."""
     for cell in cells:
-        if model_and_dataset(cell.overrides) not in ledger.choices:  # then there is nothing to compose it for
+        if cell.dataset not in ledger.datasets:  # then there is nothing to compose it for
             continue
         of_seeds = keys.of(cell, cell.table.seeds)
         found = [entry for key in of_seeds if (entry := ledger.find(key) or ledger.beginning_of(key))]
         if found:
-            newest = max(found, key=lambda entry: entry.started)
-            entries = [entry for entry in found if entry.over_the_same(newest)]
+            over = max(found, key=lambda entry: entry.started).over_the_same
+            entries = [entry for key in of_seeds if (entry := ledger.find(key, over) or ledger.beginning_of(key, over))]
             return CellState(cell, entries if entries[0].random else entries[:1], "", of_seeds[0].max_epochs)
     chosen = at_hand(cells)
     if (lacks := lacking(chosen)) and (elsewhere := next((cell for cell in cells if (cell.dataset, cell.vectors) in ledger.data), None)):

@@ -35,6 +35,8 @@ def _best(tuning: Tuning, row: Row, states: Mapping[tuple[str, str], CellState],
         return ""
     runs = {name: replace(of_value[name], entries=[e for e in of_value[name].entries if e.seed in shared]) for name in among}
     means = {name: ours.mean for name, state in runs.items() if (ours := state.interval(columns[name]))}
+    if not means:
+        return ""
     of = f" of {len(means)}" if len(means) < len(columns) else ""
     over = f" over {len(shared)} seeds" if len(shared) > 1 else ""
     return f"best{of}{over}: {max(means, key=means.__getitem__)}; taken: {in_tables or 'none'}"

@@ -1,5 +1,6 @@
 """Heat maps as pictures: every word is there, and the command writes what it says."""
 
+import json
 import shutil
 from argparse import Namespace
 from pathlib import Path
@@ -125,6 +126,15 @@ def test_data_of_a_run_may_lie_elsewhere(tmp_path: Path) -> None:
     data = data_of(tmp_path, str(tmp_path / "elsewhere"))
     assert data.splits["test"].num_questions == 1
     assert (tmp_path / "data").is_dir(), "its cache is where it was"
+
+
+def test_data_that_have_changed_since_the_run_are_refused(run: Path, tmp_path: Path) -> None:
+    """Its word ids would be those of other words."""
+    shutil.copy(run / "config.yaml", tmp_path)
+    kept = json.loads((run / "record.json").read_text())
+    (tmp_path / "record.json").write_text(json.dumps({**kept, "data": {**kept["data"], "fingerprint": "f" * 64}}))
+    with pytest.raises(ConfigError, match="the data of toy are others than those of"):
+        data_of(tmp_path, None)
 
 
 def test_a_run_that_has_ranked_nothing_yet_is_answered_in_a_sentence(run: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from qaexp.tables import cells
 from qaexp.tables.cells import CONF, Keys, alternatives, at_hand, lacking
 from qaexp.tables.read import result_tables
-from qaexp.tables.spec import Row, Table
+from qaexp.tables.spec import Row, Setting, Table
 
 YAHOOQA = next(table for table in result_tables() if table.title == "ctrn, Table 4")
 BM25 = next(row for row in YAHOOQA.rows if row.label == "BM-25")
@@ -38,6 +38,17 @@ def chosen(row: Row, table: Table = YAHOOQA) -> tuple[str, str, str]:
 def test_a_row_that_reads_no_vectors_runs_without_them(disk: Path) -> None:
     assert chosen(BM25) == ("yahooqa_partial", "glove300", "")
     assert chosen(LSTM)[2].startswith("yahooqa: ")
+
+
+def test_data_of_ones_own_are_looked_for_where_the_table_says(disk: Path) -> None:
+    mine = {"mine": Setting(["own"], ["random"], overrides=[f"dataset.reader.folder={disk}"])}
+    table = Table(**{**YAHOOQA.__dict__, "settings": mine})
+    cell = next(alternatives(table, LSTM, "mine"))
+    assert lacking(cell) == "own: train.tsv and 2 more missing"
+    for split in ("train", "dev", "test"):
+        (disk / f"{split}.tsv").touch()
+    cells._lacking.cache_clear()
+    assert lacking(cell) == ""
 
 
 def test_vectors_that_are_there_are_named_even_where_they_are_not_read(disk: Path) -> None:

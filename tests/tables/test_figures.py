@@ -202,6 +202,14 @@ def test_accuracy_is_aggregated_over_answers_up_to_a_length(tmp_path: Path) -> N
     assert len(picture_of(of).frame(measured, ledger)) == 0
 
 
+def test_more_rows_than_colours_are_drawn() -> None:
+    names = [f"row {number}" for number in range(9)]
+    of = figure(LENGTHS, rows(**{name: ["model=qa_cnn"] for name in names}), {"accuracy": Column("test/p@1")})
+    frame = pd.DataFrame([{"Model": name, "answer length up to": limit, "accuracy": 50.0} for name in names for limit in (10, 20)])
+    [axes] = picture_of(of).draw(filled(of, {names[0]: [entry(1)]}), frame).axes
+    assert len(axes.lines) == 9
+
+
 @pytest.mark.parametrize(
     ("content", "fault"),
     [

@@ -145,6 +145,26 @@ def _no_rows(content: dict) -> None:
     content["rows"] = []
 
 
+def _one_number(content: dict) -> None:
+    content["rows"][1]["published"] = 66
+
+
+def _one_note(content: dict) -> None:
+    content["notes"] = "as in our paper"
+
+
+def _no_option(content: dict) -> None:
+    content["rows"][1]["overrides"] = ["model"]
+
+
+def _seed_twice(content: dict) -> None:
+    content["seeds"] = [1, 1]
+
+
+def _no_data_at_all(content: dict) -> None:
+    content["settings"]["QatarLiving"]["datasets"] = []
+
+
 def _empty_row(content: dict) -> None:
     content["rows"].append({"label": "CTRM"})
 
@@ -166,6 +186,11 @@ def _empty_row(content: dict) -> None:
         ),
         (_no_data, "there is no dataset=qatarlivin; did you mean qatarliving"),
         (_no_list_of_data, "setting 'QatarLiving': datasets: 'qatarliving' is not a list, such as [wikiqa]"),
+        (_one_number, "row 'ARC-II CNN': published: 66 is not a list, such as [66.12]"),
+        (_one_note, "notes: 'as in our paper' is not a list"),
+        (_no_option, "row 'ARC-II CNN': 'model' is no option, such as model=ggsa"),
+        (_seed_twice, "seeds: [1, 1] are not whole numbers, each once"),
+        (_no_data_at_all, "each of its settings names a data set or several, as in datasets: [wikiqa]"),
         (_no_rows, "it has no rows"),
         (_empty_row, "row 'CTRM' has neither overrides nor printed numbers"),
     ],

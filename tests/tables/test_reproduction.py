@@ -114,6 +114,23 @@ def test_records_that_no_table_shows_any_more_are_named_and_pruned(
     assert deleted.endswith("deleted: m_toy_seed1_1234567890abcdef")
 
 
+def test_runs_on_a_part_stay_when_the_whole_has_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table(**{**TABLE.__dict__, "settings": {**TABLE.settings, "toy": Setting(["wikiqa", "toy"])}})
+    monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(reproduction, "result_tables", lambda: [table])
+    monkeypatch.setattr(reproduction, "result_figures", list)
+    monkeypatch.setattr(reproduction, "claims", lambda paper: [])
+    folder = tmp_path / "results" / "ledger"
+    folder.mkdir(parents=True)
+    names = {Keys(tmp_path / "plans").of(cell, [1])[0].whole: cell.dataset for cell in alternatives(table, table.rows[2], "toy")}
+    for key, dataset in names.items():
+        entry = {**asdict(entry_of(key, 1, [0.5])), "command": f"model=qa_cnn dataset={dataset}"}
+        (folder / f"{key}.json").write_text(json.dumps(entry))
+    assert reproduce.main(["--no-run", "--prune", "--results", str(tmp_path / "results")]) == 0
+    assert {path.stem for path in folder.iterdir()} == names.keys()
+    assert len(names) == 2
+
+
 def test_a_bar_counts_each_table_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     counted = list[str]()
 
@@ -187,7 +204,7 @@ def test_a_pretrained_row_begins_with_its_pre_training_and_is_known_again(
     monkeypatch.setattr(reproduction, "result_tables", lambda: [table])
     monkeypatch.setattr(reproduction, "claims", lambda paper: [])
     monkeypatch.setattr(reproduction, "configuration_tables", list)
-    places = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs")]
+    places = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs (1)")]
     assert reproduce.main(["--seeds", "1", *places]) == 0
     frame = pd.read_csv(tmp_path / "results" / "rcnn" / "table9.csv", dtype=str).set_index("Model")
     assert frame["seeds"].tolist() == ["1", "1", "1"]
@@ -199,7 +216,7 @@ def test_a_pretrained_row_begins_with_its_pre_training_and_is_known_again(
     planned = plan([table], ledger, keys, Choice())
     assert [run.seed for run in planned.done] == [1, 1, 1]
     assert [run.seed for run in planned.to_do] == [2, 2, 2]
-    records = [json.loads(path.read_text()) for path in (tmp_path / "runs").rglob("record.json")]
+    records = [json.loads(path.read_text()) for path in (tmp_path / "runs (1)").rglob("record.json")]
     begun = [record["config"]["init_from"]["key"] for record in records if record["config"].get("init_from")]
     assert len(records) == 5
     assert len(set(begun)) == 2

@@ -16,6 +16,7 @@ from qaexp.tables.build import Measured, measured
 from qaexp.tables.cells import Keys, alternatives
 from qaexp.tables.page import as_markdown
 from qaexp.tables.spec import Column, Setting, Table
+from qaexp.tables.state import found_in
 
 
 def test_a_cell_whose_data_are_not_here_is_shown_with_those_that_other_cells_were_run_on(tmp_path: Path, keys: Keys) -> None:
@@ -28,6 +29,25 @@ def test_a_cell_whose_data_are_not_here_is_shown_with_those_that_other_cells_wer
     ledger.read_anew()
     state = measured(elsewhere, ledger, keys).states["Word Overlap", "absent"]
     assert (state.status, state.cell.dataset, state.cell.vectors) == ("not run", "insuranceqa", "glove300")
+
+
+def test_of_data_that_changed_and_changed_back_all_seeds_count(tmp_path: Path, keys: Keys) -> None:
+    """Of seed 1 the newer run, over the data of the meantime, had hidden the one over those of now."""
+    cell, folder = next(alternatives(TABLE, TABLE.rows[2], "toy")), tmp_path / "ledger"
+    folder.mkdir()
+    meantime = {"fingerprint": "e" * 64, "partial": False}
+    for number, (seed, of_seed) in enumerate(zip((1, 2, 1, 3), (*keys.of(cell, [1, 2, 1, 3]),), strict=True)):
+        entry = replace(entry_of(of_seed.whole, seed, [0.5]), started=f"2026-01-0{number + 1}")
+        (folder / f"{number}.json").write_text(json.dumps(asdict(replace(entry, data=meantime) if number == 2 else entry)))
+    assert [entry.seed for entry in found_in(Ledger(folder), [cell], keys).entries] == [1, 2, 3]
+
+
+def test_a_run_is_shown_however_its_model_was_chosen(tmp_path: Path, keys: Keys) -> None:
+    cell, folder = next(alternatives(TABLE, TABLE.rows[2], "toy")), tmp_path / "ledger"
+    folder.mkdir()
+    [key] = keys.of(cell, [1])
+    (folder / "1.json").write_text(json.dumps(asdict(replace(entry_of(key.whole, 1, [0.5]), command="model=mine dataset=toy"))))
+    assert [entry.seed for entry in found_in(Ledger(folder), [cell], keys).entries] == [1]
 
 
 def test_seeds_over_different_questions_are_not_averaged(filled: Measured) -> None:
