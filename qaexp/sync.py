@@ -39,9 +39,11 @@ def sync(folder: Path) -> str:
     """Upload what is pending; returns a sentence on what was done.
 
     Raises:
-        ConfigError: there is no key to upload with.
+        ConfigError: there is no such folder, or no key to upload with.
         QaexpError: W&B did not take everything.
     """
+    if not folder.is_dir():
+        raise ConfigError(f"there is no folder {folder}; name the one that holds the runs")
     waiting = pending(folder)
     if not waiting:
         return f"{folder}: no W&B run is waiting to be uploaded"

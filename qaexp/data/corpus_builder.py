@@ -79,7 +79,8 @@ class CorpusBuilder:
         """What was collected.
 
         Raises:
-            BadDataError: an id holds white space, which no line of trec_eval's can, or two questions of a split share one.
+            BadDataError: an id holds white space, which no line of trec_eval's can, or two questions of a split share one; or of a split's
+                pools some have retrieval scores and others none.
             ConfigError: the tokeniser leaves line breaks in words.
         """
         for name, questions in self._splits.items():
@@ -87,6 +88,10 @@ class CorpusBuilder:
                 raise BadDataError(
                     f"{name} questions", faults, "Let each question's id be its own, and ids single words, as trec_eval reads them."
                 )
+            unscored = [question_id for _, question_id, pool in questions if pool and len(pool[0]) == 3]
+            if 0 < len(unscored) < sum(bool(pool) for _, _, pool in questions):
+                fault = f"{len(unscored)} have no retrieval scores where others have, the first {unscored[0]!r}"
+                raise BadDataError(f"{name} questions", [fault], "Give all of a split scores, or none.")
         vocabulary = self._vocabulary or Vocabulary.of_words(self._word_ids)
         if broken := next((word for word in vocabulary.words if "\n" in word), None):
             raise ConfigError(f"the word {broken!r} holds a line break: let dataset.tokenise part words at white space")

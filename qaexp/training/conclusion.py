@@ -39,7 +39,8 @@ def log_conclusion(logger: RunLogger, folder: Path, record: RunRecord, module: R
         [listed] = [path for path in (folder / f"{split}.questions.csv", folder / f"{split}.pairs.csv") if path.exists()]
         concluded[f"questions/{split}"] = _table(pd.read_csv(listed, dtype={0: str}))
         concluded[f"hardest/{split}"] = _table(hardest(data, split, module.scores[split], HARDEST))
-    concluded |= _heat_maps(module.scorer, data, hardest(data, "dev", module.scores["dev"], DRAWN))
+    if "dev" in module.scores:
+        concluded |= _heat_maps(module.scorer, data, hardest(data, "dev", module.scores["dev"], DRAWN))
     logger.log_line(concluded, step=len(record.history) + 1)
 
 

@@ -99,12 +99,13 @@ class AskUbuntuReader:
                     continue
                 question, right, listed = fields[0], fields[1].split(), fields[2].split()
                 scores = fields[3].split() if len(fields) == 4 else []
-                wrong = list(_faults(question, right, listed, scores, text_of))
+                ranked = bool(scores) or split != "train"
+                wrong = list(_faults(question, right, listed, scores, text_of, ranked))
                 for fault in wrong:
                     faults.add(line, fault)
                 if wrong:
                     continue
-                candidates = [*right, *(other for other in listed if other not in right)] if not scores else listed
+                candidates = listed if ranked else [*right, *(other for other in listed if other not in right)]
                 labelled = [(other, _text(other, text_of, builder), int(other in right)) for other in candidates]
                 scored = [(*candidate, float(score)) for candidate, score in zip(labelled, scores, strict=True)] if scores else labelled
                 yield question, list[Candidate](scored)
@@ -119,16 +120,14 @@ def _unknown(questions: Sequence[str], text_of: Mapping[str, int] | None) -> lis
 
 
 def _faults(
-    question: str, right: Sequence[str], listed: Sequence[str], scores: Sequence[str], text_of: Mapping[str, int] | None
+    question: str, right: Sequence[str], listed: Sequence[str], scores: Sequence[str], text_of: Mapping[str, int] | None, ranked: bool
 ) -> Iterator[str]:
-    """What is wrong with a line of a pool."""
+    """What is wrong with a line of a pool; of one that is `ranked` field 3 has all candidates, in the order that ties keep."""
     if unknown := _unknown([question, *right, *listed], text_of):
         yield f"no text for question {', '.join(unknown[:5])}{' ...' if len(unknown) > 5 else ''}"
-    if not scores:
-        return
-    if len(scores) != len(listed):
+    if scores and len(scores) != len(listed):
         yield f"field 4 has {len(scores)} scores for {len(listed)} candidates of field 3"
-    if stray := [other for other in right if other not in listed]:
+    if ranked and (stray := [other for other in right if other not in listed]):
         yield f"field 2 has {', '.join(stray)}, which is no candidate of field 3"
     if bad := [score for score in scores if not score.replace(".", "", 1).isdigit()]:
         yield f"field 4 has {bad[0]!r}, a score expected"
