@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 
 def joined(options: Iterable[str]) -> str:
@@ -12,6 +12,15 @@ def joined(options: Iterable[str]) -> str:
     model=ggsa widths=[2,3] 'dataset.reader.folder='"'"'my data'"'"''
     """
     return " ".join(option if option.split() == [option] else shlex.quote(option) for option in options)
+
+
+def besides(options: Iterable[str], names: Collection[str]) -> list[str]:
+    """The options of other top-level keys and groups than these.
+
+    >>> besides(["model=ggsa", "logger.project=mine", "+labels.row=a", "seed=1"], ("logger", "labels"))
+    ['model=ggsa', 'seed=1']
+    """
+    return [option for option in options if re.split("[=/.]", option.lstrip("+~"))[0] not in names]
 
 
 def as_value(text: str) -> str:

@@ -32,7 +32,8 @@ def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
     if data_dir is not None:
         cfg = OmegaConf.create(moved(OmegaConf.to_container(cfg), {str(cfg.data_dir): data_dir}))
     data: RankingDataModule = instantiate(cfg.dataset)
-    if (run / RECORD).is_file() and (known := RunRecord.load(run).data) and known["fingerprint"] != data.corpus.fingerprint:
+    record = RunRecord.load(run) if (run / RECORD).is_file() else None
+    if record and record.data and not record.is_over(data.corpus.fingerprint, None):
         raise ConfigError(
             f"the data of {data.name} are others than those of {run}, whose words have other numbers; put the former files back, or name "
             "where they are with --data FOLDER"

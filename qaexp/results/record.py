@@ -17,6 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from qaexp.commands import besides
 from qaexp.config import CONF
 from qaexp.errors import ConfigError, OutputError, PrunedError, QaexpError, RecordError
 from qaexp.machine.processes import writes
@@ -32,12 +33,8 @@ NOT_IDENTITY = ("data_dir", "cache_dir", "output_dir", "logger", "choices", "lab
 
 
 def measuring(options: Iterable[str]) -> list[str]:
-    """Of options those that change what a run measures.
-
-    >>> measuring(["model=ggsa", "logger.project=mine", "+labels.row=a", "seed=1"])
-    ['model=ggsa', 'seed=1']
-    """
-    return [option for option in options if re.split("[=/.]", option.lstrip("+~"))[0] not in NOT_IDENTITY]
+    """Of options those that change what a run measures."""
+    return besides(options, NOT_IDENTITY)
 
 
 @dataclass
@@ -178,8 +175,16 @@ class RunRecord:
             self.seconds[stage] = self._watches.pop(stage)()
 
     def add_epoch(self, epoch: int, values: Mapping[str, int | float], chosen: str) -> None:
-        """Note an epoch (from 1); one that is repeated after an interruption takes its old place."""
-        self.history = [*(entry for entry in self.history if entry["epoch"] < epoch), {"epoch": epoch, **values}]
+        """Note an epoch (from 1), before its steps are added; one that is repeated after an interruption takes its old place.
+
+        The steps that were counted for it, and their seconds, are taken off: a share of all, since epochs are of one length.
+        """
+        before = [entry for entry in self.history if entry["epoch"] < epoch]
+        if len(before) < len(self.history):
+            kept = len(before) / len(self.history)
+            self.steps = round(kept * self.steps)
+            self.seconds["steps"] = kept * self.seconds.get("steps", 0.0)
+        self.history = [*before, {"epoch": epoch, **values}]
         if self.continued:
             self.continued[-1]["from_epoch"] = min(self.continued[-1]["from_epoch"], epoch)
         self.best_epoch = int(max(self.history, key=lambda entry: entry[chosen])["epoch"])

@@ -5,7 +5,6 @@ python -m qaexp.results.table results/runs --split test --csv results/table.csv
 
 import argparse
 import logging
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from qaexp.commands import joined, options_of
+from qaexp.commands import besides, joined, options_of
 from qaexp.conventions import METRICS
 from qaexp.errors import ConfigError, QaexpError, RecordError, meant
 from qaexp.results.record import RunRecord, config_key
@@ -56,7 +55,7 @@ def row_name(record: RunRecord) -> str:
 
 
 def _lasting(command: str) -> str:
-    return joined(option for option in options_of(command) if re.split("[=/.]", option)[0] not in VOLATILE)
+    return joined(besides(options_of(command), VOLATILE))
 
 
 def run_table(records: Sequence[RunRecord], split: str) -> pd.DataFrame:

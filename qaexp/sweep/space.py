@@ -31,7 +31,8 @@ class Space:
         >>> space.fixed, space.axes["seed"].choices
         (('optimizer.lr=0.1', 'model=ggsa'), ('1', '2', '3'))
         """
-        written, options = [f"{key}={value}" for key, value in params.items()] + list(arguments), dict[str, str | BaseDistribution]()
+        written = [f"{key}={value}" for key, value in params.items()] + list(arguments)
+        options = dict[str, str | BaseDistribution]()
         for each in OverridesParser.create().parse_overrides(written):
             options.pop(key := each.get_key_element(), None)
             options[key] = _axis(each) if each.is_sweep_override() else each.get_value_element_as_str()

@@ -27,6 +27,9 @@ from qaexp.whole_files import write_whole
 READING = ("dataset=", "dataset.reader.", "dataset.tokenise", "dataset.expected=")
 """Beginnings of overrides that say what texts a cell reads."""
 
+VECTORS = ("dataset/vectors=", "dataset.vectors.")
+"""And its word vectors."""
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -56,6 +59,10 @@ class Cell:
         data = [f"dataset={self.dataset}", *vectors]
         return _last_of_each([*data, *self.table.common, *setting, *self.row.overrides, *special, *quick])
 
+    def beginning(self, *ways: str) -> list[str]:
+        """Its overrides that begin in one of these ways."""
+        return [override for override in self.overrides if override.startswith(ways)]
+
     def seeded(self, seed: int) -> list[str]:
         return [*self.overrides, f"seed={seed}"]
 
@@ -63,7 +70,7 @@ class Cell:
         """The run whose encoder it begins with, to be pasted after `python -m qaexp.pretrain`; empty where there is none."""
         if self.row.pretrain is None:
             return []
-        data = [o for o in self.overrides if o.startswith((*READING, "dataset/vectors=", "dataset.vectors."))]
+        data = self.beginning(*READING, *VECTORS)
         quick = [o for o in self.table.quick if o.startswith("trainer")] if self.quick else []
         return [*_last_of_each([*data, *self.row.pretrain, *quick]), f"seed={seed}"]
 
@@ -101,30 +108,20 @@ def cells_of(table: Table) -> Iterator[Cell]:
 
 def at_hand(cells: Sequence[Cell]) -> Cell:
     """Of a row's alternatives the first that has all files on disk, even those that it does not read; else the first that can run."""
-    whole = (cell for cell in cells if not _lacking(*_texts_of(cell), *_vectors_of(cell)))
+    whole = (cell for cell in cells if not _lacking(*cell.beginning(*READING), *cell.beginning(*VECTORS)))
     enough = (cell for cell in cells if not lacking(cell))
     return next(chain(whole, enough), cells[0])
 
 
 def lacking(cell: Cell) -> str:
     """What is not on disk of what a cell reads, in one line; empty when all is there."""
-    return _lacking(*_texts_of(cell), *(_vectors_of(cell) if cell.row.reads_vectors else ["dataset/vectors=random"]))
-
-
-def _texts_of(cell: Cell) -> list[str]:
-    return [o for o in cell.overrides if o.startswith(READING)]
-
-
-def _vectors_of(cell: Cell) -> list[str]:
-    return [o for o in cell.overrides if o.startswith(("dataset/vectors=", "dataset.vectors."))]
+    vectors = cell.beginning(*VECTORS) if cell.row.reads_vectors else ["dataset/vectors=random"]
+    return _lacking(*cell.beginning(*READING), *vectors)
 
 
 @cache
 def _lacking(*overrides: str) -> str:
-    try:
-        dataset = compose(overrides).dataset
-    except Exception as error:
-        raise ConfigError(explain(error, overrides, RANK) or repr(error)) from error
+    dataset = _composed(overrides, RANK).dataset
     files = [path.name for error in (*missing(dataset.reader), *missing(dataset.vectors)) for path in error.files]
     more = f" and {len(files) - 1} more" if len(files) > 1 else ""
     return f"{overrides[0].removeprefix('dataset=')}: {files[0]}{more} missing" if files else ""
@@ -136,7 +133,7 @@ def fingerprint(cell: Cell) -> str:
     Raises:
         QaexpError: the files are damaged, or not what the data set's YAML expects.
     """
-    return _fingerprint(*_texts_of(cell))
+    return _fingerprint(*cell.beginning(*READING))
 
 
 @cache
@@ -164,8 +161,9 @@ class Keys:
         """
         names = [" ".join([*cell.seeded(seed), "after:", *cell.pretraining(seed)]) for seed in seeds]
         if not all(name in self._known for name in names):
-            fine = _composed(cell, cell.seeded(seeds[0]), RANK)
-            before = _composed(cell, pretraining, PRETRAIN) if (pretraining := cell.pretraining(seeds[0])) else None
+            place = f"{cell.table.title}, row {cell.row.label!r}: "
+            fine = _composed(cell.seeded(seeds[0]), RANK, place)
+            before = _composed(pretraining, PRETRAIN, place) if (pretraining := cell.pretraining(seeds[0])) else None
             for seed, name in zip(seeds, names, strict=True):
                 begun = {"key": config_key(_resolved(before, seed))} if before else None
                 self._known[name] = Key.of({**_resolved(fine, seed), "init_from": begun})
@@ -180,12 +178,11 @@ class Keys:
                 self._new = False
 
 
-def _composed(cell: Cell, overrides: Sequence[str], program: Program) -> DictConfig:
+def _composed(overrides: Sequence[str], program: Program, place: str = "") -> DictConfig:
     try:
         return compose(overrides, program)
     except Exception as error:
-        fault = explain(error, overrides, program) or repr(error)
-        raise ConfigError(f"{cell.table.title}, row {cell.row.label!r}: {fault}") from error
+        raise ConfigError(place + (explain(error, overrides, program) or repr(error))) from error
 
 
 def _resolved(cfg: DictConfig, seed: int) -> dict[str, Any]:

@@ -175,9 +175,9 @@ class Times:
         if not alike:
             return None
         newest = max(alike, key=lambda past: past.started)
-        pace = (_an_epoch(begun) if begun else 0.0) or newest.epoch
-        training = mean(past.epochs for past in alike) * pace + newest.other
-        return newest.test + max(0.0, training - (begun.seconds.get("total", 0.0) if begun else 0.0))
+        pace, taken = (_an_epoch(begun), begun.seconds.get("total", 0.0)) if begun else (0.0, 0.0)
+        training = mean(past.epochs for past in alike) * (pace or newest.epoch) + newest.other
+        return newest.test + max(0.0, training - taken)
 
     def _most_like(self, run: Run) -> list[Past]:
         wanted = frozenset(run.cell.overrides)

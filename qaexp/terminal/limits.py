@@ -46,7 +46,7 @@ def beyond(config: Mapping[Any, Any], prefix: str = "") -> Iterator[str]:
             yield from beyond(value, f"{prefix}{key}.")
         elif key in PARTING and value is not None:
             yield (
-                f"{prefix}{key}={value}: a run has whole epochs, each of which ends with the metrics of all of dev, then it ranks all; "
+                f"{prefix}{key}={value}: a run has whole epochs, each with the metrics of all of dev at its end, and ranks whole splits; "
                 "leave it out, and set trainer.max_epochs, or trainer.limit_train_batches for shorter epochs"
             )
         elif key in WORDS and value not in WORDS[key]:

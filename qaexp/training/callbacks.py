@@ -88,13 +88,11 @@ class KeepHistory(Callback):
         self._spent += time.perf_counter() - self._started
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        before, known = trainer.current_epoch, len(self._record.history)
-        kept = before / known if known > before else 1.0  # an epoch that was whole but for its checkpoint is taken again, and counts once
-        self._record.steps = round(kept * self._record.steps) + self._steps
-        self._record.seconds["steps"] = round(kept * self._record.seconds.get("steps", 0.0) + self._spent, 3)
-        self._steps, self._spent = 0, 0.0
         values = {name: value.item() for name, value in trainer.callback_metrics.items()}
         self._record.add_epoch(trainer.current_epoch + 1, {"step": trainer.global_step, **values}, self._chosen)
+        self._record.steps += self._steps
+        self._record.seconds["steps"] = round(self._record.seconds.get("steps", 0.0) + self._spent, 3)
+        self._steps, self._spent = 0, 0.0
         self._record.save(self._folder)
 
 

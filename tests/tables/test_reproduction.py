@@ -93,15 +93,21 @@ def test_what_is_busy_is_tried_again_after_the_others(
     assert "left to the processes" not in caplog.text
 
 
-def test_records_that_no_table_shows_any_more_are_named_and_pruned(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def empty_ledger_of(table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Its folder, where this is the only table that there is."""
     monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(reproduction, "result_tables", lambda: [TABLE])
+    monkeypatch.setattr(reproduction, "result_tables", lambda: [table])
     monkeypatch.setattr(reproduction, "result_figures", list)
     monkeypatch.setattr(reproduction, "claims", lambda paper: [])
     folder = tmp_path / "results" / "ledger"
     folder.mkdir(parents=True)
+    return folder
+
+
+def test_records_that_no_table_shows_any_more_are_named_and_pruned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = empty_ledger_of(TABLE, tmp_path, monkeypatch)
     [(shown, *_)] = Keys(tmp_path / "plans").of(next(alternatives(TABLE, TABLE.rows[2], "toy")), [1])
     for key in (shown, "1234567890abcdef"):
         (folder / f"{key}.json").write_text(json.dumps(asdict(entry_of(key, 1, [0.5]))))
@@ -116,12 +122,7 @@ def test_records_that_no_table_shows_any_more_are_named_and_pruned(
 
 def test_runs_on_a_part_stay_when_the_whole_has_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = Table(**{**TABLE.__dict__, "settings": {**TABLE.settings, "toy": Setting(["wikiqa", "toy"])}})
-    monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(reproduction, "result_tables", lambda: [table])
-    monkeypatch.setattr(reproduction, "result_figures", list)
-    monkeypatch.setattr(reproduction, "claims", lambda paper: [])
-    folder = tmp_path / "results" / "ledger"
-    folder.mkdir(parents=True)
+    folder = empty_ledger_of(table, tmp_path, monkeypatch)
     names = {Keys(tmp_path / "plans").of(cell, [1])[0].whole: cell.dataset for cell in alternatives(table, table.rows[2], "toy")}
     for key, dataset in names.items():
         entry = {**asdict(entry_of(key, 1, [0.5])), "command": f"model=qa_cnn dataset={dataset}"}
