@@ -1,7 +1,7 @@
 """Puts a published data set in its place: what is there and right stays, the rest is downloaded or copied, verified, and moved in whole.
 
 A file grows in a folder `.partial` beside its place and is moved there, in one step, once it has proved right. So a reader
-never meets half a file, and the next fetch goes on where this one stopped.
+never meets half a file, and the next fetch goes on where this one stopped. Of two fetches of one set the second waits for the first.
 """
 
 import contextlib
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import requests
+from filelock import FileLock, Timeout
 
 from qaexp.data.checksums import fault, verified
 from qaexp.data.copies import Copies
@@ -69,14 +70,18 @@ class Fetch:
     def _fetch(self, file: PublishedFile, folder: Path) -> list[str]:
         """What was done for each thing wanted from `file`."""
         wanted = [content for content in file.contents if not self._there(content, folder)]
-        done = ["already there"] * (len(file.contents) - len(wanted))
-        if not wanted:
-            return done
+        if wanted:
+            with _alone(folder) as waited:
+                wanted = [content for content in wanted if not (waited and self._there(content, folder))]
+                self._get(file, wanted, folder)
+        how = "copied" if isinstance(self.source, Copies) else "fetched"
+        return ["already there"] * (len(file.contents) - len(wanted)) + [how] * len(wanted)
+
+    def _get(self, file: PublishedFile, wanted: Sequence[Content], folder: Path) -> None:
         if isinstance(self.source, Copies):
             self._copy(self.source.archive(file) if file.members else self.source, wanted, folder)
-            return [*done, *["copied"] * len(wanted)]
-        self._download(self.source, file, wanted, folder)
-        return [*done, *["fetched"] * len(wanted)]
+        elif wanted:
+            self._download(self.source, file, wanted, folder)
 
     def _there(self, content: Content, folder: Path) -> bool:
         """Whether a right copy is in place, plain or gzipped. The plain one decides, as it does for the readers.
@@ -144,6 +149,25 @@ def _part(target: Path, suffix: str = ".part") -> Path:
     part = target.parent / ".partial" / f"{target.name}{suffix}"
     part.parent.mkdir(parents=True, exist_ok=True)
     return part
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[bool]:
+    """Nobody else fetches into `folder` until the block ends: two would write into one half of a file. Whether one had to be waited for."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / ".lock")
+    waited = False
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        waited = True
+        log.info("another process is fetching into %s: waiting until it is done", folder)
+        lock.acquire()
+    try:
+        yield waited
+    finally:
+        Path(lock.lock_file).unlink(missing_ok=True)  # while it is held; whoever waits for it makes another
+        lock.release()
 
 
 def _install(part: Path, folder: Path, content: Content, how: str) -> None:

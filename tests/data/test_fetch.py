@@ -11,14 +11,17 @@ import subprocess
 import sys
 import tarfile
 import threading
+import time
 import zipfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
+from filelock import FileLock
 from hydra.utils import instantiate
 
 from qaexp.config import choices, compose
@@ -482,6 +485,23 @@ def test_zip_that_is_wanted_whole_is_not_opened(site: Site, tmp_path: Path, tiny
     Fetch(tmp_path / "data", Copies(pickle_zip)).run(replace(tiny_set, files=(file,)))
     assert everything(tmp_path / "data") == {"tiny/env.pkl.zip"}
     assert (tmp_path / "data/tiny/env.pkl.zip").read_bytes() == pickle_zip.read_bytes()
+
+
+def test_two_at_once_fetch_a_file_once(site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    serve_tiny(site)
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    with FileLock(folder / ".lock", thread_local=False) as first, ThreadPoolExecutor() as pool:
+        second = pool.submit(fetch_tiny, site, tmp_path)
+        while "waiting until it is done" not in capsys.readouterr().out:
+            time.sleep(0.01)
+        assert site.asked == []
+        (folder / "V1").mkdir()
+        (folder / "V1/answers").write_bytes(BIG)
+        first.release()
+        assert second.result(timeout=30) == 0
+    assert [path for path, _ in site.asked] == ["/repo/V1/vocabulary"]
+    assert everything(tmp_path) == {"tiny/V1/answers", "tiny/V1/vocabulary"}
 
 
 def test_interruption_says_how_to_go_on(
