@@ -58,6 +58,13 @@ class KilledError(QaexpError):
     """The process of a run is gone, and nothing but that is known of it."""
 
 
+def require_among(option: str, names: Iterable[str], known: Sequence[str]) -> None:
+    """Raises: ConfigError, when an option names something that is not known."""
+    for name in names:
+        if name not in known:
+            raise ConfigError(f"{option}: there is no {name!r}; {meant(str(name), known)}")
+
+
 def meant(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     """What a name that is not known may stand for, or else all that is known.
 

@@ -123,6 +123,8 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
         ("+trainer.val_check_interval=0.5", "trainer.val_check_interval=0.5: a run has whole epochs"),
         ("+trainer.limit_test_batches=1", "trainer.limit_test_batches=1: a run has whole epochs"),
         ("dataset.vectors.deviation=-1", "dataset.vectors.deviation=-1: at least 0 is expected"),
+        ("dataset.reader.num_train=-1", "dataset.reader.num_train=-1: at least 0 is expected"),
+        ("dataset.tokenise=words", "dataset.tokenise=words: it has options of its own; set one of them, such as dataset.tokenise._target_"),
         ("+trainer.val_check_interval=1", "trainer.val_check_interval=1: a run has whole epochs"),  # after each batch, to Lightning
         ("+trainer.max_steps=5", "trainer.max_steps=5: a run has whole epochs"),
         ("+trainer.limit_val_batches=0", "trainer.limit_val_batches=0: a run has whole epochs"),
@@ -155,6 +157,11 @@ def test_mistakes_are_answered_with_one_sentence(argument: str, sentence: str, q
     assert sentence in caplog.text
     assert "dataset.seed" not in caplog.text  # which nobody gave
     assert "Traceback" not in caplog.text
+
+
+def test_a_word_where_a_list_is_expected(quiet: list[str], caplog: pytest.LogCaptureFixture) -> None:
+    assert main([*quiet[:3], "dataset=askubuntu_duplicates", "dataset.reader.fields=title"]) == 2
+    assert "dataset.reader.fields=title: a list is expected, as in dataset.reader.fields=[title]" in caplog.text
 
 
 def test_a_part_of_ones_own_is_trained_and_loaded_where_it_is_trusted(

@@ -1,6 +1,8 @@
-"""Things that belong together."""
+"""Things that belong together, and how many go into which split."""
 
 from collections.abc import Iterable
+
+from qaexp.errors import ConfigError
 
 
 def connected_groups(size: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
@@ -17,3 +19,18 @@ def connected_groups(size: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
     _, label = connected_components(coo_array((np.ones(len(first)), (first, second)), shape=(size, size)), directed=False)
     _, least, group = np.unique(label, return_index=True, return_inverse=True)
     return least[group].tolist()
+
+
+def held_out_counts(size: int, dev_share: float, test_share: float) -> tuple[int, int]:
+    """How many of `size` things go into dev and into test; training has the rest.
+
+    Raises:
+        ConfigError: there is no rest.
+
+    >>> held_out_counts(12, 0.25, 0.1)
+    (3, 1)
+    """
+    num_dev, num_test = round(dev_share * size), round(test_share * size)
+    if size and num_dev + num_test >= size:
+        raise ConfigError(f"dataset.reader.dev_share={dev_share} and test_share={test_share} leave nothing to train on; lower them")
+    return num_dev, num_test

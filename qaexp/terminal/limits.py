@@ -11,13 +11,13 @@ COUNTS = (
     r"num_(filters|heads|blocks|slices|hops|bins|directions|widths|dimension_filters|weight_sets|candidates)"
 )
 SEEDS = r"seed|\w+_seed"
-LAYERS = r"num_layers"  # dense ones; without any, the output is linear
-WHOLE = (COUNTS, SEEDS, LAYERS)
+OPTIONAL = r"num_(layers|train|dev|test|held_out)"  # of dense layers; without any, the output is linear
+WHOLE = (COUNTS, SEEDS, OPTIONAL)
 LIMITS = {  # the last word of an option's name: the least it may be, the first that is too much, in words
     COUNTS: (1, math.inf, "at least 1"),
     SEEDS: (0, 2**32, "from 0 to 4294967295"),
-    LAYERS: (0, math.inf, "at least 0"),
-    r"dropout_rate": (0, 1, "at least 0 and less than 1"),
+    OPTIONAL: (0, math.inf, "at least 0"),
+    r"dropout_rate|(dev|test)_share": (0, 1, "at least 0 and less than 1"),
     r"limit_train_batches": (1e-9, math.inf, "more than 0"),
     r"lr|margin|momentum|weight_decay|eps|alpha|gradient_clip_val|deviation": (0, math.inf, "at least 0"),
     r"mean_length": (1e-9, math.inf, "more than 0"),

@@ -11,7 +11,7 @@ from pydoc import locate
 from typing import Any
 
 from hydra.errors import HydraException, InstantiationException, OverrideParseException
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from qaexp.config import CONF, RANK, Program, choices, compose
@@ -193,3 +193,7 @@ def _require_kind(key: str, written: str, given: Any, usual: Any) -> None:
     if isinstance(default, (int, float)) and not number and not gone:
         expected = "true or false" if isinstance(default, bool) else "a number"
         raise ConfigError(f"{key}={written}: {expected} is expected, as in {key}={default}")
+    if isinstance(default, ListConfig) and isinstance(given, (str, int, float)):
+        raise ConfigError(f"{key}={written}: a list is expected, as in {key}=[{written}]")
+    if isinstance(default, DictConfig) and isinstance(given, (str, int, float)):
+        raise ConfigError(f"{key}={written}: it has options of its own; set one of them, such as {key}.{next(iter(default))}")

@@ -9,6 +9,7 @@ from qaexp.data.corpus_builder import Candidate, CorpusBuilder
 from qaexp.data.files import lines, locate, published, records
 from qaexp.data.remotes import fetch_hint
 from qaexp.data.tokenise import bare
+from qaexp.errors import require_among
 
 FIELDS = ("title", "body")
 
@@ -36,6 +37,9 @@ class AskUbuntuReader:
     tokenise: Callable[[str], list[str]]
 
     version = 1
+
+    def __post_init__(self) -> None:
+        require_among("dataset.reader.fields", self.fields, FIELDS)
 
     def files(self) -> list[Path]:
         """The files to read: texts and held-out questions where they are asked for, then a file a split.

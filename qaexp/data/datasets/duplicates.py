@@ -12,10 +12,11 @@ from qaexp.data.bm25 import BM25Index
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.corpus_builder import Candidate, CorpusBuilder
 from qaexp.data.files import locate, published, records
-from qaexp.data.grouping import connected_groups
+from qaexp.data.grouping import connected_groups, held_out_counts
 from qaexp.data.remotes import fetch_hint
 from qaexp.data.tokenise import bare
 from qaexp.data.vocabulary import Vocabulary
+from qaexp.errors import require_among
 
 LABELS = ("duplicate", "non-duplicate")
 FIELDS = ("title", "body")
@@ -62,6 +63,9 @@ class AskUbuntuDuplicatesReader:
     tokenise: Callable[[str], list[str]]
 
     version = 5
+
+    def __post_init__(self) -> None:
+        require_among("dataset.reader.fields", self.fields, FIELDS)
 
     def files(self) -> list[Path]:
         """Raises: MissingDataError, when the file is absent."""
@@ -123,6 +127,6 @@ class AskUbuntuDuplicatesReader:
 
     def _splits(self, groups: list[int]) -> dict[int, str]:
         Random(self.split_seed).shuffle(groups)
-        num_dev, num_test = round(self.dev_share * len(groups)), round(self.test_share * len(groups))
+        num_dev, num_test = held_out_counts(len(groups), self.dev_share, self.test_share)
         names = ["dev"] * num_dev + ["test"] * num_test + ["train"] * (len(groups) - num_dev - num_test)
         return dict(zip(groups, names, strict=True))

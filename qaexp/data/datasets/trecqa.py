@@ -25,6 +25,7 @@ from qaexp.data.files import Faults, lines, locate, published
 from qaexp.data.naming import text_names
 from qaexp.data.remotes import fetch_hint
 from qaexp.data.tokenise import bare
+from qaexp.errors import require_among
 
 
 class Question(NamedTuple):
@@ -54,6 +55,10 @@ class TrecQAReader(ABC):
     """Where the layout is published."""
     parts: ClassVar[Sequence[str]] = ("",)
     """The files of a split's folder."""
+
+    def __post_init__(self) -> None:
+        for option, splits in {"longest": self.longest, "clean": self.clean}.items():
+            require_among(f"dataset.reader.{option}", splits, list(self.splits))
 
     def files(self) -> list[Path]:
         """The files to read, in the order of the splits.

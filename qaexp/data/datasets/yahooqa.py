@@ -15,7 +15,7 @@ from typing import Any
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.data.files import UNREADABLE, Faults, lines, locate, published
-from qaexp.data.grouping import connected_groups
+from qaexp.data.grouping import connected_groups, held_out_counts
 from qaexp.data.naming import text_names
 from qaexp.data.remotes import fetch_hint
 from qaexp.data.tokenise import bare
@@ -250,7 +250,8 @@ class YahooQATextReader:
         shared = [(first_with.setdefault(text, number), number) for number, pool in enumerate(texts) for text in pool]
         group_of = connected_groups(len(texts), shared)
         size_of = Counter(group_of)
-        room = {"dev": round(self.dev_share * len(texts)), "test": round(self.test_share * len(texts))}
+        num_dev, num_test = held_out_counts(len(texts), self.dev_share, self.test_share)
+        room = {"dev": num_dev, "test": num_test}
         split_of = dict[int, str]()
         for group in Random(self.split_seed).sample(sorted(size_of), len(size_of)):
             split_of[group] = next((split for split in room if size_of[group] <= room[split]), "train")

@@ -9,7 +9,7 @@ import pytest
 from qaexp.data.datasets.duplicates import AskUbuntuDuplicatesReader, title_and_body
 from qaexp.data.reconstruction import title_pairs
 from qaexp.data.tokenise import words_v1
-from qaexp.errors import BadDataError, MissingDataError
+from qaexp.errors import BadDataError, ConfigError, MissingDataError
 
 
 def reader(
@@ -57,6 +57,15 @@ def test_held_out_questions_are_in_no_pool_and_no_pair(tmp_path: Path) -> None:
     pairs = title_pairs(corpus, "title")
     assert not held_out & {title // 2 for title in pairs.titles.tolist()}
     assert len(pairs) == 4
+
+
+def test_settings_that_cannot_be_are_named(tmp_path: Path) -> None:
+    a, b = (f"grub {name}<p>boot</p>" for name in "ab")
+    write(tmp_path, ("duplicate", a, b))
+    with pytest.raises(ConfigError, match=r"dev_share=0.9 and test_share=0.2 leave nothing to train on"):
+        reader(tmp_path, dev=0.9).read()
+    with pytest.raises(ConfigError, match=r"dataset.reader.fields: there is no 'titel'; did you mean title\?"):
+        reader(tmp_path, fields=("titel",))
 
 
 def test_a_bad_label_and_a_missing_file_are_named(tmp_path: Path) -> None:

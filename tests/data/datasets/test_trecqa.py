@@ -12,7 +12,7 @@ from qaexp.config import compose
 from qaexp.data.datasets.trecqa import TrecQAJsonlReader, TrecQAReader, TrecQAToksReader, TrecQAXMLReader
 from qaexp.data.naming import text_names
 from qaexp.data.tokenise import lower_tokens_v1
-from qaexp.errors import BadDataError, MissingDataError
+from qaexp.errors import BadDataError, ConfigError, MissingDataError
 
 Written = dict[str, list[str]]
 SMALL = {
@@ -292,3 +292,10 @@ def test_the_filtered_jsonl_is_the_whole_cleaned(trecqa: Path, told: Any, name: 
         str(trecqa / "jsonl"), splits={"train": f"{name}.jsonl"}, longest={}, clean=["train"], tokenise=lower_tokens_v1
     )
     assert told(reader.read(), "train") == told(filtered, "train")
+
+
+@pytest.mark.parametrize(("setting", "value"), [("longest", {"dve": 40}), ("clean", ["dve"])])
+def test_a_setting_of_no_split_is_named(setting: str, value: Any) -> None:
+    settings: dict[str, Any] = {"longest": {}, "clean": [], setting: value}
+    with pytest.raises(ConfigError, match=rf"dataset.reader.{setting}: there is no 'dve'; did you mean dev\?"):
+        TrecQAJsonlReader("anywhere", splits={"dev": "dev.jsonl"}, tokenise=lower_tokens_v1, **settings)
