@@ -21,9 +21,13 @@ from qaexp.models.readout import read_out
 from qaexp.models.scorer import AnswerScorer
 from qaexp.run_folder import BEST, LAST, checkpoint_file
 from qaexp.trusted import require_ours
+from qaexp.types import Text
 from qaexp.whole_files import whole
 
 log = logging.getLogger(__name__)
+
+BLOCK = 256
+"""Answers that a `Ranker` encodes at a time: the states of one may take a megabyte."""
 
 
 class WholeCheckpoints(TorchCheckpointIO):
@@ -192,6 +196,10 @@ class Ranker:
         questions = encode_texts(
             self.scorer.encode_question, self._ids([question], self._max_lengths[0]), skips_padding=True, reads_fields=False
         )
+        blocks = (answers[start : start + BLOCK] for start in range(0, len(answers), BLOCK))
+        return torch.cat([self._block_scores(questions, block) for block in blocks])
+
+    def _block_scores(self, questions: Text, answers: Sequence[str]) -> Float[torch.Tensor, "pair *class"]:
         answer_ids = self._ids(answers, self._max_lengths[1])
         candidates = encode_texts(self.scorer.encode_candidate, answer_ids, self.scorer.skips_padding, reads_fields=False)
         rows = torch.arange(len(answers))

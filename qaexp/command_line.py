@@ -164,7 +164,9 @@ def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: b
             console.show_config(cfg)
         work = program.load()
         quieten()
-        console.show_results(work(cfg, folder, command, resume), folder)
+        results = work(cfg, folder, command, resume)
+        (folder / TRACEBACK).unlink(missing_ok=True)  # of an attempt before this one
+        console.show_results(results, folder)
     except (KeyboardInterrupt, SystemExit) as stop:  # Lightning turns Ctrl-C into SystemExit
         if (folder / RECORD).is_file():
             log.error("interrupted; go on with: %s resume=%s", program.command, folder)

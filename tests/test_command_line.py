@@ -14,7 +14,7 @@ import pytest
 import qaexp
 from qaexp import command_line
 from qaexp.command_line import main
-from qaexp.errors import CheckpointError
+from qaexp.errors import CheckpointError, OutputError
 from qaexp.models.scorer import Scorer
 from qaexp.results.store import claimed
 
@@ -248,6 +248,19 @@ def test_a_failing_job_does_not_stop_a_sweep(quiet: list[str], tmp_path: Path, c
     assert "2 jobs: 1 ran, 0 skipped, 1 failed" in caplog.messages[-1]
     statuses = [json.loads(path.read_text())["status"] for path in tmp_path.rglob("record.json")]
     assert sorted(statuses) == ["failed", "finished"]
+
+
+def test_a_failed_run_says_where_until_it_is_resumed_to_its_end(quiet: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OutputError("cannot write test.run: No space left on device")
+
+    monkeypatch.setattr("qaexp.results.rankings.write_run", full)
+    assert main([*quiet, "trainer.max_epochs=1"]) == 2
+    folder = only_run(tmp_path)
+    assert "No space left" in (folder / "error.log").read_text()
+    monkeypatch.undo()
+    assert main([f"resume={folder}"]) == 0
+    assert not (folder / "error.log").exists()
 
 
 def test_a_killed_run_resumes_to_the_very_same_scores(quiet: list[str], tmp_path: Path) -> None:

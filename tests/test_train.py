@@ -191,6 +191,20 @@ def test_a_loaded_checkpoint_ranks_as_the_run_did(run: Path, overrides: list[str
     assert len(ranker.rank("", ["zzz unheard-of words", ""])) == 2
 
 
+def test_many_answers_are_encoded_a_block_at_a_time(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ranker = qaexp.load(run)
+    answers = [" ".join(["water", "the", "roses", "daily"][:length]) + f" {length}" for length in range(8)]
+    whole = ranker.rank("How do I keep my roses alive?", answers)
+    asked = []
+    encode = ranker.scorer.encode_candidate
+    monkeypatch.setattr(ranker.scorer, "encode_candidate", lambda tokens: asked.append(len(tokens)) or encode(tokens))
+    monkeypatch.setattr("qaexp.checkpoint.BLOCK", 3)
+    blocks = ranker.rank("How do I keep my roses alive?", answers)
+    assert max(asked) <= 3
+    assert sum(asked) == 8
+    assert {each.position: each.score for each in blocks} == pytest.approx({each.position: each.score for each in whole}, abs=1e-6)
+
+
 @pytest.mark.parametrize("model", ["bm25", "candidate_only", "random_guess", "svm", "tfidf", "word_overlap"])
 def test_a_model_that_reads_no_word_vectors_needs_none(model: str, overrides: list[str], tmp_path: Path) -> None:
     cfg = compose([*overrides[:-3], f"model={model}", "dataset/vectors=glove300", "data_dir=nowhere"])

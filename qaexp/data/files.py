@@ -57,11 +57,12 @@ def published(path: Path, hint: str) -> Faults:
 
 
 def locate(paths: Sequence[Path], hint: str) -> list[Path]:
-    """Each path as it lies on disk, itself or with `.gz` added.
+    """Each path as it lies on disk, itself or with `.gz` added; `~` is the home folder.
 
     Raises:
         MissingDataError: some are absent; names all of them, and `hint` says where they are published and how to fetch them.
     """
+    paths = [path.expanduser() for path in paths]
     found = [next((p for p in (path, Path(f"{path}.gz")) if p.is_file()), None) for path in paths]
     missing = [path for path, there in zip(paths, found, strict=True) if there is None]
     if missing:

@@ -35,7 +35,7 @@ class OwnReader:
             MissingDataError: naming those that are absent.
         """
         where = "Put them there, or name their folder with dataset.reader.folder=FOLDER."
-        return locate([Path(self.folder).expanduser() / f"{split}.tsv" for split in SPLITS], f"{LAYOUT} {where}")
+        return locate([Path(self.folder) / f"{split}.tsv" for split in SPLITS], f"{LAYOUT} {where}")
 
     def read(self) -> RankingCorpus:
         """Read every split.

@@ -81,7 +81,7 @@ class YahooMQAReader(ABC):
         Raises:
             MissingDataError: naming those that are absent.
         """
-        paths = [Path(self.folder) / name for name in self.names]
+        paths = [Path(self.folder).expanduser() / name for name in self.names]
         return locate([bz2 if (bz2 := Path(f"{path}.bz2")).is_file() else path for path in paths], self.hint)
 
     def read(self) -> RankingCorpus:

@@ -29,6 +29,15 @@ FILES = {
 }
 
 
+def test_a_tilde_is_the_home_folder(tmp_path: Path, write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    for split, lines in FILES.items():
+        write(tmp_path / "data" / "own" / f"{split}.tsv", lines)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("QAEXP_DATA", "~/data")
+    reader = instantiate(compose(["dataset=own"]).dataset.reader)
+    assert reader.files() == [tmp_path / "data" / "own" / f"{split}.tsv" for split in ("train", "dev", "test")]
+
+
 @pytest.fixture
 def own(tmp_path: Path, write: Callable[..., Path]) -> Make:
     """A reader of small files, any of which can be given other lines; None leaves it out."""
