@@ -28,8 +28,8 @@ class Space:
         """The `params` of an experiment, of which the arguments of the command line replace those that they name.
 
         >>> space = Space.parse({"seed": "range(1,4)", "optimizer.lr": "1e-3,1e-4"}, ["optimizer.lr=0.1", "model=ggsa"])
-        >>> space.fixed, space.axes["seed"].choices
-        (('optimizer.lr=0.1', 'model=ggsa'), ('1', '2', '3'))
+        >>> space.overrides({"seed": 2}), space.axes["seed"].choices
+        (['seed=2', 'optimizer.lr=0.1', 'model=ggsa'], ('1', '2', '3'))
         """
         written = [f"{key}={value}" for key, value in params.items()] + list(arguments)
         options = dict[str, str | BaseDistribution]()
@@ -37,10 +37,6 @@ class Space:
             options.pop(key := each.get_key_element(), None)
             options[key] = _axis(each) if each.is_sweep_override() else each.get_value_element_as_str()
         return cls(options)
-
-    @property
-    def fixed(self) -> tuple[str, ...]:
-        return tuple(f"{key}={value}" for key, value in self.options.items() if isinstance(value, str))
 
     @property
     def axes(self) -> dict[str, BaseDistribution]:

@@ -63,4 +63,4 @@ def test_a_sweep_from_the_best_of_a_papers_grid_has_its_own_axes_alone(tmp_path:
     assert (cfg.model.encoder.hidden_dim, cfg.optimizer.lr, cfg.optimizer.weight_decay) == (256, 1e-4, 8e-6)
     sweep = Sweep(None, cfg.hydra.sweeper.params, None, None, None)
     space = Space.parse(sweep._params, asked[1:])
-    assert (space.size, space.fixed, list(space.axes)) == (3, ("experiment=ctrn/best",), ["seed"])
+    assert (space.size, space.overrides({"seed": 2}), list(space.axes)) == (3, ["experiment=ctrn/best", "seed=2"], ["seed"])
