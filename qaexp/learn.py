@@ -120,12 +120,25 @@ def _compare(plan: Plan, known: Sequence[str], options: argparse.Namespace) -> i
     for name in options.models:
         if name not in known:
             raise ConfigError(f"model={name} is not among the choices: {meant(name, known)}")
+    _require_ours(options.csv)
     others = [m for m in options.models or known if m not in (*plan.baselines, *plan.left_out)]
     order = [*plan.baselines, *(name for name in known if name not in plan.baselines)]
     curves, failed = _learn(plan, [*plan.baselines, *others], order, options)
     table = verdicts(curves, plan.baselines)
     sys.stdout.write(table.to_string(index=False) + "\n")
     return int(bool(failed) or bool((table["not above"] != "").any()))
+
+
+def _require_ours(csv: Path) -> None:
+    """Raises: ConfigError, when the file is there and does not hold learning curves."""
+    if not csv.is_file():
+        return
+    try:
+        columns = set(pd.read_csv(csv, nrows=0))
+    except ValueError:  # it is empty, or no text
+        columns = set[str]()
+    if not {"dataset", "model", "epoch", "dev map"} <= columns:
+        raise ConfigError(f"{csv} holds no learning curves, and would be written over; name another file with --csv FILE")
 
 
 def _learn(plan: Plan, models: Sequence[str], order: Sequence[str], options: argparse.Namespace) -> tuple[pd.DataFrame, list[str]]:

@@ -61,3 +61,11 @@ def test_a_model_made_again_leaves_the_others_in_the_file(tmp_path: Path) -> Non
 def test_a_mistyped_model_is_named_with_what_comes_near(caplog: pytest.LogCaptureFixture) -> None:
     assert main(["ggas"]) == 2
     assert "model=ggas is not among the choices: did you mean ggsa" in caplog.text
+
+
+def test_a_file_of_something_else_is_not_written_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    assert main(["ggsa", "--csv", str(tmp_path / "other.csv"), "--runs", str(tmp_path / "runs")]) == 2
+    assert "other.csv holds no learning curves, and would be written over" in caplog.text
+    assert (tmp_path / "other.csv").read_text() == "a,b\n1,2\n"
+    assert not (tmp_path / "runs").exists()

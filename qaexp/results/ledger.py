@@ -297,10 +297,10 @@ def _entry(record: RunRecord, run: Path) -> Entry:
 def _questions(run: Path, split: str) -> dict[str, Any]:
     """The metrics of a split's questions, or, of a split of classes, whether each pair was classed right."""
     if (path := run / f"{split}.questions.csv").is_file():
-        table = pd.read_csv(path, dtype={"question": str})
+        table = pd.read_csv(path, dtype={"question": str}, keep_default_na=False)
         return {"of": digest(table["question"].tolist()), **{name: table[name].round(PRECISION).tolist() for name in METRICS}}
     if (path := run / f"{split}.pairs.csv").is_file():
-        table = pd.read_csv(path, dtype=str)
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
         right = (table["class"] == table["predicted"]).astype(int).tolist()
         return {"of": digest(table["pair"].tolist()), "accuracy": right}
     return {}

@@ -37,7 +37,7 @@ def log_conclusion(logger: RunLogger, folder: Path, record: RunRecord, module: R
     concluded: dict[str, Any] = {}
     for split in record.metrics:
         [listed] = [path for path in (folder / f"{split}.questions.csv", folder / f"{split}.pairs.csv") if path.exists()]
-        concluded[f"questions/{split}"] = _table(pd.read_csv(listed, dtype={0: str}))
+        concluded[f"questions/{split}"] = _table(pd.read_csv(listed, dtype={0: str}, keep_default_na=False))
         concluded[f"hardest/{split}"] = _table(hardest(data, split, module.scores[split], HARDEST))
     if "dev" in module.scores:
         concluded |= _heat_maps(module.scorer, data, hardest(data, "dev", module.scores["dev"], DRAWN))

@@ -105,3 +105,15 @@ def test_a_run_that_its_limit_of_epochs_cut_short_is_but_the_beginning_of_a_long
 
 def test_questions_are_the_same_where_all_names_are_in_one_order() -> None:
     assert len({digest(names) for names in (["a", "b"], ["b", "a"], ["a"], ["ab"])}) == 4
+
+
+def test_a_question_may_be_called_what_pandas_takes_for_a_gap(tmp_path: Path) -> None:
+    config = {"seed": 1, "run_name": "qa_cnn_toy_seed1", "dataset": {}, "data_dir": "/data", "cache_dir": "/cache"}
+    record = RunRecord(
+        "k", config, 1, "", data={"fingerprint": "f" * 64, "vectors": {"source": "none read"}}, metrics={"test": {"map": 0.75}}
+    )
+    record.save(tmp_path / "run")
+    (tmp_path / "run" / "test.questions.csv").write_text("question,p@1,mrr,map,p@5\nNA,1.0,1.0,1.0,0.2\nnull,0.0,0.5,0.5,0.2\n")
+    kept = Ledger(tmp_path / "ledger").enter(tmp_path / "run").per_question("test/map")
+    assert kept is not None
+    assert (kept.of, kept.values) == (digest(["NA", "null"]), [1.0, 0.5])
