@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import requests
-from filelock import FileLock, Timeout
 
 from qaexp.data.checksums import fault, verified
 from qaexp.data.copies import Copies
 from qaexp.data.download import Downloader, UnreachableError
 from qaexp.data.remotes import Content, PublishedFile, PublishedSet
+from qaexp.data.turns import turn
 from qaexp.errors import MissingDataError, OutputError, QaexpError
 
 log = logging.getLogger(__name__)
@@ -71,7 +71,8 @@ class Fetch:
         """What was done for each thing wanted from `file`."""
         wanted = [content for content in file.contents if not self._there(content, folder)]
         if wanted:
-            with _alone(folder) as waited:
+            folder.mkdir(parents=True, exist_ok=True)
+            with turn(folder / ".lock", f"fetching into {folder}") as waited:  # two would write into one half of a file
                 wanted = [content for content in wanted if not (waited and self._there(content, folder))]
                 self._get(file, wanted, folder)
         how = "copied" if isinstance(self.source, Copies) else "fetched"
@@ -149,25 +150,6 @@ def _part(target: Path, suffix: str = ".part") -> Path:
     part = target.parent / ".partial" / f"{target.name}{suffix}"
     part.parent.mkdir(parents=True, exist_ok=True)
     return part
-
-
-@contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[bool]:
-    """Nobody else fetches into `folder` until the block ends: two would write into one half of a file. Whether one had to be waited for."""
-    folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder / ".lock")
-    waited = False
-    try:
-        lock.acquire(blocking=False)
-    except Timeout:
-        waited = True
-        log.info("another process is fetching into %s: waiting until it is done", folder)
-        lock.acquire()
-    try:
-        yield waited
-    finally:
-        Path(lock.lock_file).unlink(missing_ok=True)  # while it is held; whoever waits for it makes another
-        lock.release()
 
 
 def _install(part: Path, folder: Path, content: Content, how: str) -> None:

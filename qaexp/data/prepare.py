@@ -16,6 +16,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.files import digest
+from qaexp.data.turns import turn
 from qaexp.errors import ConfigError, OutputError
 
 log = logging.getLogger(__name__)
@@ -78,32 +79,44 @@ def prepared(reader: Reader, cache: Path) -> RankingCorpus:
 
 
 def kept(folder: Path, load: Callable[[Path], Kept], make: Callable[[], Kept], save: Callable[[Kept, Path], None]) -> Kept:
-    """What `load` finds in `folder`. If the folder is not there or damaged, it is made and saved first.
+    """What `load` finds in `folder`. If the folder is not there or damaged, it is made and saved first, by one process for all.
 
-    The folder appears whole or not at all, whoever else is making the same one at that time.
+    The folder appears whole or not at all.
 
     Raises:
         OutputError: the folder cannot be written. Known before the work of making begins, unless the disk fills up later.
     """
-    if folder.is_dir():
-        try:
-            _require_whole(folder)
-            return load(folder)
-        except (OSError, ValueError, KeyError) as error:
-            log.warning("%s is damaged (%s): making it again", folder, error)
-    with _output_errors(folder):
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
+    if there := _loaded(folder, load):
+        return there[0]
+    with contextlib.ExitStack() as stack:
+        with _output_errors(folder):
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            waited = stack.enter_context(turn(folder.with_name(f".{folder.name}.lock"), f"making {folder}"))
+            if waited and (there := _loaded(folder, load)):
+                return there[0]
+            for left in folder.parent.glob(f".{folder.name}-*"):  # by a process that was killed
+                shutil.rmtree(left, ignore_errors=True)
+            staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+        stack.callback(shutil.rmtree, staging, ignore_errors=True)
         made = make()
         with _output_errors(folder):
             save(made, staging / "new")
             sizes = {path.name: path.stat().st_size for path in (staging / "new").iterdir()}
             (staging / "new" / MANIFEST).write_text(json.dumps(sizes, indent=1, sort_keys=True), encoding="utf-8")
             _install(staging, folder)
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
     return load(folder)
+
+
+def _loaded(folder: Path, load: Callable[[Path], Kept]) -> tuple[Kept] | None:
+    """What is there, if it is there and whole."""
+    if not folder.is_dir():
+        return None
+    try:
+        _require_whole(folder)
+        return (load(folder),)
+    except (OSError, ValueError, KeyError) as error:
+        log.warning("%s is damaged (%s): making it again", folder, error)
+        return None
 
 
 def _install(staging: Path, folder: Path) -> None:

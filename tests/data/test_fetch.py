@@ -493,7 +493,9 @@ def test_two_at_once_fetch_a_file_once(site: Site, tmp_path: Path, capsys: pytes
     folder.mkdir()
     with FileLock(folder / ".lock", thread_local=False) as first, ThreadPoolExecutor() as pool:
         second = pool.submit(fetch_tiny, site, tmp_path)
+        deadline = time.monotonic() + 30
         while "waiting until it is done" not in capsys.readouterr().out:
+            assert time.monotonic() < deadline
             time.sleep(0.01)
         assert site.asked == []
         (folder / "V1").mkdir()

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -108,24 +108,52 @@ def test_a_damaged_entry_is_made_again(insuranceqa: Make, cache_dir: Path, num_r
     assert list((cache_dir / "corpora").iterdir()) == [folder]
 
 
-def test_several_at_once_make_one_whole_entry(tmp_path: Path) -> None:
-    together = threading.Barrier(4)
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
-    def make() -> str:
-        together.wait()
-        return "the same for all"
+
+def test_of_several_at_once_one_makes_the_entry_for_all(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / ".entry-killed" / "new").mkdir(parents=True)  # what a killed process has left
+    makers: list[int] = []
+
+    def one(number: int) -> str:
+        def make() -> str:
+            makers.append(number)
+            wait_for(lambda: caplog.text.count("another process is making") == 3)
+            return "the same for all"
+
+        return kept(tmp_path / "entry", lambda folder: (folder / "content").read_text(), make, save)
 
     def save(content: str, folder: Path) -> None:
         folder.mkdir()
         (folder / "content").write_text(content)
-        together.wait()
 
-    def one(_: int) -> str:
-        return kept(tmp_path / "entry", lambda folder: (folder / "content").read_text(), make, save)
-
-    with ThreadPoolExecutor(4) as threads:
+    with caplog.at_level("INFO"), ThreadPoolExecutor(4) as threads:
         assert list(threads.map(one, range(4))) == ["the same for all"] * 4
+    assert len(makers) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["entry"]
+
+
+def test_where_making_fails_the_next_in_turn_makes_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def fails() -> str:
+        wait_for(lambda: "another process is making" in caplog.text)
+        raise BadDataError("file", ["a fault"], "mend it")
+
+    def save(content: str, folder: Path) -> None:
+        folder.mkdir()
+        (folder / "content").write_text(content)
+
+    make = partial(kept, tmp_path / "entry", lambda folder: (folder / "content").read_text(), save=save)
+    with caplog.at_level("INFO"), ThreadPoolExecutor(2) as threads:
+        first = threads.submit(make, fails)
+        wait_for(lambda: any(tmp_path.glob(".entry-*")))
+        second = threads.submit(make, lambda: "made")
+        assert second.result(timeout=30) == "made"
+        with pytest.raises(BadDataError):
+            first.result(timeout=30)
 
 
 TWO_PROCESSES = """
