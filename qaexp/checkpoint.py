@@ -78,8 +78,8 @@ def part_of_test(folder: Path, process: int) -> Path:
 
 
 def clear(folder: Path) -> None:
-    """Remove what only an unfinished run needs, and what a kill in the middle of a checkpoint has left."""
-    for path in (folder / LAST, *folder.glob("test-*.part"), *folder.glob(".*.ckpt.*")):
+    """Remove what only an unfinished run needs, and what a kill has left that came while one of its files was written."""
+    for path in (folder / LAST, *folder.glob("test-*.part"), *folder.glob(".*.ckpt.*"), *folder.glob(".test-*.part.*")):
         path.unlink(missing_ok=True)
 
 

@@ -134,5 +134,7 @@ def test_scores_of_other_weights_or_data_are_not_taken_up(
     part["scores"]["test"] = torch.arange(300.0)
     assert part["of"].count(f"{changed} ") == 1
     torch.save({**part, "of": part["of"].replace(f"{changed} ", f"{changed} 0")}, tmp_path / "test-0.part")
+    (tmp_path / ".test-0.part.4711").touch()  # as a kill leaves it
     train(compose(overrides), tmp_path, resume=True)
+    assert not [path for path in tmp_path.iterdir() if "part" in path.name]
     assert (tmp_path / "test.run").read_bytes() == (whole / "test.run").read_bytes()
