@@ -56,4 +56,4 @@ def write_foot(figure: Figure, data: Iterable[str], seeds: Iterable[int], reachi
 
 def machine(state: CellState) -> str:
     """Where its runs were timed; several where they differ."""
-    return "; ".join(dict.fromkeys(entry.machine for entry in state.entries))
+    return "; ".join(dict.fromkeys(entry.machine for entry in state.timed))

@@ -59,12 +59,15 @@ class CellState:
         """How many seeds its table asks for: one where a seed makes no difference, as for BM25."""
         return 1 if self.entries and not self.entries[0].random else len(self.cell.table.seeds)
 
+    @property
+    def timed(self) -> Sequence[Entry]:
+        """The runs whose seconds count: those without a GPU, where there are any."""
+        return [entry for entry in self.entries if not entry.hardware["gpu"]] or self.entries
+
     def interval(self, column: Column) -> Interval | None:
-        """Over seeds, in the paper's unit; None where nothing was measured. Seconds are of runs without a GPU, where there are any."""
+        """Over seeds, in the paper's unit; None where nothing was measured. Seconds are those of the `timed` runs."""
         metric, scale = self.cell.table.metric_of(column, self.cell.dataset), self.cell.table.scale_of(column)
-        entries = self.entries
-        if metric and metric.startswith(SECONDS):
-            entries = [entry for entry in entries if not entry.hardware["gpu"]] or entries
+        entries = self.timed if metric and metric.startswith(SECONDS) else self.entries
         values = [value for entry in entries if metric and (value := entry.value(metric)) is not None]
         return Interval.of([scale * value for value in values], random=self.entries[0].random) if values else None
 

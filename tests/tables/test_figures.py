@@ -106,7 +106,8 @@ SECONDS = {"seconds per epoch": Column("seconds per epoch", scale=1)}
 
 def test_runtime_compares_what_was_timed_on_one_machine() -> None:
     timed = figure(RUNTIME, rows(LSTM=["model=lstm"], QRNN=["model=qrnn"], CTRN=["model=ctrn"], GRU=["model=gru"]), SECONDS)
-    has = {"LSTM": [entry(1, 30.0), entry(2, 50.0)], "QRNN": [entry(1, 10.0)], "CTRN": [entry(1, 16.0, gpu="H200")]}
+    has = {"LSTM": [entry(1, 30.0), entry(2, 50.0)], "QRNN": [entry(1, 10.0), entry(2, 0.1, gpu="H200")]}
+    has["CTRN"] = [entry(1, 16.0, gpu="H200")]
     measured = filled(timed, has)
     frame = picture_of(timed).frame(measured, Ledger(Path("none"))).set_index("Model")
     assert frame["seconds per epoch"].tolist()[:3] == [40.0, 10.0, 16.0]
