@@ -65,8 +65,8 @@ def paired_randomisation(differences: Float[np.ndarray, " question"]) -> float:
         p = P(|Σ_q s_q·d_q| ≥ |Σ_q d_q|),  s_q = ±1 with even odds
 
     No signs are drawn. p is counted where differences are multiples of a sixtieth or more, as means of P@1 over up to six seeds are, and
-    where up to twenty questions differ; otherwise it is approximated, to some hundredths of itself where it is above a millionth. Of a few
-    dozen questions of which some differ much and the others next to nothing it may be off by a half of itself.
+    where up to twenty questions differ; otherwise it is approximated, to some hundredths of itself, or a tenth where it is below 1e-4. Of a
+    few dozen questions of which some differ much and the others next to nothing it may be off by a half of itself.
 
     >>> round(paired_randomisation(np.array([0.5, 0.5, 0.5, 0.5])), 9)  # 2 of the 16 choices of signs reach their sum
     0.125

@@ -20,8 +20,8 @@ def hardest_negatives(scorer: AnswerScorer, batch: RankingBatch) -> RankingBatch
 
     dos Santos et al. 2016, §2.3: of 50 negatives drawn for a question, "only the one with the highest score" trains.
 
-    Reading: the scores that choose are those the model ranks with, so dropout is off while choosing. Of a list with more than four
-    wrong answers likewise (Lei et al. 2016, §3), where the authors' release takes the maximum of scores with dropout.
+    Reading: the scores that choose are those the model ranks with, so dropout is off while choosing. Of lists likewise (Lei et al. 2016,
+    §3), in batches with more than four candidates a list, where the authors' release takes the maximum of scores with dropout.
     """
     training = scorer.training
     scores = batch_scores(scorer.eval(), batch).to(batch.labels.device)

@@ -20,6 +20,8 @@ class WordEmbedding(Stage):
 
     Xu et al. 2019, §4.2: "fixed during training, which are learned by a projection layer instead", as Tay et al. 2018 have it.
 
+    Reading: dropout "performed on the word embeddings" (§4.2) is on what the projection gives, where there is one.
+
     The padding row is zero and stays so.
     """
 

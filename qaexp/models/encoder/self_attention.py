@@ -35,8 +35,9 @@ class SelfAttention(Encoder):
     Reading: scores are printed with √D although a head is D/n wide. `scale_by: head` divides by √(D/n), as Vaswani et
     al. 2017 do; `scale_by: model` divides by the printed √D.
 
-    Reading: the paper says nothing of α, `input_scale`; Vaswani et al. 2017, §3.4, multiply embeddings by √D. Positions are
-    √(D/2) long (12 for D = 300): word vectors that are much shorter would drown in them.
+    Departs: §2.2 "adds positional encoding to the input embeddings" with no α, `input_scale`; Vaswani et al. 2017, §3.4, multiply
+    embeddings by √D. Positions are √(D/2) long (12 for D = 300), and word vectors that are much shorter would drown in them: α = 5
+    brings those of length 3, which `dataset/vectors=own_text` has, to 15.
 
     Shows `attention` (text, head, length, length), from word to word.
 

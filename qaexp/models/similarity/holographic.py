@@ -16,13 +16,14 @@ class Holographic(Similarity):
     """x = [q ⋆ a ; qᵀ·M·a ; f], then `num_layers` dense layers and the output.
 
         [q ⋆ a]_k = Σ_i q_i·a_{(k+i) mod d} = F⁻¹(conj(F(q)) ⊙ F(a))_k
-        h_1 = tanh(W_1·x + b_1), ...,  s = W_f·h + b_f
+        h_1 = dropout(tanh(W_1·x + b_1)), ...,  s = W_f·h + b_f
 
     Tay et al. 2017, "Learning to rank question answer pairs with holographic dual LSTM architecture", §3.3–3.4. The correlation has no
     parameters and costs d·log d. `bilinear` brings in qᵀ·M·a, `overlap` the four word-overlap features f; the paper has both on TrecQA and
     neither on YahooQA.
 
-    Reading: the paper's σ of the hidden layer is taken for tanh, and its softmax over two outputs belongs to the loss.
+    Reading: the paper's σ of the hidden layer is taken for tanh, and its softmax over two outputs belongs to the loss. Dropout stands
+    behind each dense layer.
 
     Raises:
         ConfigError: no dense layer, or one of no width.
