@@ -304,12 +304,14 @@ def test_reading_a_pair_out_gives_its_score_and_changes_none(build: Build, batch
 
 
 def test_bfloat16_scores_and_learns_nearly_as_float32(build: Build, batch: RankingBatch) -> None:
-    """As `trainer.precision=bf16-mixed` runs it: 8 bits of mantissa, about three of which a few layers use up."""
+    """As `trainer.precision=bf16-mixed` runs it: 8 bits of mantissa, of which a few layers use up about three. Scores may lie close
+    together, so what counts is the share of their range.
+    """
     scorer = build()
     exact = scores_of(scorer, batch)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         scores = scorer(batch)
-    close(scores.detach().float(), exact, tolerance=0.03)
+    assert (scores.detach().float() - exact).abs().max() <= 0.05 * (exact.max() - exact.min())
     if scores.requires_grad:
         scores.sum().backward()
         assert all(torch.isfinite(p.grad).all() for p in scorer.parameters() if p.grad is not None)

@@ -62,7 +62,5 @@ def test_ap_bilstm_is_counted_as_printed_with_a_square_of_twice_the_width() -> N
     Ours has both directions and U of (2d)²: 2 · 4(md + d²) + (2d)² and biases.
     """
     m, d = 300, 512
-    assert 4 * (m * d + d * d) + 4 * (2 * d) ** 2 == 5_857_280
-    assert 4 * (m * d + d * d) + 4 * d * d == 2_711_552
     model = instantiate(compose(["model=ap_bilstm", f"model.encoder.hidden_dim={d}"]).model, vectors=torch.zeros(3, m))
     assert matrices(model.get_submodule("question_encoder")) + all_of(model.get_submodule("pooling")) == 8 * (m * d + d * d) + (2 * d) ** 2

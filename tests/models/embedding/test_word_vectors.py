@@ -94,3 +94,13 @@ def test_dropout_acts_in_training_alone(vectors: Tensor) -> None:
     assert 0 < kept.sum() < states.numel()
     torch.testing.assert_close(states[kept], (vectors + 1)[TOKENS][kept] * 2)
     assert torch.equal(embedding.eval()(text())["states"], (vectors + 1)[TOKENS])
+
+
+def test_dropout_is_on_what_the_projection_gives(vectors: Tensor) -> None:
+    torch.manual_seed(2)
+    embedding = WordEmbedding(vectors, tuned=False, project_dim=50, dropout_rate=0.5)
+    kept = embedding.eval()(text())["states"]
+    states = embedding.train()(text())["states"]
+    dropped = states == 0
+    assert 0.3 < dropped.float().mean() < 0.7
+    torch.testing.assert_close(states, (2 * kept).masked_fill(dropped, 0.0))

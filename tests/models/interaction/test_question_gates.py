@@ -14,22 +14,25 @@ from qaexp.models.scorer import Scorer
 QUESTIONS, CANDIDATES, HIDDEN = [5, 2], [7, 1, 4], 3
 
 
-def iarnn_gate() -> Scorer:
-    return built("model=iarnn_gate", f"model.encoder.hidden_dim={HIDDEN}", words=40, dim=6)
+def iarnn_gate(shared: str = "true") -> Scorer:
+    return built("model=iarnn_gate", f"model.shared={shared}", f"model.encoder.hidden_dim={HIDDEN}", words=40, dim=6)
 
 
+@pytest.mark.parametrize("shared", ["true", "false"])
 @torch.no_grad()
-def test_a_score_is_the_recurrence_with_the_question_in_its_gates() -> None:
-    scorer = iarnn_gate()
+def test_a_score_is_the_recurrence_with_the_question_in_its_gates(shared: str) -> None:
+    scorer = iarnn_gate(shared)
     interaction, encoder = scorer.interaction, scorer.candidate_encoder
     assert isinstance(interaction, QuestionGates)
     assert isinstance(encoder, GatedGRU)
+    asking = scorer.question_encoder
+    assert isinstance(asking, GatedGRU)
     M = interaction.M.weight.reshape(2, 2, HIDDEN, 2 * HIDDEN)  # of each direction, for r and z
     questions, candidates = some_tokens(QUESTIONS, 40), some_tokens(CANDIDATES, 40, seed=1)
     words = scorer.embedding({"tokens": candidates, "mask": candidates != 0})["states"]
     for q, q_length in enumerate(QUESTIONS):
         asked = scorer.embedding({"tokens": questions[q : q + 1, :q_length], "mask": torch.ones(1, q_length, dtype=torch.bool)})
-        r_q = encoder.gru(asked["states"])[0][0].mean(dim=0)
+        r_q = asking.gru(asked["states"])[0][0].mean(dim=0)
         for a, a_length in enumerate(CANDIDATES):
             directions = []
             for direction, suffix in enumerate(["", "_reverse"]):

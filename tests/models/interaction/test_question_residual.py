@@ -1,5 +1,6 @@
 """iGGSA's interaction against loops over words, written from Xu et al. 2019, eq. 5–7."""
 
+import pytest
 import torch
 from small_texts import built, some_tokens
 from torch import Tensor, nn
@@ -13,8 +14,8 @@ from qaexp.types import Text
 QUESTIONS, CANDIDATES = [5, 2], [13, 1, 11]
 
 
-def iggsa() -> Scorer:
-    return built("model=iggsa", words=40, dim=12)
+def iggsa(shared: str) -> Scorer:
+    return built("model=iggsa", f"model.shared={shared}", words=40, dim=12)
 
 
 def embedded(scorer: Scorer, tokens: Tensor) -> Text:
@@ -32,9 +33,10 @@ def layer_norm(x: Tensor, norm: nn.LayerNorm) -> Tensor:
     return (x - x.mean()) / (x.var(correction=0) + 1e-5).sqrt() * norm.weight + norm.bias
 
 
+@pytest.mark.parametrize("shared", ["true", "false"])
 @torch.no_grad()
-def test_a_score_of_iggsa_is_eq_5_to_7_word_by_word() -> None:
-    scorer = iggsa()
+def test_a_score_of_iggsa_is_eq_5_to_7_word_by_word(shared: str) -> None:
+    scorer = iggsa(shared)
     interaction, encoder = scorer.interaction, scorer.candidate_encoder
     assert isinstance(interaction, QuestionResidual)
     assert isinstance(encoder, GatedGroupSelfAttention)
@@ -61,7 +63,7 @@ def test_a_score_of_iggsa_is_eq_5_to_7_word_by_word() -> None:
 
 @torch.no_grad()
 def test_the_answer_depends_on_the_question_before_the_cosine() -> None:
-    scorer = iggsa()
+    scorer = iggsa("true")
     question, candidate = (
         scorer.encode_question(some_tokens([5, 4], 40)),
         scorer.encode_candidate(some_tokens([7, 7], 40, seed=1)[:1].expand(2, -1)),

@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 from qaexp.errors import ConfigError
 from qaexp.models.similarity.holographic import Holographic, circular_correlation
@@ -51,6 +52,19 @@ def test_the_dense_layers_read_correlation_match_and_features(num_layers: int, n
             assert isinstance(layer, nn.Linear)
             x = [math.tanh(unit) for unit in affine(layer, x)]
         assert score == pytest.approx(affine(similarity.output, x), abs=1e-5)
+
+
+@torch.no_grad()
+def test_dropout_stands_behind_each_dense_layer() -> None:
+    similarity = Holographic(4, hidden_dim=7, num_layers=2, num_classes=1, dropout_rate=0.5, bilinear=False, overlap=False).train()
+    question, candidate = torch.randn(2, 5, 4)
+    torch.manual_seed(3)
+    scores = similarity(question, candidate)
+    torch.manual_seed(3)
+    x = circular_correlation(question, candidate)
+    for layer in similarity.layers:
+        x = F.dropout(layer(x).tanh(), 0.5)
+    torch.testing.assert_close(scores, similarity.output(x).squeeze(1))
 
 
 @pytest.mark.parametrize(("num_layers", "hidden_dim"), [(0, 3), (1, 0)])
