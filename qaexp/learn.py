@@ -121,6 +121,8 @@ def _compare(plan: Plan, known: Sequence[str], options: argparse.Namespace) -> i
         if name not in known:
             raise ConfigError(f"model={name} is not among the choices: {meant(name, known)}")
     _require_ours(options.csv)
+    if left_out := [name for name in options.models if name in plan.left_out]:
+        raise ConfigError(f"model={left_out[0]} cannot be served by {' or '.join(plan.datasets)}; leave it out")
     others = [m for m in options.models or known if m not in (*plan.baselines, *plan.left_out)]
     order = [*plan.baselines, *(name for name in known if name not in plan.baselines)]
     curves, failed = _learn(plan, [*plan.baselines, *others], order, options)

@@ -26,7 +26,12 @@ def pending(folder: Path) -> list[Path]:
     """The offline runs anywhere below a folder that have not been uploaded, oldest first, but for those that still go on.
 
     A resumed run is two of them, with one id; W&B puts the second behind the first.
+
+    Raises:
+        ConfigError: there is no such folder.
     """
+    if not folder.is_dir():
+        raise ConfigError(f"there is no folder {folder}; name the one that holds the runs")
     return [run for run in offline_runs(folder) if not list(run.glob("*.wandb.synced")) and not _goes_on(run)]
 
 
@@ -42,8 +47,6 @@ def sync(folder: Path) -> str:
         ConfigError: there is no such folder, or no key to upload with.
         QaexpError: W&B did not take everything.
     """
-    if not folder.is_dir():
-        raise ConfigError(f"there is no folder {folder}; name the one that holds the runs")
     waiting = pending(folder)
     if not waiting:
         return f"{folder}: no W&B run is waiting to be uploaded"

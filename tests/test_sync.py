@@ -59,6 +59,8 @@ def test_a_run_that_was_killed_waits_once_it_has_been_quiet(record: RunRecord, t
 def test_the_command_says_what_waits_and_what_it_needs(
     record: RunRecord, tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    assert main([str(tmp_path / "none"), "--list"]) == 2
+    assert f"there is no folder {tmp_path / 'none'}" in caplog.text
     assert main([str(tmp_path)]) == 0
     assert "no W&B run is waiting to be uploaded" in capsys.readouterr().out
     with open_logger(record, tmp_path):

@@ -8,9 +8,9 @@ from typing import Any
 
 import yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
-from qaexp.config import CONF
+from qaexp.config import CONF, RANK, Program
 from qaexp.results.record import RunRecord, measuring
 from qaexp.sweep.job import JobResult
 from qaexp.whole_files import write_whole
@@ -50,7 +50,7 @@ def _seed_of(options: Sequence[str]) -> str:
     return next((option for option in reversed(options) if option.startswith("seed=")), "")
 
 
-def best_yaml(best: Best, record: RunRecord, num_jobs: int) -> str:
+def best_yaml(best: Best, record: RunRecord, num_jobs: int, program: Program = RANK) -> str:
     """The options of a cell, as YAML that Hydra composes: copied to `conf/experiment/ctrn/best.yaml` it is `experiment=ctrn/best`.
 
     `record` is that of its first run. The axes that were swept over are gone: a sweep of `experiment=ctrn/best` has its own alone.
@@ -58,9 +58,12 @@ def best_yaml(best: Best, record: RunRecord, num_jobs: int) -> str:
     options = measuring(best.options)
     groups = [option.partition("=")[::2] for option in options if (CONF / option.partition("=")[0]).is_dir()]
     values = [option for option in options if not (CONF / option.partition("=")[0]).is_dir()]
-    defaults: list[Any] = [f"/experiment/{choice}" for group, choice in groups if group == "experiment"]
-    defaults += [{f"override /{group}": choice} for group, choice in groups if group != "experiment"]
-    tree = OmegaConf.create()
+    chosen, tree = dict[str, Any](), OmegaConf.create()
+    for choice in (choice for group, choice in groups if group == "experiment"):
+        former, tree = _begun_with(choice)
+        chosen |= former
+    chosen |= {f"override /{group}": choice for group, choice in groups if group != "experiment"}
+    defaults = [name if choice is None else {name: choice} for name, choice in chosen.items()]
     for override in OverridesParser.create().parse_overrides(values):
         OmegaConf.update(tree, override.key_or_group, override.value())
     OmegaConf.update(tree, "hydra.sweeper.params", None)
@@ -72,16 +75,30 @@ def best_yaml(best: Best, record: RunRecord, num_jobs: int) -> str:
     return (
         "# @package _global_\n"
         f"# The best of {num_jobs} runs by {dev}, {100 * best.score:.2f}{where}; selection saw "
-        f"dev alone.\n# python -m qaexp {record.command}\n# Run {record.key}, commit {record.commit}.\n"
+        f"dev alone.\n# {program.command} {record.command}\n# Run {record.key}, commit {record.commit}.\n"
         + yaml.safe_dump({"defaults": [*defaults, "_self_"], **settings}, sort_keys=False, default_flow_style=None, width=140)
     )
 
 
-def write_best(paths: Sequence[Path], best: Best, record: RunRecord, num_jobs: int) -> None:
+def _begun_with(choice: str) -> tuple[dict[str, Any], DictConfig]:
+    """The choices and values of an experiment: itself, or, of a former best, its content, as a file that named it might take its place."""
+    path = CONF / "experiment" / f"{choice}.yaml"
+    content = OmegaConf.load(path) if path.is_file() else OmegaConf.create()
+    assert isinstance(content, DictConfig)
+    defaults: Any = OmegaConf.to_container(content.pop("defaults", OmegaConf.create([])))
+    if not any(isinstance(each, str) and each.startswith("/experiment/") for each in defaults):
+        return {f"/experiment/{choice}": None}, OmegaConf.create()
+    chosen = dict[str, Any]()
+    for each in defaults:
+        chosen |= each if isinstance(each, dict) else {each: None} if each != "_self_" else {}
+    return chosen, content
+
+
+def write_best(paths: Sequence[Path], best: Best, record: RunRecord, num_jobs: int, program: Program = RANK) -> None:
     """Write the same file to each path.
 
     Raises:
         OutputError: a folder is full or read-only.
     """
     for path in paths:
-        write_whole(path, best_yaml(best, record, num_jobs))
+        write_whole(path, best_yaml(best, record, num_jobs, program))

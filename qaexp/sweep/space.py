@@ -67,11 +67,22 @@ class Space:
 
 
 def _axis(override: Override) -> BaseDistribution:
+    """Raises: ConfigError, when there is nothing to sweep over."""
+    try:
+        return _distribution(override)
+    except ValueError as error:
+        raise ConfigError(f"{override.input_line}: {error}") from error
+
+
+def _distribution(override: Override) -> BaseDistribution:
     """
     Reading: values of a list are unordered to Optuna, since a list may hold names as well as numbers.
     """
     if override.is_discrete_sweep():
-        return CategoricalDistribution(tuple(dict.fromkeys(override.sweep_string_iterator())))
+        values = tuple(dict.fromkeys(override.sweep_string_iterator()))
+        if not values:
+            raise ConfigError(f"{override.input_line}: there is no value in it")
+        return CategoricalDistribution(values)
     interval, name = override.value(), override.get_key_element()
     start, end, log = getattr(interval, "start", None), getattr(interval, "end", None), "log" in getattr(interval, "tags", ())
     if start is None or end is None:

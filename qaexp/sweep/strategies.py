@@ -46,6 +46,8 @@ class _Search:
     def __init__(self, trials: int, batch: int, seed: int) -> None:
         if trials < 1 or batch < 1:
             raise ConfigError(f"hydra.sweeper.strategy: trials={trials} and batch={batch} must be at least 1")
+        if not 0 <= seed < 2**32:
+            raise ConfigError(f"hydra.sweeper.strategy.seed={seed}: from 0 to 4294967295 is expected")
         self.trials, self.batch, self.seed = trials, batch, seed
 
     def sampler(self) -> BaseSampler:

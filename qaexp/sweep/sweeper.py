@@ -21,7 +21,8 @@ from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from qaexp.commands import joined
-from qaexp.config import CONF, PRETRAIN, RANK
+from qaexp.config import CONF, PRETRAIN, RANK, Program
+from qaexp.data.presence import require_files
 from qaexp.errors import ConfigError, OutputError, SweepError
 from qaexp.machine.processes import require_one_process
 from qaexp.machine.threads import keep_number_of_threads
@@ -64,6 +65,9 @@ class Sweep(Sweeper):
             logging.getLogger(chatty).setLevel(logging.WARNING)
         space = Space.parse(self._params, arguments)
         total = self._strategy.count(space)
+        pruner: Any = OmegaConf.to_container(self._pruner) if isinstance(self._pruner, DictConfig) else self._pruner
+        if pruner is not None and not isinstance(pruner, dict):
+            raise ConfigError(f"hydra.sweeper.pruner={pruner}: null or a pruner of Optuna's is expected, as hydra/sweeper=tpe has it")
         usual = self._require_composable(space)
         folder = Path(self._config.hydra.sweep.dir) / sweep_name(arguments)
         try:
@@ -71,8 +75,7 @@ class Sweep(Sweeper):
             outcomes = Path(tempfile.mkdtemp(prefix=".outcomes-", dir=folder)).absolute()
         except OSError as error:
             raise OutputError(f"cannot write to {folder}: {error.strerror}. Name another place with output_dir=FOLDER") from error
-        pruner: Any = OmegaConf.to_container(self._config.hydra.sweeper.pruner) if self._config.hydra.sweeper.pruner else None
-        program = next(program for program in (RANK, PRETRAIN) if program.config == self._config.hydra.job.config_name)
+        program = self._program
         keep_number_of_threads()
         launcher = self._launcher(folder, Job(folder.absolute(), outcomes, usual, program, pruner))
         log.info("%d jobs in %s; what is finished there is kept", total, folder)
@@ -82,6 +85,10 @@ class Sweep(Sweeper):
         finally:
             shutil.rmtree(outcomes, ignore_errors=True)
         self._conclude(watch, folder, time.monotonic() - started)
+
+    @property
+    def _program(self) -> Program:
+        return next(program for program in (RANK, PRETRAIN) if program.config == self._config.hydra.job.config_name)
 
     def _run_all(self, launcher: Launcher, space: Space, watch: Watch, outcomes: Path) -> None:
         batches = self._strategy.batches(space)
@@ -117,12 +124,13 @@ class Sweep(Sweeper):
                 sentence = str(fault).splitlines()[0] if fault else "its worker left no result"
                 failed = JobResult(left[0], "failed", space.overrides(cells[left[0]]), error=sentence)
                 failed.write(outcomes)
+                watch.look()
 
     def _conclude(self, watch: Watch, folder: Path, seconds: float) -> None:
         """Write the best cell, and say how many jobs ran, were skipped, failed."""
         if cell := best_of(list(watch.results.values())):
             paths = [folder / "best.yaml", *([Path(self._best)] if self._best else [])]
-            write_best(paths, cell, RunRecord.load(Path(cell.runs[0].folder)), len(watch.results))
+            write_best(paths, cell, RunRecord.load(Path(cell.runs[0].folder)), len(watch.results), self._program)
             over = f" (mean of {len(cell.runs)} seeds)" if len(cell.runs) > 1 else ""
             over += f" ({cell.failed} more failed)" if cell.failed else ""
             log.info("best: %s%s\n  %s", joined(cell.options), over, ", ".join(str(path) for path in paths))
@@ -137,7 +145,8 @@ class Sweep(Sweeper):
         log.info("%s", line)
 
     def _require_composable(self, space: Space) -> DictConfig:
-        """Compose each choice of a group, and hold each value of the other axes against the usual one, before anything runs.
+        """Compose each choice of a group, look for the files of each data set, and hold each value of the other axes against the usual one,
+        before anything runs.
 
         Returns: the usual configuration.
         """
@@ -146,12 +155,15 @@ class Sweep(Sweeper):
         values = {key: getattr(axis, "choices", None) or (axis.low, axis.high) for key, axis in space.axes.items()}  # type: ignore[attr-defined]
         first: Cell = {key: choices[0] for key, choices in values.items()}
         composed = self._compose(space.overrides(first))
+        require_files(composed)
         usual = self._compose([option for option in space.overrides(first) if _is_choice(option)])
         require_meaningful(composed, usual, space.overrides(first))
         parser = OverridesParser.create()
         for key, value in ((key, value) for key, choices in values.items() for value in choices[1:]):
             if _is_choice(key):
-                self._compose(space.overrides({**first, key: value}))
+                other = self._compose(space.overrides({**first, key: value}))
+                if key.partition("/")[0] == "dataset":
+                    require_files(other)
             else:
                 require_fitting(key, str(value), parser.parse_override(f"{key}={value}").value(), usual)
         return usual

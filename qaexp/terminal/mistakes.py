@@ -10,6 +10,7 @@ from itertools import pairwise
 from pydoc import locate
 from typing import Any
 
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException, InstantiationException, OverrideParseException
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -62,7 +63,7 @@ def _mistakes(arguments: Sequence[str], program: Program) -> Iterator[str]:
     """For each argument that names no group, choice or key: which one, and what was probably meant."""
     overrides = [argument.lstrip("+~").partition("=")[::2] for argument in arguments if not argument.startswith("-")]
     for key, value in overrides:
-        for choice in value.split(",") if key in program.groups() else ():
+        for choice in _each_choice(key, value) if key in program.groups() else ():
             if choice not in choices(key):
                 yield f"there is no {key}={choice}{_nearest(choice, choices(key))}; choices: {', '.join(choices(key))}"
         if "," in value and value[0] not in "[{(\"'" and not is_sweep(arguments):
@@ -121,7 +122,19 @@ def _parameters(cfg: Any, key: str) -> list[str] | None:
 def usual_config(arguments: Sequence[str], program: Program = RANK) -> Any:
     """The configuration with the same choices (the first of several) and no other override."""
     pairs = [argument.partition("=")[::2] for argument in arguments]
-    return compose([f"{key}={value.split(',')[0]}" for key, value in pairs if (CONF / key).is_dir()], program)
+    return compose([f"{key}={_each_choice(key, value)[0]}" for key, value in pairs if (CONF / key).is_dir()], program)
+
+
+def _each_choice(group: str, value: str) -> list[str]:
+    """
+    >>> _each_choice("loss", "choice(pairwise_hinge,max_margin)"), _each_choice("loss", "pairwise_hinge")
+    (['pairwise_hinge', 'max_margin'], ['pairwise_hinge'])
+    """
+    try:
+        override = OverridesParser.create().parse_override(f"{group}={value}")
+        return list(override.sweep_string_iterator()) if override.is_sweep_override() else [value]
+    except HydraException:
+        return value.split(",")
 
 
 def require_no_flags(arguments: Sequence[str], usual: Any, program: Program) -> None:

@@ -1,14 +1,15 @@
 """What a sweep chooses: the options that are best over the seeds they were run with."""
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from hydra import compose, initialize_config_dir
 
-from qaexp.config import CONF
+from qaexp.config import CONF, PRETRAIN
 from qaexp.results.record import RunRecord
-from qaexp.sweep.best import Best, best_of, best_yaml
+from qaexp.sweep.best import Best, best_of, best_yaml, write_best
 from qaexp.sweep.job import JobResult
 from qaexp.sweep.space import Space
 from qaexp.sweep.sweeper import Sweep
@@ -64,3 +65,29 @@ def test_a_sweep_from_the_best_of_a_papers_grid_has_its_own_axes_alone(tmp_path:
     sweep = Sweep(None, cfg.hydra.sweeper.params, None, None, None)
     space = Space.parse(sweep._params, asked[1:])
     assert (space.size, space.overrides({"seed": 2}), list(space.axes)) == (3, ["experiment=ctrn/best", "seed=2"], ["seed"])
+
+
+def test_the_best_around_a_former_best_takes_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It had named the file that it replaced: a file that includes itself."""
+    shutil.copytree(CONF, conf := tmp_path / "conf")
+    for module in ("qaexp.sweep.best", "qaexp.config"):
+        monkeypatch.setattr(f"{module}.CONF", conf)
+    record = RunRecord("key", {"dataset": {"selection_metric": "dev/map"}}, 1, "experiment=ctrn/grid", best_epoch=1, history=[{"epoch": 1}])
+    path = conf / "experiment" / "ctrn" / "best.yaml"
+    for options in (
+        "experiment=ctrn/grid model.encoder.hidden_dim=256 optimizer.lr=1e-4 loss=pairwise_hinge",
+        "experiment=ctrn/best optimizer.lr=5e-4 optimizer=rmsprop",
+    ):
+        [job] = jobs((options, 0.5))
+        write_best([path], Best(job.options, [job]), record, 1)
+    with initialize_config_dir(str(conf), version_base="1.3"):
+        cfg = compose("config", ["experiment=ctrn/best"])
+    assert (cfg.model.encoder.hidden_dim, cfg.optimizer.lr) == (256, 5e-4)
+    assert cfg.loss._target_.endswith("PairwiseHinge")
+    assert cfg.optimizer._target_.endswith("RMSprop")
+
+
+def test_the_best_of_a_pre_training_names_its_command() -> None:
+    [job] = jobs(("pairs.batch_size=64", 0.5))
+    record = RunRecord("key", {"dataset": {"selection_metric": "dev/mrr"}}, 1, "pairs.batch_size=64", best_epoch=1, history=[{"epoch": 1}])
+    assert "\n# python -m qaexp.pretrain pairs.batch_size=64\n" in best_yaml(Best(job.options, [job]), record, 1, PRETRAIN)
