@@ -15,11 +15,12 @@ from pytorch_lightning.plugins.io import TorchCheckpointIO
 from qaexp.data.module import RankingDataModule
 from qaexp.data.vocabulary import Vocabulary
 from qaexp.errors import CheckpointError
+from qaexp.machine.processes import writes
 from qaexp.models.encoding import encode_texts
 from qaexp.models.pairing import MOST_TOKENS, score_pairs
 from qaexp.models.readout import read_out
 from qaexp.models.scorer import AnswerScorer
-from qaexp.run_folder import BEST, LAST, checkpoint_file
+from qaexp.run_folder import BEST, LAST, NEXT, checkpoint_file
 from qaexp.trusted import require_ours
 from qaexp.types import Text
 from qaexp.whole_files import whole
@@ -79,7 +80,7 @@ def part_of_test(folder: Path, process: int) -> Path:
 
 def clear(folder: Path) -> None:
     """Remove what only an unfinished run needs, and what a kill has left that came while one of its files was written."""
-    for path in (folder / LAST, *folder.glob("test-*.part"), *folder.glob(".*.ckpt.*"), *folder.glob(".test-*.part.*")):
+    for path in (folder / LAST, folder / NEXT, *folder.glob("test-*.part"), *folder.glob(".*.ckpt.*"), *folder.glob(".test-*.part.*")):
         path.unlink(missing_ok=True)
 
 
@@ -92,7 +93,9 @@ def last_checkpoint(folder: Path) -> Path | None:
     path = folder / LAST
     if path.is_file():
         try:
-            torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+            last = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+            if writes() and (folder / NEXT).is_file():
+                settle_best(folder, of=last["epoch"])
         except Exception as error:
             raise CheckpointError(
                 f"{path} is damaged ({type(error).__name__}); delete its folder, and the same command begins anew"
@@ -100,6 +103,17 @@ def last_checkpoint(folder: Path) -> Path | None:
         return path
     log.info("%s has no checkpoint yet: its first epoch starts again", folder)
     return None
+
+
+def settle_best(folder: Path, of: int | None = None) -> None:
+    """Put newer best weights, if there are any, in their place; those of another epoch than `of` are of one that is trained again."""
+    path = folder / NEXT
+    if not path.is_file():
+        return
+    if of is None or torch.load(path, map_location="cpu", weights_only=True, mmap=True)["epoch"] == of:
+        path.replace(folder / BEST)
+    else:
+        path.unlink()
 
 
 def best_checkpoint(folder: Path) -> Path:

@@ -72,7 +72,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
             record.metrics = {"held out": module.held_out, **{f"{split} titles": metrics for split, metrics in rankings.items()}}
             if logger:
                 log_metrics(logger, record)
-        clear(folder)
+    clear(folder)
     return record
 
 

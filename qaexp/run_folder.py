@@ -6,6 +6,8 @@ from qaexp.errors import CheckpointError
 
 CONFIG, RECORD, LOG = "config.yaml", "record.json", "run.log"
 BEST, LAST = "best.ckpt", "last.ckpt"
+NEXT = "next.ckpt"
+"""The best weights until `last.ckpt` is of their epoch, too; then they are `best.ckpt`."""
 ERROR, TRACEBACK = "error.txt", "error.log"
 """Why a run failed: in a sentence, where runs are kept for tables and sweeps; and where in the code."""
 

@@ -68,6 +68,6 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
                 record.metrics = write_rankings(folder, module.scores, data, record.key)
             if logger:
                 log_conclusion(logger, folder, record, module, data)
-        if writes():
-            clear(folder)
+    if writes():
+        clear(folder)
     return record

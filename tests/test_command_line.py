@@ -127,6 +127,10 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
         ("dataset.tokenise=words", "dataset.tokenise=words: it has options of its own; set one of them, such as dataset.tokenise._target_"),
         ("+trainer.val_check_interval=1", "trainer.val_check_interval=1: a run has whole epochs"),  # after each batch, to Lightning
         ("+trainer.max_steps=5", "trainer.max_steps=5: a run has whole epochs"),
+        ("+trainer.num_nodes=2", "trainer.num_nodes=2: the processes of one machine share a run's folder"),
+        ("trainer.num_sanity_val_steps=1", "trainer.num_sanity_val_steps=1: a run scores all of dev or nothing"),
+        ("+trainer.overfit_batches=1", "trainer.overfit_batches=1: dev has all its questions"),
+        ("+trainer.enable_progress_bar=false", "trainer.enable_progress_bar=False: a run brings its own"),
         ("+trainer.limit_val_batches=0", "trainer.limit_val_batches=0: a run has whole epochs"),
         ("schedule.factor=2", "optimizer or schedule cannot be built from this configuration: Constant multiplicative factor expected"),
         ("model.encoder.num_heads=7", "model.encoder.num_heads=7 does not divide the width 12"),

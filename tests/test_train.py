@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import pytorch_lightning as pl
 import pytrec_eval
 import torch
 from hydra.utils import instantiate
@@ -19,12 +20,13 @@ from omegaconf import DictConfig
 from pytorch_lightning.plugins.io import TorchCheckpointIO
 
 import qaexp
-from qaexp.checkpoint import rebuild_plan
+from qaexp.checkpoint import last_checkpoint, rebuild_plan
 from qaexp.config import compose
 from qaexp.errors import CheckpointError, ConfigError, NonFiniteLossError, OutputError
 from qaexp.losses import PairwiseHinge
 from qaexp.results.record import RunRecord, config_key
 from qaexp.train import train
+from qaexp.training.callbacks import StopEarly
 from qaexp.training.module import ScoringModule
 from qaexp.training.ranking import RankingModule
 from qaexp.types import RankingBatch
@@ -354,6 +356,79 @@ def test_a_disk_that_fills_up_within_a_checkpoint_leaves_the_one_before(
     assert torch.load(tmp_path / "last.ckpt", weights_only=True)["epoch"] == 0
     monkeypatch.undo()
     assert [entry["epoch"] for entry in train(compose(overrides), tmp_path, resume=True).history] == [1, 2, 3]
+
+
+def test_a_stop_between_two_checkpoints_leaves_both_of_one_epoch(
+    overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The best weights had been of an epoch that is trained again: where that came out worse, the run ranked with them all the same."""
+
+    def epoch_of(name: str) -> int:
+        return torch.load(tmp_path / name, weights_only=True)["epoch"]
+
+    original = TorchCheckpointIO.save_checkpoint
+
+    def save(self: TorchCheckpointIO, checkpoint: dict[str, Any], path: Path, storage_options: Any = None) -> None:
+        if checkpoint["epoch"] and "last" in path.name and (tmp_path / "next.ckpt").exists():  # a better one than the first
+            raise OSError(errno.ENOSPC, "No space left on device")
+        original(self, checkpoint, path, storage_options)
+
+    monkeypatch.setattr(TorchCheckpointIO, "save_checkpoint", save)
+    longer = [*overrides, "trainer.max_epochs=9"]
+    with pytest.raises(OutputError, match="No space left on device"):
+        train(compose(longer), tmp_path)
+    monkeypatch.undo()
+    assert (epoch_of("best.ckpt"), epoch_of("next.ckpt")) == (0, epoch_of("last.ckpt") + 1)
+    last_checkpoint(tmp_path)
+    assert epoch_of("best.ckpt") == 0
+    assert not (tmp_path / "next.ckpt").exists()
+    record = train(compose(longer), tmp_path, resume=True)
+    assert epoch_of("best.ckpt") + 1 == record.best_epoch
+    assert sorted(path.name for path in tmp_path.glob("*.ckpt")) == ["best.ckpt"]
+
+
+def test_weights_of_the_last_whole_epoch_are_put_in_their_place(tmp_path: Path) -> None:
+    """Of a run that was killed between the two steps."""
+    for name, epoch in (("best.ckpt", 1), ("last.ckpt", 2), ("next.ckpt", 2)):
+        torch.save({"epoch": epoch}, tmp_path / name)
+    last_checkpoint(tmp_path)
+    assert torch.load(tmp_path / "best.ckpt", weights_only=True)["epoch"] == 2
+    assert not (tmp_path / "next.ckpt").exists()
+
+
+def test_a_run_is_finished_before_what_it_could_be_resumed_from_goes(
+    overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    statuses = list[str]()
+    monkeypatch.setattr("qaexp.train.clear", lambda folder: statuses.append(RunRecord.load(folder).status))
+    train(compose(overrides), tmp_path)
+    assert statuses == ["finished"]
+
+
+class Scripted(pl.LightningModule):
+    """A model whose dev metric is given by epoch."""
+
+    def __init__(self, values: list[float]) -> None:
+        super().__init__()
+        self.weight, self.values = torch.nn.Parameter(torch.zeros(1)), values
+
+    def training_step(self, batch: torch.Tensor, index: int) -> torch.Tensor:
+        return self.weight.sum()
+
+    def validation_step(self, batch: torch.Tensor, index: int) -> None:
+        self.log("dev/map", self.values[self.current_epoch])
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        return torch.optim.SGD(self.parameters(), lr=0.1)
+
+
+def test_patience_that_was_out_before_the_least_number_of_epochs_is_no_reason_to_stop_after_it() -> None:
+    stop = StopEarly(monitor="dev/map", mode="max", patience=2)
+    quiet = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False, "enable_model_summary": False}
+    trainer = pl.Trainer(accelerator="cpu", min_epochs=4, max_epochs=9, num_sanity_val_steps=0, callbacks=[stop], **quiet)
+    batches = [torch.zeros(1)]
+    trainer.fit(Scripted([0.5, 0.4, 0.4, 0.6, 0.7, 0.6, 0.6, 0.8, 0.9]), batches, batches)
+    assert trainer.current_epoch == 7
 
 
 def test_a_full_disk_loses_nothing_measured_so_far(overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,6 +73,8 @@ class RankingDataModule(pl.LightningDataModule):
         self._batch_size, self.block_tokens = batch_size, block_tokens
         self.seed, self._cache = seed, Path(cache_dir).expanduser()
         self._expected = expected
+        if num_classes == 1:
+            find_convention(convention)
         if selection_metric not in (known := [f"dev/{name}" for name in self.measures]):
             raise ConfigError(f"dataset.selection_metric={selection_metric}: one of {', '.join(known)} is expected")
 

@@ -10,10 +10,10 @@ from typing import Any, cast
 import pytorch_lightning as pl
 from pytorch_lightning.callbacks import Callback, EarlyStopping, ModelCheckpoint, RichProgressBar
 
-from qaexp.checkpoint import WholeCheckpoints
+from qaexp.checkpoint import WholeCheckpoints, settle_best
 from qaexp.data.module import RankingDataModule
 from qaexp.results.record import RunRecord
-from qaexp.run_folder import BEST, LAST
+from qaexp.run_folder import BEST, LAST, NEXT
 from qaexp.training.epochs import LogEpochs
 from qaexp.training.kept_scores import KeepScores
 from qaexp.training.module import ScoringModule
@@ -34,13 +34,13 @@ def callbacks(
     terminal = sys.stderr.isatty() and watchers is None
     kept: list[Callback] = [
         Checkpoints(
-            dirpath=folder, filename=Path(BEST).stem, monitor=chosen, mode="max", save_weights_only=True, enable_version_counter=False
+            dirpath=folder, filename=Path(NEXT).stem, monitor=chosen, mode="max", save_weights_only=True, enable_version_counter=False
         ),
         StopEarly(monitor=chosen, mode="max", patience=patience),
         KeepHistory(folder, record, chosen),
         LogEpochs(record),
         KeepScores(folder, record),
-        Checkpoints(dirpath=folder, filename=Path(LAST).stem, save_on_train_epoch_end=True, enable_version_counter=False),
+        WholeEpochs(dirpath=folder, filename=Path(LAST).stem, save_on_train_epoch_end=True, enable_version_counter=False),
         RichProgressBar(leave=True) if terminal else Lines(record),
         *(watchers or ()),
     ]
@@ -60,15 +60,31 @@ class Checkpoints(ModelCheckpoint):
         def moved(value: Any) -> Any:
             if isinstance(value, dict):
                 return {moved(key): each for key, each in value.items()}
-            return str(self.dirpath) + value.removeprefix(before) if isinstance(value, str) and value.startswith(before) else value
+            if not isinstance(value, str) or not value.startswith(before):
+                return value
+            return str(self.dirpath) + value.removeprefix(before).replace(BEST, NEXT)  # which earlier runs wrote at once
 
         super().load_state_dict({name: moved(value) for name, value in state_dict.items()})
 
 
+class WholeEpochs(Checkpoints):
+    """`last.ckpt` of each epoch; then the best weights take their place, so that a kill in between leaves both as of one epoch."""
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        super().on_train_epoch_end(trainer, pl_module)
+        if trainer.is_global_zero:
+            settle_best(Path(str(self.dirpath)))
+        trainer.strategy.barrier()
+
+
 class StopEarly(EarlyStopping):
-    """Also remembers, when a run is resumed after its last epoch, that it had stopped."""
+    """Stops where patience is out, and not where it was out before: not before `min_epochs`, and in a resumed run as in a whole one."""
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        trainer.should_stop = self.wait_count >= self.patience
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        super().on_train_epoch_end(trainer, pl_module)
         trainer.should_stop = self.wait_count >= self.patience
 
 

@@ -33,20 +33,21 @@ class KeepScores(Callback):
 
     def on_test_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         best = self._folder / BEST
-        self._of = f"weights {digest(best) if best.is_file() else 'untrained'}, data {self._record.data['fingerprint']}"
+        of = f"weights {digest(best) if best.is_file() else 'untrained'}, data {self._record.data['fingerprint']}"
         self._written = time.monotonic()
         path = part_of_test(self._folder, place_among()[0])
         kept = torch.load(path, weights_only=True) if path.is_file() else {}
-        if kept.get("of") == self._of:
+        if kept.get("of") == of:
             cast(ScoringModule, pl_module).take_up(kept["scores"])
             log.info("ranking goes on: %d pairs were scored before", sum(_num_scored(scores) for scores in kept["scores"].values()))
+        self._of = of
 
     def on_test_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *args: Any, **kwargs: Any) -> None:
         if time.monotonic() - self._written > SECONDS:
             self._write(pl_module)
 
     def on_exception(self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException) -> None:
-        if trainer.testing:
+        if self._of:  # before that, what is there is another attempt's
             self._write(pl_module)
 
     def _write(self, module: pl.LightningModule) -> None:

@@ -16,7 +16,7 @@ from qaexp.data.embeddings import PublishedVectors, RandomVectors
 from qaexp.data.module import RankingDataModule
 from qaexp.data.negatives import PoolNegatives, RandomNegatives
 from qaexp.data.tokenise import words_v1
-from qaexp.errors import BadDataError
+from qaexp.errors import BadDataError, ConfigError
 
 Make = Callable[..., Any]
 WIKIQA_HEADER = "\t".join(COLUMNS)
@@ -101,6 +101,11 @@ def test_a_split_without_a_question_to_use_is_refused(wikiqa: Make, module: Make
         "data set small: 1 fault\n  split train: none of its 2 questions has a right candidate, so nothing can be learned or measured\n"
         "Put the published files in place of these; of your own, give questions a candidate that is labelled 1."
     )
+
+
+def test_a_convention_that_there_is_not_is_refused_before_anything_is_read(wikiqa: Make, module: Make) -> None:
+    with pytest.raises(ConfigError, match="no scoring convention is called 'treck'"):
+        module(wikiqa(), convention="treck")
 
 
 def test_an_empty_pool_is_never_ranked(insuranceqa: Make, module: Make) -> None:

@@ -178,7 +178,6 @@ def test_mistakes_in_a_sweep_are_answered_with_one_sentence_before_anything_runs
         ("seed=1,x", "seed=x: a number is expected"),
         ("seed=range(5,1)", "seed=range(5,1): there is no value in it"),
         ("hydra.sweeper.pruner=median", "hydra.sweeper.pruner=median: null or a pruner of Optuna's is expected"),
-        ("dataset/vectors=random,glove300", "glove.840B.300d.txt"),
         ("loss=choice(hinge,max_margin)", "there is no loss=hinge, did you mean pairwise_hinge"),
         ("dataset.batch_size=32,0", "dataset.batch_size=0: at least 1 is expected"),
         ("trainer=ddp", "a run of a sweep runs in one process: leave trainer=ddp and trainer.devices out"),
@@ -188,6 +187,16 @@ def test_mistakes_in_a_sweep_are_answered_with_one_sentence_before_anything_runs
         assert main(arguments(tmp_path, mistake)) == 2
         assert sentence in caplog.text
         assert not records(tmp_path)
+
+
+@pytest.mark.parametrize("datasets", ["wikiqa", "toy,wikiqa"])
+def test_data_that_are_not_there_are_named_once_before_anything_runs(
+    datasets: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    places = [f"data_dir={tmp_path}", f"output_dir={tmp_path / 'runs'}", f"cache_dir={tmp_path / 'cache'}"]
+    assert main(["-m", "model=nbow", f"dataset={datasets}", "dataset/vectors=random", "seed=1,2", "logger=none", *places]) == 2
+    assert caplog.text.count("WikiQA-train.tsv") == 1
+    assert not (tmp_path / "runs").exists()
 
 
 def test_a_run_without_prospects_is_given_up_and_stays_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -122,6 +122,27 @@ def test_scores_of_dev_from_between_the_epochs_are_not_kept_as_the_tests(
     assert torch.load(tmp_path / "test-0.part", weights_only=True)["scores"] == {}
 
 
+def test_a_stop_before_the_ranking_leaves_what_was_scored_before(
+    overrides: list[str], whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(RankingModule, "test_step", stop_before(block=12))
+        with pytest.raises(PowerCutError):
+            train(compose(overrides), tmp_path)
+    part = (tmp_path / "test-0.part").read_bytes()
+
+    def stop(*_: object) -> None:
+        raise PowerCutError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RankingModule, "take_up", stop)
+        with pytest.raises(PowerCutError):
+            train(compose(overrides), tmp_path, resume=True)
+    assert (tmp_path / "test-0.part").read_bytes() == part
+    train(compose(overrides), tmp_path, resume=True)
+    assert (tmp_path / "test.run").read_bytes() == (whole / "test.run").read_bytes()
+
+
 @pytest.mark.parametrize("changed", ["weights", "data"])
 def test_scores_of_other_weights_or_data_are_not_taken_up(
     changed: str, overrides: list[str], whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
