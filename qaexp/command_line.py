@@ -169,7 +169,7 @@ def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: b
         console.show_results(results, folder)
     except (KeyboardInterrupt, SystemExit) as stop:  # Lightning turns Ctrl-C into SystemExit
         if (folder / RECORD).is_file():
-            log.error("interrupted; go on with: %s resume=%s", program.command, folder)
+            log.error("interrupted; go on with: %s %s", program.command, joined([f"resume={folder}"]))
         else:
             log.error("interrupted before anything was read or measured; the same command begins again")
         raise KeyboardInterrupt from stop
@@ -177,7 +177,8 @@ def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: b
         with contextlib.suppress(OSError):  # a full disk is what may have brought us here
             (folder / TRACEBACK).write_text(traceback.format_exc(), encoding="utf-8")
         if (folder / LAST).exists() and (folder / RECORD).exists():
-            log.error("what was measured is in %s; to go on from its last epoch: %s resume=%s", folder, program.command, folder)
+            again = joined([f"resume={folder}"])
+            log.error("what was measured is in %s; to go on from its last epoch: %s %s", folder, program.command, again)
         raise
     finally:
         logging.getLogger().removeHandler(log_file)
