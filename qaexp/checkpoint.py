@@ -94,7 +94,7 @@ def last_checkpoint(folder: Path) -> Path | None:
     if path.is_file():
         try:
             last = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
-            if writes() and (folder / NEXT).is_file():
+            if writes():
                 settle_best(folder, of=last["epoch"])
         except Exception as error:
             raise CheckpointError(
