@@ -47,7 +47,7 @@ class Sweep(Sweeper):
     """`strategy` chooses cells among `params` and what the command line sweeps over. Selection sees dev metrics alone."""
 
     def __init__(self, strategy: Any, params: Any, pruner: Any, best: str | None, cell: int | None) -> None:
-        self._strategy, self._params, self._pruner, self._best = strategy, params or {}, pruner, best
+        self._strategy, self._params, self._best = strategy, params or {}, best
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
         loader = QuickLoader(hydra_context.config_loader.get_search_path())
@@ -65,7 +65,8 @@ class Sweep(Sweeper):
             logging.getLogger(chatty).setLevel(logging.WARNING)
         space = Space.parse(self._params, arguments)
         total = self._strategy.count(space)
-        pruner: Any = OmegaConf.to_container(self._pruner) if isinstance(self._pruner, DictConfig) else self._pruner
+        pruner: Any = self._config.hydra.sweeper.pruner  # not built yet: each job does so
+        pruner = OmegaConf.to_container(pruner) if isinstance(pruner, DictConfig) else pruner
         if pruner is not None and not isinstance(pruner, dict):
             raise ConfigError(f"hydra.sweeper.pruner={pruner}: null or a pruner of Optuna's is expected, as hydra/sweeper=tpe has it")
         usual = self._require_composable(space)
