@@ -74,14 +74,15 @@ class Fetch:
             folder.mkdir(parents=True, exist_ok=True)
             with turn(folder / ".lock", f"fetching into {folder}") as waited:  # two would write into one half of a file
                 wanted = [content for content in wanted if not (waited and self._there(content, folder))]
-                self._get(file, wanted, folder)
+                if wanted:
+                    self._get(file, wanted, folder)
         how = "copied" if isinstance(self.source, Copies) else "fetched"
         return ["already there"] * (len(file.contents) - len(wanted)) + [how] * len(wanted)
 
     def _get(self, file: PublishedFile, wanted: Sequence[Content], folder: Path) -> None:
         if isinstance(self.source, Copies):
             self._copy(self.source.archive(file) if file.members else self.source, wanted, folder)
-        elif wanted:
+        else:
             self._download(self.source, file, wanted, folder)
 
     def _there(self, content: Content, folder: Path) -> bool:

@@ -26,6 +26,9 @@ LAYOUT = 3
 
 MANIFEST = "manifest.json"
 
+DAMAGE = (OSError, ValueError, KeyError)
+"""What looking for an entry raises that is not there, or not whole."""
+
 LARGE = 1 << 26
 """Bytes from which on the digest of a file is remembered."""
 
@@ -86,14 +89,17 @@ def kept(folder: Path, load: Callable[[Path], Kept], make: Callable[[], Kept], s
     Raises:
         OutputError: the folder cannot be written. Known before the work of making begins, unless the disk fills up later.
     """
-    if there := _loaded(folder, load):
-        return there[0]
+    with contextlib.suppress(*DAMAGE):
+        return _loaded(folder, load)
     with contextlib.ExitStack() as stack:
         with _output_errors(folder):
             folder.parent.mkdir(parents=True, exist_ok=True)
-            waited = stack.enter_context(turn(folder.with_name(f".{folder.name}.lock"), f"making {folder}"))
-            if waited and (there := _loaded(folder, load)):
-                return there[0]
+            stack.enter_context(turn(folder.with_name(f".{folder.name}.lock"), f"making {folder}"))
+            try:
+                return _loaded(folder, load)  # another process has made it meanwhile
+            except DAMAGE as error:
+                if folder.is_dir():
+                    log.warning("%s is damaged (%s): making it again", folder, error)
             for left in folder.parent.glob(f".{folder.name}-*"):  # by a process that was killed
                 shutil.rmtree(left, ignore_errors=True)
             staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
@@ -107,16 +113,10 @@ def kept(folder: Path, load: Callable[[Path], Kept], make: Callable[[], Kept], s
     return load(folder)
 
 
-def _loaded(folder: Path, load: Callable[[Path], Kept]) -> tuple[Kept] | None:
-    """What is there, if it is there and whole."""
-    if not folder.is_dir():
-        return None
-    try:
-        _require_whole(folder)
-        return (load(folder),)
-    except (OSError, ValueError, KeyError) as error:
-        log.warning("%s is damaged (%s): making it again", folder, error)
-        return None
+def _loaded(folder: Path, load: Callable[[Path], Kept]) -> Kept:
+    """Raises: one of DAMAGE, when it is not there or not whole."""
+    _require_whole(folder)
+    return load(folder)
 
 
 def _install(staging: Path, folder: Path) -> None:

@@ -13,6 +13,7 @@ from optuna.trial import Trial, TrialState
 
 from qaexp.errors import ConfigError
 from qaexp.sweep.space import Cell, Space
+from qaexp.terminal.limits import beyond
 
 Batches = Generator[Sequence[Cell], Sequence[float | None], None]
 """Yields cells; is sent the dev score of each, None where there is none."""
@@ -46,8 +47,8 @@ class _Search:
     def __init__(self, trials: int, batch: int, seed: int) -> None:
         if trials < 1 or batch < 1:
             raise ConfigError(f"hydra.sweeper.strategy: trials={trials} and batch={batch} must be at least 1")
-        if not 0 <= seed < 2**32:
-            raise ConfigError(f"hydra.sweeper.strategy.seed={seed}: from 0 to 4294967295 is expected")
+        for sentence in beyond({"seed": seed}, "hydra.sweeper.strategy."):
+            raise ConfigError(sentence)
         self.trials, self.batch, self.seed = trials, batch, seed
 
     def sampler(self) -> BaseSampler:

@@ -156,9 +156,9 @@ class Sweep(Sweeper):
         values = {key: getattr(axis, "choices", None) or (axis.low, axis.high) for key, axis in space.axes.items()}  # type: ignore[attr-defined]
         first: Cell = {key: choices[0] for key, choices in values.items()}
         composed = self._compose(space.overrides(first))
-        require_files(composed)
         usual = self._compose([option for option in space.overrides(first) if _is_choice(option)])
         require_meaningful(composed, usual, space.overrides(first))
+        require_files(composed)
         parser = OverridesParser.create()
         for key, value in ((key, value) for key, choices in values.items() for value in choices[1:]):
             if _is_choice(key):

@@ -23,20 +23,20 @@ LIMITS = {  # the last word of an option's name: the least it may be, the first 
     r"mean_length": (1e-9, math.inf, "more than 0"),
 }
 LARGEST = 3.4e38  # that weights, of float32, can be multiplied by
-WORDS = {"precision": ("32-true", "bf16-mixed", "16-mixed")}  # weights and scores are float32 in all of them
-ONE_MACHINE = "the processes of one machine share a run's folder, and several machines have no such place; leave it out"
-OWN = "a run brings its own; leave it out"
-ONLY = {  # what an option may be, and why
-    "num_nodes": ((1,), ONE_MACHINE),
-    "num_sanity_val_steps": ((0,), "a run scores all of dev or nothing; leave it out"),
-    "overfit_batches": ((0,), "dev has all its questions; set trainer.limit_train_batches to train on a few batches"),
-    "reload_dataloaders_every_n_epochs": ((1,), "each epoch draws its own negatives; leave it out"),
-    **dict.fromkeys(("callbacks", "plugins", "enable_progress_bar"), ((), OWN)),
+WHOLE_EPOCHS = (
+    "a run has whole epochs, each with the metrics of all of dev at its end, and ranks whole splits; "
+    "leave it out, and set trainer.max_epochs, or trainer.limit_train_batches for shorter epochs"
+)
+ONLY = {  # what an option of Lightning's may be, as others fail late, change nothing, or make a record name other weights; and why
+    "precision": (("32-true", "bf16-mixed", "16-mixed"), "one of 32-true, bf16-mixed, 16-mixed is expected"),  # weights stay float32
+    "num_nodes": ((None, 1), "the processes of one machine share a run's folder, and several machines have no such place; leave it out"),
+    "num_sanity_val_steps": ((None, 0), "a run scores all of dev or nothing; leave it out"),
+    "overfit_batches": ((None, 0), "dev has all its questions; set trainer.limit_train_batches to train on a few batches"),
+    "reload_dataloaders_every_n_epochs": ((None, 1), "each epoch draws its own negatives; leave it out"),
+    **dict.fromkeys(("callbacks", "plugins", "enable_progress_bar"), ((None,), "a run brings its own; leave it out")),
+    **dict.fromkeys(("val_check_interval", "check_val_every_n_epoch", "limit_val_batches"), ((None,), WHOLE_EPOCHS)),
+    **dict.fromkeys(("limit_test_batches", "max_steps", "max_time"), ((None,), WHOLE_EPOCHS)),
 }
-"""Lightning's options that would fail late, naming others, or change nothing."""
-PARTING = ("val_check_interval", "check_val_every_n_epoch", "limit_val_batches", "limit_test_batches", "max_steps", "max_time")
-"""Lightning's options that part epochs from dev's metrics, so that a record would name other weights than those that are kept, or leave
-questions out."""
 
 
 def beyond(config: Mapping[Any, Any], prefix: str = "") -> Iterator[str]:
@@ -54,15 +54,8 @@ def beyond(config: Mapping[Any, Any], prefix: str = "") -> Iterator[str]:
     for key, value in sorted(config.items(), key=lambda item: isinstance(item[1], Mapping)):  # seed before dataset.seed, which it gives
         if isinstance(value, Mapping):
             yield from beyond(value, f"{prefix}{key}.")
-        elif key in PARTING and value is not None:
-            yield (
-                f"{prefix}{key}={value}: a run has whole epochs, each with the metrics of all of dev at its end, and ranks whole splits; "
-                "leave it out, and set trainer.max_epochs, or trainer.limit_train_batches for shorter epochs"
-            )
-        elif key in ONLY and value is not None and value not in ONLY[key][0]:
+        elif key in ONLY and value not in ONLY[key][0]:
             yield f"{prefix}{key}={value}: {ONLY[key][1]}"
-        elif key in WORDS and value not in WORDS[key]:
-            yield f"{prefix}{key}={value}: one of {', '.join(WORDS[key])} is expected"
         elif isinstance(value, (int, float)) and not abs(value) <= LARGEST:
             yield f"{prefix}{key}={value}: a number of float32, at most 3.4e38, is expected"
         elif isinstance(value, (int, float)) and not isinstance(value, bool):
