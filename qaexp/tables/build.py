@@ -7,7 +7,7 @@ from functools import cached_property
 
 import pandas as pd
 
-from qaexp.results.ledger import Ledger
+from qaexp.results.ledger import SECONDS, Ledger
 from qaexp.tables.cells import Keys, alternatives
 from qaexp.tables.spec import Row, Table, Tuning, as_printed
 from qaexp.tables.state import MEASURED, MISSING, NOT_RUN, PARTIAL, QUICK, CellState, Scored, found_in
@@ -54,7 +54,27 @@ class Measured:
             epochs = sorted({len(entry.history) for state in cut.values() for entry in state.cut_short})
             runs = ", ".join(f"{name} ({len(state.cut_short)} of {len(state.entries)})" for name, state in cut.items())
             found.append(f"dev might have become better after the {' or '.join(map(str, epochs))} epochs that these runs had: {runs}")
+        for name in self._timed_columns:
+            if elsewhere := [label for label, state in self._timed(name).items() if state.on_gpu != self._shown_on_gpu[name]]:
+                where = "with a GPU" if not self._shown_on_gpu[name] else "without a GPU"
+                found.append(f"{name}: not shown for {', '.join(elsewhere)}, timed {where} where the other rows were not")
         return found
+
+    @property
+    def _timed_columns(self) -> list[str]:
+        return [name for name, column in self.table.columns.items() if (column.metric or "").startswith(SECONDS)]
+
+    def _timed(self, name: str) -> dict[str, CellState]:
+        """The rows that have seconds in a column."""
+        column = self.table.columns[name]
+        found = {row.label: self.state_in(row.label, name) for row in self.table.rows}
+        return {label: state for label, state in found.items() if state and state.interval(column)}
+
+    @cached_property
+    def _shown_on_gpu(self) -> dict[str, bool]:
+        """Column of seconds to the kind of machine, with a GPU or without, that more of its rows were timed on: the rest are not shown."""
+        kinds = {name: [state.on_gpu for state in self._timed(name).values()] for name in self._timed_columns}
+        return {name: 2 * sum(on_gpu) > len(on_gpu) for name, on_gpu in kinds.items()}
 
     def _line(self, row: Row) -> dict[str, str]:
         table = self.table
@@ -63,7 +83,7 @@ class Measured:
         verdicts: dict[str, str] = {}
         for (name, column), printed in zip(table.columns.items(), row.published, strict=True):
             state = states.get(table.setting_of(row, column))
-            ours = state.interval(column) if state else None
+            ours = state.interval(column) if state and self._shown_on_gpu.get(name, state.on_gpu) == state.on_gpu else None
             decimals = table.decimals_of(column)
             line[name] = _number(ours.mean if ours else None, decimals) + (column.unit if ours else "")
             line[f"{name} (paper)"] = as_printed(printed, decimals)

@@ -64,6 +64,11 @@ class CellState:
         """The runs whose seconds count: those without a GPU, where there are any."""
         return [entry for entry in self.entries if not entry.hardware["gpu"]] or self.entries
 
+    @property
+    def on_gpu(self) -> bool:
+        """Whether its seconds are those of a GPU."""
+        return any(entry.hardware["gpu"] for entry in self.timed)
+
     def interval(self, column: Column) -> Interval | None:
         """Over seeds, in the paper's unit; None where nothing was measured. Seconds are those of the `timed` runs."""
         metric, scale = self.cell.table.metric_of(column, self.cell.dataset), self.cell.table.scale_of(column)

@@ -177,3 +177,25 @@ def test_seconds_on_a_gpu_and_without_are_not_averaged(filled: Measured) -> None
 
     assert seconds(quick, *others) == seconds(*others) == 1.5
     assert seconds(quick) == 0.1
+
+
+def test_a_column_of_seconds_is_of_machines_with_a_gpu_or_without(filled: Measured) -> None:
+    timed = replace(TABLE, columns={**TABLE.columns, "MAP": Column("seconds per batch", "toy")})
+
+    def on(gpus: dict[str, str | None]) -> Measured:
+        def entry_on(entry: Entry, label: str) -> Entry:
+            return replace(entry, hardware={**entry.hardware, "gpu": gpus.get(label)}, seconds={"steps": 3.0}, steps=2)
+
+        states = {
+            (label, setting): replace(state, cell=replace(state.cell, table=timed), entries=[entry_on(e, label) for e in state.entries])
+            for (label, setting), state in filled.states.items()
+        }
+        return Measured(timed, states)
+
+    one = on({"CNN, wide": "H100"})
+    assert one.frame.set_index("Model")["MAP"][["CNN", "CNN, wide"]].tolist() == ["150.0", ""]
+    assert "MAP: not shown for CNN, wide, timed with a GPU where the other rows were not" in one.doubts()
+    assert one.frame.set_index("Model")["verdict"]["CNN, wide"] == ""
+    both = on({"CNN": "H100", "CNN, wide": "H100"})
+    assert both.frame.set_index("Model")["MAP"][["CNN", "CNN, wide"]].tolist() == ["150.0", "150.0"]
+    assert not any("not shown" in doubt for doubt in both.doubts())
