@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from qaexp.figures.__main__ import main
-from qaexp.figures.sweep import effects, effects_table, hyper_parameters, parallel_coordinates, sweep_table
+from qaexp.figures.sweep import LACKING, effects, effects_table, hyper_parameters, parallel_coordinates, scale, sweep_table
 
 
 @pytest.fixture
@@ -71,6 +71,36 @@ def test_the_effect_of_a_value_is_the_median_of_its_runs(folder: Path) -> None:
     table = effects_table(runs)
     assert table.iloc[1].to_dict() == {"option": "optimizer.lr", "value": "0.0001", "runs": 3, "median": 0.3, "best": 0.35}
     assert table["option"].tolist() == ["optimizer.lr"] * 3 + ["model/pooling"] * 4
+
+
+def test_many_numbers_lie_where_their_size_puts_them() -> None:
+    rates = [10.0**power for power in np.linspace(-5, -2, 30)]
+    of_rates = scale([str(rate) for rate in rates])
+    np.testing.assert_allclose(of_rates.heights, np.linspace(0, 1, 30))
+    assert [label for _, label in of_rates.marks] == ["1e-05", "5.6e-05", "0.00032", "0.0018", "0.01"]
+    assert [of_rates.groups.count(group) for group in of_rates.in_order] == [6] * 5
+    assert of_rates.in_order[0] == "1e-05 to 3.3e-05"
+    shares = np.linspace(0.01, 0.5, 30)
+    np.testing.assert_allclose(scale([str(share) for share in shares]).heights, (shares - 0.01) / 0.49)
+    lacking = scale([None, *(str(share) for share in shares)])
+    assert lacking.heights[0] == 0.0
+    assert min(lacking.heights[1:]) > 0.1
+    assert (lacking.groups[0], lacking.in_order[0], lacking.marks[0]) == (LACKING, LACKING, (0.0, LACKING))
+
+
+def test_runs_that_lack_an_option_stand_last_and_numbers_stay_in_order() -> None:
+    of_sizes = scale(["8", None, "2", "10", float("nan"), "4"])
+    assert [label for _, label in of_sizes.marks] == ["2", "4", "8", "10", LACKING]
+    assert of_sizes.heights == [0.5, 1.0, 0.0, 0.75, 1.0, 0.25]
+
+
+def test_scores_that_are_close_have_marks_that_differ(folder: Path) -> None:
+    runs, metric = sweep_table(folder)
+    for width in (0.1, 0.003, 0.0003):
+        near = runs.assign(**{"dev score": 0.5 + width * runs["dev score"] / runs["dev score"].max()})
+        [axes] = parallel_coordinates(near, metric).axes
+        marks = [text.get_text() for text in axes.texts][-5:]
+        assert len(set(marks)) == 5, marks
 
 
 def test_runs_of_equal_scores_meet_in_the_middle_under_one_mark(folder: Path) -> None:
