@@ -39,7 +39,7 @@ bench: setup  ## ratios side by side in one run: attention, the cut, metrics, me
 learn: setup  ## every named model, briefly, on WikiQA and TrecQA: results/learn.csv (needs QAEXP_DATA)
 	$(RUN) -m qaexp.learn $(ARGS)
 
-REPRODUCE = $(RUN) -m qaexp.reproduce $(if $(PAPER),--paper $(PAPER)) $(if $(QUICK),--quick) $(if $(LATEX),--latex) $(if $(JOBS),--jobs $(JOBS))
+REPRODUCE = $(RUN) -m qaexp.reproduce $(if $(PAPER),--paper $(PAPER)) $(if $(filter-out 0,$(QUICK)),--quick) $(if $(filter-out 0,$(LATEX)),--latex) $(if $(JOBS),--jobs $(JOBS))
 
 reproduce-table%: setup  ## a table of every paper, or of PAPER=ggsa; QUICK=1 in minutes; JOBS=4 runs at a time; needs QAEXP_DATA
 	@$(REPRODUCE) --table $* $(ARGS)

@@ -115,7 +115,9 @@ def _resume(folder: Path, arguments: Sequence[str], program: Program) -> None:
         raise ConfigError(f"{folder / CONFIG} is damaged (it is empty or cut off); begin again with the run's command line")
     assert isinstance(cfg, DictConfig)
     if other is not program:
-        raise ConfigError(f"resume={folder}: that is no run of {program.command}; resume it with: {other.command} resume={folder}")
+        raise ConfigError(
+            f"resume={folder}: that is no run of {program.command}; resume it with: {other.command} {joined([f'resume={folder}'])}"
+        )
     if not RunRecord.load(folder).is_of(OmegaConf.to_container(cfg)):
         raise ConfigError(
             f"resume={folder}: {CONFIG} is no longer the configuration that the run began with, which {RECORD} has; put it back, or begin "

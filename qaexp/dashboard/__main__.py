@@ -15,6 +15,7 @@ from qaexp.terminal.exit_status import exit_status
 from qaexp.wandb_key import has_key
 
 REPOSITORY = CONF.parent
+RUNS, RESULTS = REPOSITORY / "results" / "runs", REPOSITORY / "results"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -32,6 +33,9 @@ def _build(options: argparse.Namespace) -> list[str]:
         raise ConfigError(
             "W&B has no key here: set WANDB_API_KEY or run `wandb login`; without one, `--dry-run FOLDER` writes what would be sent"
         )
+    for option, folder, usual in (("--runs", options.runs, RUNS), ("--results", options.results, RESULTS)):
+        if folder != usual and not folder.is_dir():  # before the first run there is no usual one
+            raise ConfigError(f"{option} {folder}: there is no such folder; leave the option out for {usual}")
     from qaexp.dashboard import views
     from qaexp.dashboard.reports import report
     from qaexp.dashboard.workspace import workspace
@@ -56,8 +60,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--entity", default=os.environ.get("WANDB_ENTITY", ""), help="user or team (default: whose key it is)")
     parser.add_argument("--project", default="qaexp", help="as in logger.project (default: %(default)s)")
     parser.add_argument("--dry-run", type=Path, metavar="FOLDER", help="send nothing; write what would be sent, a JSON file a view")
-    parser.add_argument("--runs", type=Path, default=REPOSITORY / "results" / "runs", help="finished runs (default: %(default)s)")
-    parser.add_argument("--results", type=Path, default=REPOSITORY / "results", help="measured tables (default: %(default)s)")
+    parser.add_argument("--runs", type=Path, default=RUNS, help="finished runs (default: %(default)s)")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="measured tables (default: %(default)s)")
     parser.add_argument("--experiments", type=Path, default=REPOSITORY / "experiments", help="the papers' tables (default: %(default)s)")
     return parser
 

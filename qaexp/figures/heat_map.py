@@ -210,8 +210,7 @@ def _chosen(placed: Sequence[Heat], options: argparse.Namespace) -> list[Heat]:
             f"{options.run} shows nothing over words: its model has no attention, gates or grid; name a run of one that has, such as "
             "ap_cnn, ggsa or tc_lstm"
         )
-    chosen = [heat for heat in placed if not options.show or heat.name in options.show]
-    if not chosen:
-        there = ", ".join(dict.fromkeys(heat.name for heat in placed))
-        raise ConfigError(f"{options.run} shows {there}; choose of these with --show, or another model")
-    return chosen
+    names = list(dict.fromkeys(heat.name for heat in placed))
+    if unknown := [name for name in options.show or () if name not in names]:
+        raise ConfigError(f"{options.run} shows no {unknown[0]}, but {', '.join(names)}; choose of these with --show, or another model")
+    return [heat for heat in placed if not options.show or heat.name in options.show]

@@ -30,7 +30,7 @@ def heats(shown: Mapping[str, Tensor], question: Sequence[str], answer: Sequence
     averaged over their width. Hops, layers and directions each give a value of their own, numbered from 1.
 
     Raises:
-        ConfigError: a grid has no such unit.
+        ConfigError: a grid has no such unit, or there is no grid.
     """
     words = {"question": question, "candidate": answer}
     placed: list[Heat] = []
@@ -53,6 +53,10 @@ def heats(shown: Mapping[str, Tensor], question: Sequence[str], answer: Sequence
         if text is not None:
             lines = values.reshape(-1, len(text))
             placed += [Heat(name if len(lines) == 1 else f"{name} {number}", (), text, line[None]) for number, line in enumerate(lines, 1)]
+    if unit is not None and placed and not any(heat.rows for heat in placed):
+        raise ConfigError(
+            f"there is no grid that could have a slice {unit}, only {', '.join(heat.name for heat in placed)}; leave --unit out"
+        )
     return placed
 
 

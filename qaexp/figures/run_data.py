@@ -12,6 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 from torch import Tensor
 
 from qaexp.checkpoint import Ranker
+from qaexp.commands import joined
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError
 from qaexp.models.readout import read_out
@@ -78,7 +79,9 @@ def pairs_of(run: Path, data: RankingDataModule, questions: Sequence[str], count
     if data.classes:
         return [Pair(f"pair {ids[place]}, {data.classes[split.labels[place]]}", *data.words_of_pair(name, place)) for place in places]
     if not (run / f"{name}.run").is_file():
-        raise ConfigError(f"{run} has no {name}.run, which a run leaves at its end; go on with: python -m qaexp resume={run}")
+        raise ConfigError(
+            f"{run} has no {name}.run, which a run leaves at its end; go on with: python -m qaexp {joined([f'resume={run}'])}"
+        )
     columns = ["question", "candidate", "rank"]
     ranked = pd.read_csv(run / f"{name}.run", sep=" ", names=columns, usecols=[0, 2, 3], dtype={0: str, 2: str}, keep_default_na=False)
     ranks = {question: dict(zip(rows["candidate"], rows["rank"], strict=True)) for question, rows in ranked.groupby("question")}

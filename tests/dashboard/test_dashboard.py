@@ -213,6 +213,9 @@ def test_every_table_of_the_papers_has_a_report_that_the_library_reads(tmp_path:
 def test_a_folder_without_tables_is_refused(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert main(["--dry-run", str(tmp_path / "out"), "--experiments", str(tmp_path / "expriments")]) == 2
     assert "expriments: it holds no table, such as ggsa/table4.yaml" in caplog.text
+    for option in ("--runs", "--results"):
+        assert main(["--dry-run", str(tmp_path / "out"), option, str(tmp_path / "nowhere")]) == 2
+        assert f"{option} {tmp_path / 'nowhere'}: there is no such folder; leave the option out for" in caplog.text
     assert not (tmp_path / "out").exists()
 
 

@@ -161,8 +161,10 @@ def test_a_model_that_shows_nothing_is_refused(run: Path) -> None:
 
 def test_what_a_model_does_not_show_is_refused_with_what_it_does(run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     pair = ["--question", "why", "--answer", "because", "--to", str(tmp_path)]
-    assert main(["heat_map", str(run), *pair, "--show", "gate"]) == 2
-    assert "shows pair.alignment, pair.question_attention, pair.attention; choose of these" in caplog.text
+    for names in (["gate"], ["pair.attention", "gate"]):
+        caplog.clear()
+        assert main(["heat_map", str(run), *pair, "--show", *names]) == 2
+        assert "shows no gate, but pair.alignment, pair.question_attention, pair.attention; choose of these" in caplog.text
     assert main(["heat_map", str(run / "nowhere"), *pair]) == 2
     assert "nowhere does not exist" in caplog.text
     assert main(["heat_map", str(run), *pair, "--unit", "1"]) == 2

@@ -52,6 +52,8 @@ def test_a_neuron_of_a_grid_is_taken_by_its_number() -> None:
 def test_attention_within_a_text_becomes_what_each_word_receives_and_gates_their_mean() -> None:
     read = shown("model=ggsa")
     placed = {heat.name: heat for heat in heats(read, QUESTION, ANSWER, unit=None)}
+    with pytest.raises(ConfigError, match=r"there is no grid that could have a slice 0, only question\.gate, question"):
+        heats(read, QUESTION, ANSWER, unit=0)
     assert placed["question.attention"].columns == QUESTION
     np.testing.assert_allclose(placed["question.attention"].values[0], read["question.attention"].mean(dim=(0, 1)).numpy(), rtol=1e-6)
     np.testing.assert_allclose(placed["candidate.gate"].values[0], read["candidate.gate"].mean(dim=1).numpy(), rtol=1e-6)
