@@ -3,7 +3,9 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from errno import EISDIR
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from qaexp.errors import OutputError
 
@@ -47,3 +49,18 @@ def write_whole(path: Path, text: str, remedy: str = OF_RUNS) -> None:
     """
     with whole(path, remedy) as staging:
         staging.write_text(text, encoding="utf-8", newline="\n")
+
+
+def require_writable(path: Path, remedy: str = OF_RUNS) -> None:
+    """Look beforehand whether a file can be put there. Folders are made.
+
+    Raises:
+        OutputError: as `whole`.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=path.parent):
+            if path.is_dir():
+                raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror or error}. {remedy}") from error

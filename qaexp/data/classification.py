@@ -13,6 +13,7 @@ from torchmetrics.classification import MulticlassAccuracy
 from qaexp.data import card
 from qaexp.data.corpus import RankingSplit
 from qaexp.data.module import RankingDataModule
+from qaexp.data.negatives import PoolPairs
 from qaexp.errors import ConfigError
 from qaexp.machine.processes import no_others
 from qaexp.metrics import UnrankableScoresError
@@ -24,7 +25,7 @@ class ClassificationDataModule(RankingDataModule):
     """Each pair is a question with a pool of one. Its label is a class; a model gives a score for each, and the highest one counts.
 
     Raises:
-        ConfigError: the classes are not as many as `num_classes`, or a convention of ranks is asked for.
+        ConfigError: the classes are not as many as `num_classes`, or a convention of ranks or negatives are asked for.
     """
 
     measures = (CONVENTION,)
@@ -37,6 +38,10 @@ class ClassificationDataModule(RankingDataModule):
             raise ConfigError(f"dataset.num_classes={self.num_classes}, and dataset.classes names {named}: set both alike")
         if self.convention != CONVENTION:
             raise ConfigError(f"dataset.convention={self.convention}: pairs with classes are not ranked; set {CONVENTION}")
+        if not isinstance(self._negatives, PoolPairs):
+            raise ConfigError(
+                f"dataset={self.name} has classes, none of which is a wrong answer to draw: leave dataset/negatives at pool_pairs"
+            )
 
     def usable(self, name: str, split: RankingSplit) -> Bool[np.ndarray, " question"]:
         return np.ones(split.num_questions, dtype=bool)

@@ -13,7 +13,9 @@ from omegaconf import DictConfig, OmegaConf
 from qaexp.config import CONF, RANK, Program
 from qaexp.results.record import RunRecord, measuring
 from qaexp.sweep.job import JobResult
-from qaexp.whole_files import write_whole
+from qaexp.whole_files import elsewhere, write_whole
+
+OF_BEST = elsewhere("hydra.sweeper.best=FILE")
 
 
 @dataclass(frozen=True)
@@ -101,4 +103,4 @@ def write_best(paths: Sequence[Path], best: Best, record: RunRecord, num_jobs: i
         OutputError: a folder is full or read-only.
     """
     for path in paths:
-        write_whole(path, best_yaml(best, record, num_jobs, program))
+        write_whole(path, best_yaml(best, record, num_jobs, program), OF_BEST)

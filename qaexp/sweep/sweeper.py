@@ -27,12 +27,13 @@ from qaexp.errors import ConfigError, OutputError, SweepError
 from qaexp.machine.processes import require_one_process
 from qaexp.machine.threads import keep_number_of_threads
 from qaexp.results.record import RunRecord, measuring
-from qaexp.sweep.best import best_of, write_best
+from qaexp.sweep.best import OF_BEST, best_of, write_best
 from qaexp.sweep.job import Job, JobResult
 from qaexp.sweep.progress import Watch
 from qaexp.sweep.quick_loader import QuickLoader
 from qaexp.sweep.space import Cell, Space
 from qaexp.terminal.mistakes import require_fitting, require_meaningful
+from qaexp.whole_files import require_writable
 
 log = logging.getLogger(__name__)
 
@@ -76,6 +77,8 @@ class Sweep(Sweeper):
             outcomes = Path(tempfile.mkdtemp(prefix=".outcomes-", dir=folder)).absolute()
         except OSError as error:
             raise OutputError(f"cannot write to {folder}: {error.strerror}. Name another place with output_dir=FOLDER") from error
+        if self._best:
+            require_writable(Path(self._best), OF_BEST)
         program = self._program
         keep_number_of_threads()
         launcher = self._launcher(folder, Job(folder.absolute(), outcomes, usual, program, pruner))

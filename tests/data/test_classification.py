@@ -87,7 +87,12 @@ def test_what_does_not_fit_is_refused_with_a_remedy(snli: Callable[..., Any]) ->
         snli().metrics("dev", torch.zeros(2))
     with pytest.raises(UnrankableScoresError, match="scores of 1 of 2 pairs are NaN"):
         snli().metrics("dev", torch.tensor([[0.0, 1.0, 2.0], [0.0, float("nan"), 2.0]]))
-    for override, named in (("dataset.num_classes=2", "num_classes=2"), ("dataset.convention=trec", "convention=trec")):
+    for override, named in (
+        ("dataset.num_classes=2", "num_classes=2"),
+        ("dataset.convention=trec", "convention=trec"),
+        ("dataset/negatives=pool", "none of which is a wrong answer to draw: leave dataset/negatives at pool_pairs"),
+        ("dataset/negatives=random", "leave dataset/negatives at pool_pairs"),
+    ):
         with pytest.raises(InstantiationException) as refused:
             snli(override)
         assert named in str(refused.value)

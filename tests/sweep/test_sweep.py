@@ -89,6 +89,15 @@ def test_what_is_finished_is_skipped_and_the_best_is_a_file_that_composes(tmp_pa
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("record.json")} == times
 
 
+def test_a_place_where_the_best_cannot_be_written_is_told_before_anything_runs(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "file").write_text("in the way")
+    for place in (tmp_path / "file" / "best.yaml", tmp_path):
+        assert main(arguments(tmp_path, "optimizer.lr=1e-3,1e-2", f"hydra.sweeper.best={place}")) == 2
+        assert f"cannot write {place}" in caplog.messages[-1]
+        assert caplog.messages[-1].endswith("or name another place with hydra.sweeper.best=FILE")
+    assert not records(tmp_path)
+
+
 def own_files(folder: Path, right: int) -> list[str]:
     """Options of a sweep over questions of one's own, where one of two answers is right."""
     texts = ["roses need water", "stones do not"]
