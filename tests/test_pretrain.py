@@ -176,6 +176,9 @@ def test_no_word_of_the_title_is_seen_before_it_is_told(run: Path, overrides: li
         ("model/encoder=cnn", "there is no option model.encoder.hidden_dim"),
         ("model.shared=false", "model.shared=false makes two encoders"),
         ("output.cutoffs=[1000]", "output.cutoffs=[1000]: the vocabulary has 7"),
+        ("dataset.batch_size=8", "does not read dataset.batch_size; leave it out, and set pairs.batch_size"),
+        ("dataset/negatives=random", "does not read dataset/negatives; leave it out"),
+        ("loss=pairwise_hinge", "does not read loss; leave it out"),
     ],
 )
 def test_mistakes_are_answered_with_one_sentence(

@@ -15,7 +15,7 @@ from hydra.errors import HydraException, InstantiationException, OverrideParseEx
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from qaexp.config import CONF, RANK, Program, choices, compose
+from qaexp.config import CONF, PRETRAIN, RANK, Program, choices, compose
 from qaexp.errors import ConfigError, QaexpError
 from qaexp.terminal.limits import beyond
 
@@ -23,6 +23,9 @@ UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM
 SWEEP = ("-m", "--multirun")
 ELSEWHERE = ("config-dir", "cd", "config-path", "cp", "config-name", "cn")
 """Hydra's flags for configurations that lie elsewhere."""
+OF_RANKING = r"loss\b|dataset[./]negatives\b|dataset\.batch_size$"
+"""What pre-training has in its configuration, as its data set does, and does not read."""
+PAIRS = {"dataset.batch_size": ", and set pairs.batch_size"}
 HYDRAS = ("_target_", "_partial_")
 """What Hydra itself reads in a group."""
 
@@ -170,10 +173,14 @@ def _has_grid(experiment: str) -> bool:
 
 
 def require_meaningful(cfg: Any, usual: Any, overrides: Sequence[str]) -> None:
-    """Raises: ConfigError, when an override adds a key that nothing reads, words stand where a number or a switch is expected, or a value
+    """Raises: ConfigError, when an override is one that nothing reads, words stand where a number or a switch is expected, or a value
     is out of its limits."""
     partitioned = (override.lstrip("+~").partition("=") for override in overrides)
     written = {key: value for key, _, value in partitioned}  # of an option given twice the last counts
+    if PRETRAIN.own_key in cfg and (idle := next((key for key in written if re.match(OF_RANKING, key)), None)):
+        raise ConfigError(
+            f"pre-training learns from titles and their contexts, and does not read {idle}; leave it out{PAIRS.get(idle, '')}"
+        )
     if extra := [str(key) for key in cfg if key not in usual]:
         raise ConfigError(f"nothing reads the option {extra[0]}{_nearest(extra[0], list(map(str, usual)))}")
     options = _options(usual)
