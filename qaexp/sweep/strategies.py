@@ -4,6 +4,7 @@ Each strategy is a generator that yields batches of cells and is sent their dev 
 invocation: with the scores of runs that are kept it asks for the same cells again, and so goes on where it was stopped.
 """
 
+import random
 from collections.abc import Generator, Sequence
 from typing import Protocol, runtime_checkable
 
@@ -19,7 +20,7 @@ Batches = Generator[Sequence[Cell], Sequence[float | None], None]
 """Yields cells; is sent the dev score of each, None where there is none."""
 
 PATIENCE = 100
-"""So many repeated cells in a row, and a search takes its space for exhausted."""
+"""So many repeated cells, and a search over lists takes cells at random that were not run yet; another one ends."""
 
 
 @runtime_checkable
@@ -63,7 +64,7 @@ class _Search:
         seen: dict[tuple, float | None] = {}
         wanted = self.count(space)
         while len(seen) < wanted:
-            batch = _ask(study, space, seen, min(self.batch, wanted - len(seen)))
+            batch = _ask(study, space, seen, min(self.batch, wanted - len(seen)), self.seed)
             if not batch:
                 return
             scores = yield [trial.params for trial in batch]
@@ -93,19 +94,29 @@ class TPESearch(_Search):
         return TPESampler(seed=self.seed, n_startup_trials=self.startup, constant_liar=True, multivariate=False)
 
 
-def _ask(study: optuna.Study, space: Space, seen: dict[tuple, float | None], number: int) -> list[Trial]:
-    """Cells that were not run yet. One that was is told its score again, and another is asked for."""
+def _ask(study: optuna.Study, space: Space, seen: dict[tuple, float | None], number: int, seed: int) -> list[Trial]:
+    """Cells that were not run yet. One that was is told its score again, and another is asked for.
+
+    Axes are asked for by name, so that a command draws the same cells in whatever order it gives its options.
+    """
+    axes = dict(sorted(space.axes.items()))
     batch, names = list[Trial](), set[tuple]()
     for _ in range(number + PATIENCE):
         if len(batch) == number:
-            break
-        trial = study.ask(dict(space.axes))
+            return batch
+        trial = study.ask(axes)
         name = _name(trial.params)
         if name in seen or name in names:
             _tell(study, trial, seen.get(name))
         else:
             names.add(name)
             batch.append(trial)
+    if space.size is None:
+        return batch
+    left = [cell for cell in space.cells() if (name := _name(cell)) not in seen and name not in names]
+    for cell in random.Random(f"{seed} {len(seen)}").sample(sorted(left, key=_name), min(len(left), number - len(batch))):
+        study.enqueue_trial(dict(cell))
+        batch.append(study.ask(axes))
     return batch
 
 
