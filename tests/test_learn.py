@@ -69,3 +69,21 @@ def test_a_file_of_something_else_is_not_written_over(tmp_path: Path, caplog: py
     assert "other.csv holds no learning curves, and would be written over" in caplog.text
     assert (tmp_path / "other.csv").read_text() == "a,b\n1,2\n"
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_run_over_former_data_is_made_again(tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    plan = Plan(["own"], 1, ["word_overlap"], [], [], [])
+    monkeypatch.setattr(plan.__class__, "load", classmethod(lambda cls: plan))
+    monkeypatch.setenv("QAEXP_DATA", str(tmp_path))
+    monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(learn, "choices", lambda group: ["word_overlap"])
+    command = ["--csv", str(tmp_path / "learn.csv"), "--runs", str(tmp_path / "runs")]
+    for right, times in (("water", 1), ("water", 1), ("stones", 2)):
+        for split in ("train", "dev", "test"):
+            lines = [f"what do roses need in {split}\t{text}\t{int(text == right)}\n" for text in ("water", "stones")]
+            (own / f"{split}.tsv").write_text("".join(lines))
+        assert main(command) == 0
+        assert len(list((tmp_path / "runs").glob("*/record.json"))) == times
+    assert caplog.text.count("the data have changed since; the former run is now in") == 1

@@ -94,6 +94,30 @@ def run_kept(
         return Outcome("ran", folder, record)
 
 
+def of_these_data(cfg: DictConfig, runs: Path, overrides: Sequence[str]) -> RunRecord | None:
+    """What a run that has ended, finished or pruned, left below `runs`, if it was over the data as they are now; one over former data is
+    set aside, with a word.
+
+    Raises:
+        MissingDataError, BadDataError: there was one, and its data cannot be read any more.
+        OutputError: as `set_aside`.
+    """
+    folder = place(cfg, runs)
+    former = RunRecord.with_status(folder, "finished", "pruned")
+    if former is None:
+        return None
+    from qaexp.data.presence import reads_vectors
+    from qaexp.data.shared import open_data  # torch: some seconds, which those who have no run yet need not wait for here
+
+    data = open_data(cfg.dataset)
+    over = data.corpus.fingerprint, data.vector_files if reads_vectors(cfg.model) else None
+    if former.is_over(*over):
+        return former
+    if aside := set_aside(folder, *over):
+        log.error("%s: the data have changed since; the former run is now in %s", joined(overrides), aside)
+    return None
+
+
 def set_aside(folder: Path, fingerprint: str, vector_files: Sequence[str] | None) -> Path | None:
     """Give the place of a run that has ended to one over these data; where it is now. None where another process has done so.
 

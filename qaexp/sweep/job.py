@@ -13,7 +13,6 @@ from typing import Any, Literal
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from qaexp.commands import joined
 from qaexp.config import Program
 from qaexp.results.record import RunRecord
 from qaexp.terminal.mistakes import explain, require_meaningful
@@ -69,22 +68,16 @@ class Job:
 
     def _run(self, cfg: DictConfig, cell: int, options: Sequence[str]) -> JobResult:
         require_meaningful(cfg, self.usual, options)
-        from qaexp.data.presence import reads_vectors
-        from qaexp.data.shared import open_data, sharing  # torch: some seconds, which a sweep whose runs are kept need not wait for
-        from qaexp.results.store import place, run_kept, set_aside
+        from qaexp.data.shared import sharing  # torch: some seconds, which a sweep whose runs are kept need not wait for
+        from qaexp.results.store import of_these_data, place, run_kept
         from qaexp.sweep.pruning import PruneByDev
 
         folder, watchers = place(cfg, self.runs), []
         quieten()
         with _quiet_screen(), sharing():
-            if former := RunRecord.with_status(folder, "finished", "pruned"):
-                data = open_data(cfg.dataset)
-                over = data.corpus.fingerprint, data.vector_files if reads_vectors(cfg.model) else None
-                if not former.is_over(*over):
-                    if aside := set_aside(folder, *over):
-                        log.error("%s: the data have changed since; the former run is now in %s", joined(options), aside)
-                elif former.status == "finished" or self.pruner:
-                    return JobResult(cell, "kept", options, str(folder), dev_score(former))
+            former = of_these_data(cfg, self.runs, options)
+            if former and (former.status == "finished" or self.pruner):
+                return JobResult(cell, "kept", options, str(folder), dev_score(former))
             if self.pruner:
                 watchers.append(PruneByDev(self.pruner, folder))
             outcome = run_kept(cfg, self.runs, options, self.program, watchers)
