@@ -11,6 +11,7 @@ from random import Random
 from qaexp.data.bm25 import BM25Index
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.corpus_builder import Candidate, CorpusBuilder
+from qaexp.data.datasets.askubuntu import FIELDS
 from qaexp.data.files import locate, published, records
 from qaexp.data.grouping import connected_groups, held_out_counts
 from qaexp.data.remotes import fetch_hint
@@ -19,7 +20,6 @@ from qaexp.data.vocabulary import Vocabulary
 from qaexp.errors import require_among
 
 LABELS = ("duplicate", "non-duplicate")
-FIELDS = ("title", "body")
 K1, B = 1.2, 0.75
 """BM25's, as Lucene sets them."""
 MAX_ANSWERS = 10
