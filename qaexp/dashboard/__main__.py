@@ -15,7 +15,8 @@ from qaexp.terminal.exit_status import exit_status
 from qaexp.wandb_key import has_key
 
 REPOSITORY = CONF.parent
-RUNS, RESULTS = REPOSITORY / "results" / "runs", REPOSITORY / "results"
+RESULTS = REPOSITORY / "results"
+RUNS = RESULTS / "runs"
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import pandas as pd
 
-from qaexp.results.ledger import SECONDS, Ledger
+from qaexp.results.ledger import Ledger
 from qaexp.tables.cells import Keys, alternatives
 from qaexp.tables.spec import Row, Table, Tuning, as_printed
 from qaexp.tables.state import MEASURED, MISSING, NOT_RUN, PARTIAL, QUICK, CellState, Scored, found_in
@@ -56,13 +56,13 @@ class Measured:
             found.append(f"dev might have become better after the {' or '.join(map(str, epochs))} epochs that these runs had: {runs}")
         for name in self._timed_columns:
             if elsewhere := [label for label, state in self._timed(name).items() if state.on_gpu != self._shown_on_gpu[name]]:
-                where = "with a GPU" if not self._shown_on_gpu[name] else "without a GPU"
+                where = "without a GPU" if self._shown_on_gpu[name] else "with a GPU"
                 found.append(f"{name}: not shown for {', '.join(elsewhere)}, timed {where} where the other rows were not")
         return found
 
     @property
     def _timed_columns(self) -> list[str]:
-        return [name for name, column in self.table.columns.items() if (column.metric or "").startswith(SECONDS)]
+        return [name for name, column in self.table.columns.items() if column.is_timed]
 
     def _timed(self, name: str) -> dict[str, CellState]:
         """The rows that have seconds in a column."""

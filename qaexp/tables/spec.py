@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from qaexp.paper_table import PaperTable
+from qaexp.results.ledger import SECONDS
 
 TUNING = "tuning"
 """What a tuning's file begins with, as in `tuning_trecqa.yaml`, and what stands in place of a number: `--table tuning`."""
@@ -55,6 +56,11 @@ class Column:
     """What is printed behind a number, such as K."""
     metric_on: Mapping[str, str] = field(default_factory=dict)
     """Choice of `dataset=` to the metric there, where it has other splits than the paper's."""
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether it is of seconds, which belong to a machine."""
+        return (self.metric or "").startswith(SECONDS)
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,7 @@ class CellState:
             return f"{INCOMPARABLE}: quick"
         if self.cell.differs:
             return f"{INCOMPARABLE}: {self.cell.differs}"
-        if (column.metric or "").startswith(SECONDS):
+        if column.is_timed:
             return f"{INCOMPARABLE}: another machine"
         return verdict(ours, printed, 10.0 ** -self.cell.table.decimals_of(column))
 
