@@ -13,11 +13,11 @@ from typing import Any
 
 import pandas as pd
 
-from qaexp.config import CONF, choices, compose
+from qaexp.config import CONF, choices
 from qaexp.errors import ConfigError, QaexpError, meant
 from qaexp.paper_table import content_of, filled
 from qaexp.results.record import RunRecord
-from qaexp.results.store import of_these_data, run_overrides
+from qaexp.results.store import run_overrides
 from qaexp.terminal.exit_status import ended
 from qaexp.terminal.quiet import quieten
 from qaexp.whole_files import elsewhere, write_whole
@@ -151,7 +151,6 @@ def _learn(plan: Plan, models: Sequence[str], order: Sequence[str], options: arg
         for model in models:
             overrides = [*plan.overrides(model, dataset), "logger=none"]
             log.info("%s", " ".join(overrides[:-1]))
-            of_these_data(compose(overrides), options.runs, overrides)  # else it would be kept
             outcome = run_overrides(overrides, options.runs)
             if outcome.record:
                 rows += learning_curve(outcome.record, dataset)

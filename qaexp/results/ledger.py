@@ -13,7 +13,7 @@ import pandas as pd
 from qaexp.commands import options_of
 from qaexp.conventions import METRICS
 from qaexp.errors import QaexpError
-from qaexp.results.record import RunRecord, config_key, endless_key, placeless_config
+from qaexp.results.record import RunRecord, config_key, endless_key, is_over, placeless_config
 from qaexp.results.table import row_name
 from qaexp.whole_files import OF_RESULTS, write_whole
 
@@ -77,8 +77,7 @@ class Entry:
 
     def over_the_same(self, other: "Entry") -> bool:
         """Whether it is over the texts of another run and, as far as is known of both, over word vectors of the same files."""
-        known = [files for entry in (self, other) if (files := entry.data.get("vectors", {}).get("files")) is not None]
-        return self.fingerprint == other.fingerprint and known[:1] == known[-1:]
+        return is_over(other.data, self.fingerprint, self.data.get("vectors", {}).get("files"))
 
     @property
     def machine(self) -> str:

@@ -132,7 +132,7 @@ class RunRecord:
                 f"the data of {self.config['dataset']['name']} are others than when this run began ({self.data['fingerprint'][:8]} then, "
                 f"{described['fingerprint'][:8]} now); put the former files back, or delete its folder and begin again"
             )
-        if not self._has_vectors_of(described["vectors"].get("files")):
+        if self.data and not self.is_over(described["fingerprint"], described["vectors"].get("files")):
             raise ConfigError(
                 f"the word vectors of {described['vectors']['source']} are others than when this run began; put the former file back, or "
                 "delete its folder and begin again"
@@ -140,12 +140,8 @@ class RunRecord:
         self.data, self.convention = described, convention
 
     def is_over(self, fingerprint: str, vector_files: Sequence[str] | None) -> bool:
-        """Whether the run is over the texts with this fingerprint and, where it reads any and files are given, word vectors of these."""
-        return self.data["fingerprint"] == fingerprint and self._has_vectors_of(vector_files)
-
-    def _has_vectors_of(self, files: Sequence[str] | None) -> bool:
-        """So is a run that reads none, or of which no file is known, as of older records."""
-        return files is None or self.data.get("vectors", {}).get("files", files) == files
+        """As `is_over` of its data."""
+        return is_over(self.data, fingerprint, vector_files)
 
     @contextmanager
     def kept_in(self, folder: Path) -> Iterator[None]:
@@ -199,6 +195,14 @@ class RunRecord:
         if writes():
             kept = {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
             write_whole(folder / RECORD, json.dumps(kept, indent=1) + "\n")
+
+
+def is_over(data: Mapping[str, Any], fingerprint: str, vector_files: Sequence[str] | None) -> bool:
+    """Whether a run, by what its record says of its data, is over the texts with this fingerprint and, as far as is known of both, over
+    word vectors of these files. None is known of a run that reads none, nor of older records."""
+    return data["fingerprint"] == fingerprint and (
+        vector_files is None or data.get("vectors", {}).get("files", vector_files) == vector_files
+    )
 
 
 def config_key(config: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from qaexp.commands import joined
 from qaexp.config import RANK, Program, compose
-from qaexp.errors import OutputError, PrunedError
+from qaexp.errors import BadDataError, MissingDataError, OutputError, PrunedError
 from qaexp.machine.processes import require_one_process
 from qaexp.results.record import RunRecord, config_key
 from qaexp.run_folder import CONFIG, ERROR, LAST, TRACEBACK
@@ -55,7 +55,8 @@ def run_kept(
     watchers: Sequence[Any] | None = None,
     usual: DictConfig | None = None,
 ) -> Outcome:
-    """Run a configuration in its own folder below `runs`, unless it is finished there or another process is at it.
+    """Run a configuration in its own folder below `runs`, unless it is finished there, over the data as they are now, or another process is
+    at it.
 
     An interrupted run is taken up from its last whole epoch. A failure leaves its sentence in `error.txt` and its traceback in
     `error.log`, and is no reason to stop what follows; only Ctrl-C, and a folder that cannot be written, end more than the run.
@@ -65,8 +66,12 @@ def run_kept(
         OutputError: the folder cannot be written.
     """
     folder = place(cfg, runs)
-    if record := RunRecord.with_status(folder, "finished"):
-        return Outcome("kept", folder, record)
+    try:
+        former = of_these_data(cfg, runs, overrides)
+    except (MissingDataError, BadDataError) as error:
+        return Outcome("failed", folder, error=str(error))
+    if former and former.status == "finished":
+        return Outcome("kept", folder, former)
     with claimed(folder) as mine:
         if not mine:
             return Outcome("busy", folder)

@@ -141,6 +141,20 @@ def _fingerprint(*overrides: str) -> str:
     return instantiate(compose([*overrides, "dataset/vectors=random"]).dataset).corpus.fingerprint
 
 
+def vector_files(cell: Cell) -> Sequence[str] | None:
+    """Digests of the files of a cell's word vectors as they are on disk now; None where it reads none.
+
+    Raises:
+        BadDataError: one may not be read.
+    """
+    return _vector_files(*cell.beginning(*READING), *cell.beginning(*VECTORS)) if cell.row.reads_vectors else None
+
+
+@cache
+def _vector_files(*overrides: str) -> Sequence[str]:
+    return instantiate(compose(overrides).dataset).vector_files
+
+
 class Keys:
     """The keys of cells' runs. Composing takes a twentieth of a second, so they are remembered for as long as conf/ stays the same."""
 

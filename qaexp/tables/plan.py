@@ -9,8 +9,8 @@ from typing import NamedTuple
 from qaexp.commands import options_of
 from qaexp.errors import QaexpError
 from qaexp.results.ledger import Entry, Ledger
-from qaexp.results.record import RunRecord, hardware
-from qaexp.tables.cells import Cell, Keys, alternatives, at_hand, fingerprint, lacking
+from qaexp.results.record import RunRecord, hardware, is_over
+from qaexp.tables.cells import Cell, Keys, alternatives, at_hand, fingerprint, lacking, vector_files
 from qaexp.tables.spec import Table
 
 
@@ -23,6 +23,8 @@ class Run:
     key: str
     fingerprint: str
     """Of the data on disk; empty where they are lacking."""
+    vector_files: Sequence[str] | None
+    """Of the word vectors on disk, as digests; None where none are read, or they are lacking."""
     entry: Entry | None
     """What the ledger has of it."""
     lacking: str
@@ -95,21 +97,21 @@ def _runs(table: Table, ledger: Ledger, keys: Keys, choice: Choice) -> Iterator[
                 continue
             cell = at_hand(list(alternatives(table, row, setting, choice.quick)))
             found = dict(zip(table.seeds, keys.of(cell, table.seeds), strict=True))  # first, as it tells what is wrong in a row
-            lacks, data = lacking(cell), ""
+            lacks, texts, vectors = lacking(cell), "", None
             try:
-                data = "" if lacks else fingerprint(cell)
+                texts, vectors = ("", None) if lacks else (fingerprint(cell), vector_files(cell))
             except QaexpError as error:
                 lacks = " ".join(line.strip() for line in str(error).splitlines()[:2])
-            entries = {seed: ledger.find(key, partial(_is_over, data)) for seed, key in found.items()}
+            entries = {seed: ledger.find(key, partial(_is_over, texts, vectors)) for seed, key in found.items()}
             first = next((entry for entry in entries.values() if entry), None)
             for seed in of_table:
                 if first is None or first.random or entries[seed]:  # where a seed makes no difference, any one is all
-                    yield Run(cell, seed, found[seed].whole, data, entries[seed], lacks)
+                    yield Run(cell, seed, found[seed].whole, texts, vectors, entries[seed], lacks)
 
 
-def _is_over(fingerprint: str, entry: Entry) -> bool:
-    """Whether a run is over the data with this fingerprint; of data that are not here, any run."""
-    return entry.fingerprint == fingerprint or not fingerprint
+def _is_over(fingerprint: str, vector_files: Sequence[str] | None, entry: Entry) -> bool:
+    """Whether a run is over these data; of data that are not here, any run."""
+    return not fingerprint or is_over(entry.data, fingerprint, vector_files)
 
 
 class Past(NamedTuple):

@@ -55,7 +55,7 @@ def show_plan(planned: Plan, times: Times, runs: Path, jobs: int, each: bool) ->
             seconds = sum(expected[run.key] or 0.0 for run in same)
             console.print(f"  to run: {title}, {_seeds(same)}{f': {_spoken(seconds)}' if seconds else ''}", markup=False)
     for reason in dict.fromkeys(run.lacking for run in planned.impossible):
-        cells = {(run.cell.table.title, run.cell.row.label) for run in planned.impossible if run.lacking == reason}
+        cells = dict.fromkeys((run.cell.table.title, run.cell.row.label) for run in planned.impossible if run.lacking == reason)
         named = ", ".join(dict.fromkeys(title for title, _ in cells))
         console.print(f"  impossible: {len(cells)} rows ({named}): {reason}", markup=False)
     if planned.impossible:

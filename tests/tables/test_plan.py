@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_table import TABLE, entry_of
+from small_table import TABLE, TINY, entry_of
 
 from qaexp import reproduce
+from qaexp.data.files import digest
 from qaexp.results.ledger import Ledger
 from qaexp.results.record import RunRecord
 from qaexp.tables import cells, reproduction, runs
@@ -60,14 +61,14 @@ def test_a_run_is_expected_to_take_as_long_as_what_is_most_like_it() -> None:
     [cnn, wide] = (next(alternatives(TABLE, row, "toy")) for row in TABLE.rows[2:])
     known = [(cnn.overrides, 60.0), (["dataset=toy", "model=ggsa"], 10.0), (["dataset=wikiqa"], 1.0)]
     times = Times([Past(frozenset(overrides), epochs=8, epoch=seconds / 10, test=seconds / 5) for overrides, seconds in known])
-    run = Run(wide, 1, "key", "", None, "")
+    run = Run(wide, 1, "key", "", None, None, "")
     assert times.expected(run) == times.left(run, None) == 60.0
     assert Times(times.known[1:]).expected(run) == 10.0
     assert Times(times.known[2:]).expected(run) is None
     overlap = next(alternatives(TABLE, TABLE.rows[1], "toy"))
     untrained = Past(frozenset(overlap.overrides), epochs=0, epoch=0.0, test=1.0, trained=False)
     assert Times([untrained, *times.known[1:]]).expected(run) == 10.0, "what is trained takes longer"
-    assert Times([untrained, *times.known]).expected(Run(overlap, 1, "key", "", None, "")) == 1.0
+    assert Times([untrained, *times.known]).expected(Run(overlap, 1, "key", "", None, None, "")) == 1.0
     fast = times.known[0]._replace(epoch=0.6, test=1.2, gpu=True)
     assert Times([fast, *times.known]).expected(run) == 60.0, "this is no GPU"
     assert Times([fast, *times.known], gpu=True).expected(run) == 6.0
@@ -117,6 +118,26 @@ def test_a_run_over_other_data_is_still_to_do_and_is_kept_elsewhere(tmp_path: Pa
     [run] = plan([TABLE], Ledger(folder), keys, Choice(seeds=[1], rows=["CNN"], settings=["toy"])).to_do
     assert run.fingerprint == cells.fingerprint(cell) != "f" * 64
     assert runs._folder(run, tmp_path) != runs._folder(replace(run, fingerprint="f" * 64), tmp_path)
+
+
+def test_a_run_over_word_vectors_of_another_file_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With another file at the same place it had counted as done."""
+    path, results = tmp_path / "vectors.txt", tmp_path / "results"
+    published = [*TINY[:-1], "dataset/vectors=glove50", f"dataset.vectors.path={path}"]
+    row = replace(TABLE.rows[2], overrides=published)
+    table = replace(TABLE, rows=[row], settings={"toy": TABLE.settings["toy"]}, seeds=[1])
+    monkeypatch.setattr(reproduction, "result_tables", lambda: [table])
+    monkeypatch.setattr(reproduction, "result_figures", list)
+    monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
+    for value, planned in (("0.1", "0 runs done, 1 to run"), ("0.1", "1 runs done, 0 to run"), ("0.2", "0 runs done, 1 to run")):
+        path.write_text(f"the {value} 0.5\ngarden 0.3 {value}\n")
+        cells._vector_files.cache_clear()  # as in a process of its own
+        assert reproduce.main(["--paper", "ctrn", "--table", "9", "--results", str(results), "--runs", str(tmp_path / "runs")]) == 0
+        assert planned in capsys.readouterr().out
+    [entry] = Ledger(results / "ledger").entries
+    assert entry.data["vectors"]["files"] == [digest(path)[:16]]
 
 
 def test_a_plan_counts_a_run_of_two_tables_once_and_names_rows_that_are_only_quoted(tmp_path: Path, keys: Keys) -> None:
