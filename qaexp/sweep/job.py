@@ -75,10 +75,9 @@ class Job:
         folder, watchers = place(cfg, self.runs), []
         quieten()
         with _quiet_screen(), sharing():
-            former = of_these_data(cfg, self.runs, options)
-            if former and (former.status == "finished" or self.pruner):
-                return JobResult(cell, "kept", options, str(folder), dev_score(former))
-            if self.pruner:
+            if self.pruner:  # what was given up is kept, too
+                if former := of_these_data(cfg, self.runs, options):
+                    return JobResult(cell, "kept", options, str(folder), dev_score(former))
                 watchers.append(PruneByDev(self.pruner, folder))
             outcome = run_kept(cfg, self.runs, options, self.program, watchers)
         score = dev_score(outcome.record) if outcome.record else None

@@ -23,8 +23,6 @@ class Run:
     key: str
     fingerprint: str
     """Of the data on disk; empty where they are lacking."""
-    vector_files: Sequence[str] | None
-    """Of the word vectors on disk, as digests; None where none are read, or they are lacking."""
     entry: Entry | None
     """What the ledger has of it."""
     lacking: str
@@ -106,7 +104,7 @@ def _runs(table: Table, ledger: Ledger, keys: Keys, choice: Choice) -> Iterator[
             first = next((entry for entry in entries.values() if entry), None)
             for seed in of_table:
                 if first is None or first.random or entries[seed]:  # where a seed makes no difference, any one is all
-                    yield Run(cell, seed, found[seed].whole, texts, vectors, entries[seed], lacks)
+                    yield Run(cell, seed, found[seed].whole, texts, entries[seed], lacks)
 
 
 def _is_over(fingerprint: str, vector_files: Sequence[str] | None, entry: Entry) -> bool:

@@ -61,14 +61,14 @@ def test_a_run_is_expected_to_take_as_long_as_what_is_most_like_it() -> None:
     [cnn, wide] = (next(alternatives(TABLE, row, "toy")) for row in TABLE.rows[2:])
     known = [(cnn.overrides, 60.0), (["dataset=toy", "model=ggsa"], 10.0), (["dataset=wikiqa"], 1.0)]
     times = Times([Past(frozenset(overrides), epochs=8, epoch=seconds / 10, test=seconds / 5) for overrides, seconds in known])
-    run = Run(wide, 1, "key", "", None, None, "")
+    run = Run(wide, 1, "key", "", None, "")
     assert times.expected(run) == times.left(run, None) == 60.0
     assert Times(times.known[1:]).expected(run) == 10.0
     assert Times(times.known[2:]).expected(run) is None
     overlap = next(alternatives(TABLE, TABLE.rows[1], "toy"))
     untrained = Past(frozenset(overlap.overrides), epochs=0, epoch=0.0, test=1.0, trained=False)
     assert Times([untrained, *times.known[1:]]).expected(run) == 10.0, "what is trained takes longer"
-    assert Times([untrained, *times.known]).expected(Run(overlap, 1, "key", "", None, None, "")) == 1.0
+    assert Times([untrained, *times.known]).expected(Run(overlap, 1, "key", "", None, "")) == 1.0
     fast = times.known[0]._replace(epoch=0.6, test=1.2, gpu=True)
     assert Times([fast, *times.known]).expected(run) == 60.0, "this is no GPU"
     assert Times([fast, *times.known], gpu=True).expected(run) == 6.0
