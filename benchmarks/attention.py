@@ -9,8 +9,8 @@ from benchmarks.made_up import MAX_LENGTH, VOCABULARY, scorer
 from benchmarks.row import Row
 from benchmarks.timing import CPU, DEVICE, paired
 from qaexp.config import compose
+from qaexp.data.batch import RankingBatch
 from qaexp.models.encoder.self_attention import SelfAttention
-from qaexp.types import RankingBatch
 
 QUESTION_LENGTH, LONG = 8, 1_600
 TOKENS = 6_400 if DEVICE == CPU else 409_600  # of a step's candidates, whatever their length

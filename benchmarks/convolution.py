@@ -11,8 +11,8 @@ from torch.nn import functional as F
 from benchmarks.made_up import MEAN_LENGTH, answer_lengths
 from benchmarks.row import Row
 from benchmarks.timing import DEVICE, paired
-from qaexp.masking import masked_max
 from qaexp.models.encoder.cnn import CNN
+from qaexp.models.masking import masked_max
 
 DIM, WINDOW = 100, 2
 NUM_TEXTS = 51

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from benchmarks.made_up import MEAN_LENGTH, batch_of, scorer
 from benchmarks.row import Row
 from benchmarks.timing import CPU, DEVICE, paired
-from qaexp.losses import PairwiseHinge
+from qaexp.data.batch import RankingBatch
 from qaexp.training.hardest_negatives import hardest_negatives
-from qaexp.types import RankingBatch
+from qaexp.training.losses import PairwiseHinge
 
 NUM_NEGATIVES = 50
 NUM_GROUPS = 4 if DEVICE == CPU else 64

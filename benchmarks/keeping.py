@@ -7,7 +7,7 @@ from benchmarks.attention import training_step
 from benchmarks.made_up import MAX_LENGTH
 from benchmarks.row import Row
 from benchmarks.timing import DEVICE, after, paired
-from qaexp.machine.memory import M_MMAP_MAX, M_TRIM_THRESHOLD, keep_freed_memory
+from qaexp.training.memory import M_MMAP_MAX, M_TRIM_THRESHOLD, keep_freed_memory
 
 NUM_PAIRS = 7
 STEPS = 4

@@ -11,11 +11,11 @@ import torch
 from benchmarks.made_up import MEAN_LENGTH, batch_of, scorer
 from benchmarks.row import Row
 from benchmarks.timing import CPU, DEVICE, paired
-from qaexp.losses import PairwiseHinge
+from qaexp.data.batch import RankingBatch
 from qaexp.models.scorer import AnswerScorer
 from qaexp.training.learning_pairs import LearningPairs, Objective
+from qaexp.training.losses import PairwiseHinge
 from qaexp.training.shares import loss_of_all
-from qaexp.types import RankingBatch
 
 NUM_GROUPS = 128
 """Xu et al. 2019, §4.2."""

@@ -5,10 +5,10 @@ import torch
 from hydra.utils import instantiate
 
 from qaexp.config import compose
+from qaexp.data.batch import RankingBatch
 from qaexp.data.batching import ScoringBlocks
 from qaexp.data.corpus import RankingSplit, TokenTable
 from qaexp.models.scorer import AnswerScorer
-from qaexp.types import RankingBatch
 
 VOCABULARY, DIM = 22_353, 300  # InsuranceQA's
 MAX_LENGTH, BLOCK_TOKENS = 200, 16_384  # as in conf/dataset/_insuranceqa.yaml and _base.yaml

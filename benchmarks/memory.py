@@ -14,7 +14,7 @@ import torch
 from benchmarks.made_up import MAX_LENGTH, blocks, ranking, scorer
 from benchmarks.row import Row
 from benchmarks.timing import DEVICE
-from qaexp.machine.memory import keep_freed_memory
+from qaexp.training.memory import keep_freed_memory
 from qaexp.training.scoring import score_blocks
 
 SIZES = {"ggsa": (24_981, 1_800, 500), "iggsa": (500, 1_800, 1)}  # answers, questions, candidates of each

@@ -8,8 +8,8 @@ from torchmetrics.retrieval import RetrievalMAP, RetrievalMRR, RetrievalPrecisio
 
 from benchmarks.row import Row
 from benchmarks.timing import CPU, paired
-from qaexp.conventions import METRICS
-from qaexp.metrics import RankingMetrics
+from qaexp.evaluation.conventions import METRICS
+from qaexp.evaluation.metrics import RankingMetrics
 
 NUM_QUESTIONS, NUM_CANDIDATES = 100_000, 10
 OURS_PER_PAIR = 5  # ours is short enough for one interruption to spoil a single reading

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from benchmarks.row import Row
 from qaexp.config import choices, compose
+from qaexp.data.batch import token_mask
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError, MissingDataError
-from qaexp.masking import token_mask
 from qaexp.models.encoding import blocks_of
 
 LIMIT = 0.15

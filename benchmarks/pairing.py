@@ -12,8 +12,8 @@ from benchmarks.made_up import scorer, texts
 from benchmarks.row import Row
 from benchmarks.timing import DEVICE, paired
 from qaexp.config import compose
+from qaexp.data.batch import RankingBatch
 from qaexp.models import pairing
-from qaexp.types import RankingBatch
 
 NUM_PAIRS, SIZE = 5, 64
 

@@ -10,8 +10,8 @@ from benchmarks.attention import training_step
 from benchmarks.made_up import MAX_LENGTH
 from benchmarks.row import Row
 from benchmarks.timing import DEVICE, after, paired
-from qaexp.machine.products import prefer_onednn, use_onednn
-from qaexp.models.coupled_cells import TightCell
+from qaexp.models.pairwise.coupled_cells import TightCell
+from qaexp.training.matmul import prefer_onednn, use_onednn
 
 NUM_PAIRS = 7
 

@@ -9,12 +9,12 @@ from torch import Tensor, nn
 from benchmarks.row import Row
 from benchmarks.timing import CPU, DEVICE, paired
 from qaexp.config import compose
-from qaexp.losses import PairwiseHinge, PointwiseCrossEntropy
+from qaexp.data.batch import RankingBatch
 from qaexp.models.encoder.lstm import LSTM
-from qaexp.models.encoder.packed import run_packed, run_packed_from
 from qaexp.models.encoder.qrnn import QRNN
+from qaexp.models.ops.packed import run_packed, run_packed_from
 from qaexp.models.stage import Encoder
-from qaexp.types import RankingBatch
+from qaexp.training.losses import PairwiseHinge, PointwiseCrossEntropy
 
 DIM, LENGTH, BATCH, EMBEDDING_DIM, VOCABULARY = 512, 50, 256, 300, 5000
 FIGURE_3 = 800

@@ -40,8 +40,8 @@ def _rebuild(results: Path) -> float:
 def _fill(ledger: Path) -> int:
     """Records of every seed of every cell, and others up to `RECORDS`; how many the tables show."""
     from qaexp.config import compose
-    from qaexp.tables.cells import Keys, alternatives
-    from qaexp.tables.read import result_tables
+    from qaexp.reproduction.cells import Keys, alternatives
+    from qaexp.reproduction.read import result_tables
 
     rng, names = Random(1), {}
     keys = Keys(Path(compose([]).cache_dir).expanduser() / "plans")
@@ -59,7 +59,7 @@ def _fill(ledger: Path) -> int:
 
 
 def _entry(key: str, command: str, number: int, rng: Random) -> dict:
-    from qaexp.results.ledger import Entry
+    from qaexp.reproduction.ledger import Entry
 
     splits = ("dev", "test", "test1", "test2")
     kept = {name: [round(rng.random(), 6) for _ in range(QUESTIONS)] for name in METRICS}

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import torch
 
 from benchmarks.row import Row
-from qaexp.machine.memory import keep_freed_memory
-from qaexp.machine.products import choose_products
+from qaexp.training.matmul import choose_products
+from qaexp.training.memory import keep_freed_memory
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 CPU = torch.device("cpu")

@@ -2,7 +2,7 @@
 
 import sys
 
-from qaexp.command_line import main
+from qaexp.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

@@ -10,10 +10,10 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from qaexp.command_line import main
+from qaexp.cli.main import main
 from qaexp.config import PRETRAIN
-from qaexp.machine.processes import require_one_process
-from qaexp.results.record import RunRecord
+from qaexp.ddp import require_one_process
+from qaexp.runs.record import RunRecord
 
 
 def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False, watchers: Sequence[Any] | None = None) -> RunRecord:
@@ -31,17 +31,17 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
     import pytorch_lightning as pl  # some seconds, which help and mistyped options need not wait for
     from hydra.utils import instantiate
 
-    from qaexp.checkpoint import best_checkpoint, clear, last_checkpoint, rebuild_plan
+    from qaexp.data.module_cache import open_data
     from qaexp.data.reconstruction import ReconstructionDataModule
-    from qaexp.data.shared import open_data
-    from qaexp.machine.memory import keep_freed_memory
-    from qaexp.machine.products import choose_products
+    from qaexp.models.decoder.title_decoder import TitleDecoder
     from qaexp.models.scorer import num_parameters
-    from qaexp.models.title_decoder import TitleDecoder
-    from qaexp.results.rankings import write_rankings
+    from qaexp.runs.checkpoint import best_checkpoint, clear, last_checkpoint, rebuild_plan
+    from qaexp.runs.rankings import write_rankings
+    from qaexp.tracking.conclusion import log_metrics
+    from qaexp.tracking.logger import open_logger
     from qaexp.training.callbacks import callbacks
-    from qaexp.training.conclusion import log_metrics
-    from qaexp.training.logger import open_logger
+    from qaexp.training.matmul import choose_products
+    from qaexp.training.memory import keep_freed_memory
     from qaexp.training.reconstruction import ReconstructionModule
     from qaexp.training.trainer import open_trainer
 

@@ -9,21 +9,21 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.callbacks import Callback
 
-from qaexp.checkpoint import best_checkpoint, clear, last_checkpoint, rebuild_plan
-from qaexp.data.presence import reads_vectors
-from qaexp.data.shared import open_data
-from qaexp.initial_weights import begin_from, pinned
-from qaexp.losses import as_loss
-from qaexp.machine.memory import keep_freed_memory
-from qaexp.machine.processes import for_the_writer, writes
-from qaexp.machine.products import choose_products
+from qaexp.data.missing_files import reads_vectors
+from qaexp.data.module_cache import open_data
+from qaexp.ddp import for_the_writer, writes
 from qaexp.models.scorer import num_parameters
-from qaexp.results.rankings import write_rankings
-from qaexp.results.record import RunRecord
-from qaexp.run_folder import BEST
+from qaexp.runs.checkpoint import best_checkpoint, clear, last_checkpoint, rebuild_plan
+from qaexp.runs.folder import BEST
+from qaexp.runs.initial_weights import begin_from, pinned
+from qaexp.runs.rankings import write_rankings
+from qaexp.runs.record import RunRecord
+from qaexp.tracking.conclusion import log_conclusion
+from qaexp.tracking.logger import open_logger
 from qaexp.training.callbacks import callbacks
-from qaexp.training.conclusion import log_conclusion
-from qaexp.training.logger import open_logger
+from qaexp.training.losses import as_loss
+from qaexp.training.matmul import choose_products
+from qaexp.training.memory import keep_freed_memory
 from qaexp.training.ranking import RankingModule
 from qaexp.training.trainer import open_trainer
 

@@ -3,7 +3,7 @@
 import time
 from pathlib import Path
 
-from qaexp.results.offline import OfflineRun, offline_runs, read_offline
+from qaexp.tracking.offline import OfflineRun, offline_runs, read_offline
 
 
 def closed_runs(folder: Path) -> list[OfflineRun]:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.models.stage import Encoder, Stage
-from qaexp.types import Text
+from qaexp.models.types import Text
 
 
 class MeanPooling(Stage):

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from qaexp.results.ledger import Entry
-from qaexp.tables.build import Measured
-from qaexp.tables.claims import Claim, Statement
-from qaexp.tables.spec import Column, Row, Setting, Table
+from qaexp.reproduction.build import Measured
+from qaexp.reproduction.claims import Claim, Statement
+from qaexp.reproduction.ledger import Entry
+from qaexp.reproduction.spec import Column, Row, Setting, Table
 
 TINY = ["model=qa_cnn", "model.encoder.num_filters=8", "trainer.max_epochs=1", "dataset/vectors=random"]
 SMALL = [f"dataset.reader.num_{split}={number}" for split, number in (("train", 10), ("dev", 6), ("test", 8))]

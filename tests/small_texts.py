@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from qaexp.config import compose
-from qaexp.types import Text
+from qaexp.models.types import Text
 
 
 def mask_of(lengths: Sequence[int], longest: int | None = None) -> Bool[Tensor, "text length"]:

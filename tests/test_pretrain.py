@@ -11,14 +11,14 @@ from hydra.utils import instantiate
 from made_up_questions import write_questions
 
 import qaexp
-from qaexp.command_line import main
+from qaexp.cli.main import main
 from qaexp.config import PRETRAIN, compose
+from qaexp.data.batch import ReconstructionBatch
 from qaexp.errors import ConfigError
 from qaexp.pretrain import pretrain
-from qaexp.results.record import RunRecord
-from qaexp.results.store import run_overrides
+from qaexp.runs.record import RunRecord
+from qaexp.runs.store import run_overrides
 from qaexp.training.reconstruction import ReconstructionModule
-from qaexp.types import ReconstructionBatch
 
 SMALL = [
     "model.encoder.hidden_dim=24",
@@ -114,7 +114,7 @@ def test_perplexity_is_that_of_every_held_out_title_by_itself(run: Path, overrid
 
 def rebuilt(run: Path, overrides: list[str]) -> ReconstructionModule:
     """The module of a finished run, from its checkpoint."""
-    from qaexp.models.title_decoder import TitleDecoder
+    from qaexp.models.decoder.title_decoder import TitleDecoder
 
     cfg = compose(overrides, PRETRAIN)
     data = instantiate(cfg.dataset)

@@ -20,16 +20,16 @@ from omegaconf import DictConfig
 from pytorch_lightning.plugins.io import TorchCheckpointIO
 
 import qaexp
-from qaexp.checkpoint import last_checkpoint, rebuild_plan
 from qaexp.config import compose
+from qaexp.data.batch import RankingBatch
 from qaexp.errors import CheckpointError, ConfigError, NonFiniteLossError, OutputError
-from qaexp.losses import PairwiseHinge
-from qaexp.results.record import RunRecord, config_key
+from qaexp.runs.checkpoint import last_checkpoint, rebuild_plan
+from qaexp.runs.record import RunRecord, config_key
 from qaexp.train import train
 from qaexp.training.callbacks import StopEarly
+from qaexp.training.losses import PairwiseHinge
 from qaexp.training.module import ScoringModule
 from qaexp.training.ranking import RankingModule
-from qaexp.types import RankingBatch
 
 MEASURES = {"p@1": "P_1", "mrr": "recip_rank", "map": "map", "p@5": "P_5"}
 
@@ -200,7 +200,7 @@ def test_many_answers_are_encoded_a_block_at_a_time(run: Path, monkeypatch: pyte
     asked = []
     encode = ranker.scorer.encode_candidate
     monkeypatch.setattr(ranker.scorer, "encode_candidate", lambda tokens: asked.append(len(tokens)) or encode(tokens))
-    monkeypatch.setattr("qaexp.checkpoint.BLOCK", 3)
+    monkeypatch.setattr("qaexp.runs.checkpoint.BLOCK", 3)
     blocks = ranker.rank("How do I keep my roses alive?", answers)
     assert max(asked) <= 3
     assert sum(asked) == 8
@@ -234,8 +234,8 @@ def test_a_hostile_checkpoint_is_refused_and_nothing_runs(run: Path, tmp_path: P
     for part, hostile in (
         ("model", {"_target_": "qaexp.models.scorer.Scorer", "encoder": {"_target_": "os.mkdir", "path": str(victim)}}),
         ("tokenise", {"_target_": "os.mkdir", "path": str(victim)}),
-        ("tokenise", {"_target_": "qaexp.checkpoint.os.mkdir", "path": str(victim)}),
-        ("tokenise", {"_target_": "qaexp.whole_files.write_whole", "_args_": [path, "content"]}),
+        ("tokenise", {"_target_": "qaexp.runs.checkpoint.os.mkdir", "path": str(victim)}),
+        ("tokenise", {"_target_": "qaexp.files.write_whole", "_args_": [path, "content"]}),
         ("tokenise", {"_target_": "qaexp.data.tokenise.words_v1", "text": f"${{oc.create:{{_target_: os.mkdir, path: '{victim}'}}}}"}),
     ):
         checkpoint = torch.load(run / "best.ckpt", weights_only=True)
@@ -273,7 +273,7 @@ def test_a_run_does_not_go_on_with_other_data(overrides: list[str], tmp_path: Pa
 
 def test_a_run_that_goes_on_with_other_code_says_so(overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     train_until(overrides, tmp_path, epoch=1)
-    monkeypatch.setattr("qaexp.results.record.git_commit", lambda: "another")
+    monkeypatch.setattr("qaexp.runs.record.git_commit", lambda: "another")
     [process] = train(compose(overrides), tmp_path, resume=True).continued
     assert (process["commit"], process["from_epoch"]) == ("another", 2)
 
@@ -318,7 +318,7 @@ def test_a_run_that_had_stopped_early_is_not_trained_on_when_resumed(
         raise OutputError("cannot write test.run: No space left on device")
 
     still = compose([*overrides, "optimizer.lr=0", "patience=1", "trainer.max_epochs=9"])
-    monkeypatch.setattr("qaexp.results.rankings.write_run", full)
+    monkeypatch.setattr("qaexp.runs.rankings.write_run", full)
     with pytest.raises(OutputError, match="No space left"):
         train(still, tmp_path)
     monkeypatch.undo()
@@ -435,7 +435,7 @@ def test_a_full_disk_loses_nothing_measured_so_far(overrides: list[str], tmp_pat
     def full(*_: object) -> None:
         raise OutputError("cannot write test.run: No space left on device")
 
-    monkeypatch.setattr("qaexp.results.rankings.write_run", full)
+    monkeypatch.setattr("qaexp.runs.rankings.write_run", full)
     with pytest.raises(OutputError, match="No space left"):
         train(compose(overrides), tmp_path)
     record = json.loads((tmp_path / "record.json").read_text())

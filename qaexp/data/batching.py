@@ -7,9 +7,9 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from qaexp.data.batch import RankingBatch, ScoringBlock
 from qaexp.data.corpus import RankingSplit, TokenTable, ranges
 from qaexp.data.negatives import Groups
-from qaexp.types import RankingBatch, ScoringBlock
 
 WINDOW = 32
 """Batches are formed by length within stretches of about so many batches, so that an epoch's order stays random."""

@@ -10,13 +10,13 @@ from torch import Tensor
 from torchmetrics import MetricCollection
 from torchmetrics.classification import MulticlassAccuracy
 
-from qaexp.data import card
+from qaexp.data.audit import card
 from qaexp.data.corpus import RankingSplit
 from qaexp.data.module import RankingDataModule
 from qaexp.data.negatives import PoolPairs
+from qaexp.ddp import no_others
 from qaexp.errors import ConfigError
-from qaexp.machine.processes import no_others
-from qaexp.metrics import UnrankableScoresError
+from qaexp.evaluation.metrics import UnrankableScoresError
 
 CONVENTION = "accuracy"
 

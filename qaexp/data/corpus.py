@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float32, Int, Int8
 
-from qaexp.data.vocabulary import Vocabulary
-from qaexp.special_words import PADDING
+from qaexp.data.vocabulary import PADDING, Vocabulary
 
 
 def ranges(starts: Int[np.ndarray, " range"], sizes: Int[np.ndarray, " range"]) -> Int[np.ndarray, " position"]:

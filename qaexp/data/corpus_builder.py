@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from qaexp.data.corpus import RankingCorpus, RankingSplit, TokenTable
-from qaexp.data.vocabulary import Vocabulary
+from qaexp.data.vocabulary import SPECIAL_WORDS, UNKNOWN, Vocabulary
 from qaexp.errors import BadDataError, ConfigError
-from qaexp.special_words import SPECIAL_WORDS, UNKNOWN
 
 Candidate = tuple[str, int, int] | tuple[str, int, int, float]
 """Candidate id, text, label, and where a search engine's score is published, that."""

@@ -19,14 +19,14 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from random import Random
 
+from qaexp.cli.arguments import count, from_zero
+from qaexp.cli.exit_status import exit_status
 from qaexp.data.bm25 import BM25Index
 from qaexp.data.datasets.toy_text import FACTS, ways_to_answer, ways_to_ask
 from qaexp.data.progress import progress
 from qaexp.data.tokenise import words_v1
 from qaexp.data.vocabulary import Vocabulary
 from qaexp.errors import ConfigError, OutputError
-from qaexp.terminal.arguments import count, from_zero
-from qaexp.terminal.exit_status import exit_status
 
 QUESTIONS, QUERIES, PAIRS, HELD_OUT, POOLS, POOL, RANDOM = 167_765, 12_584, 16_391, 1_989, 200, 20, 100
 """Counts of AskUbuntu; `RANDOM` wrong candidates a training query. Fewer questions have proportionally fewer of all but POOL."""

@@ -12,16 +12,16 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from qaexp.conventions import METRICS, find_convention
-from qaexp.data import card
+from qaexp.data.audit import card
 from qaexp.data.batching import ScoringBlocks, TrainingBatches
 from qaexp.data.corpus import RankingCorpus, RankingSplit, ranges
-from qaexp.data.embeddings import VectorSource, WordVectors, coverage
 from qaexp.data.negatives import NegativeSampling
 from qaexp.data.prepare import Reader, prepared, remembered_digest
+from qaexp.data.vectors.sources import VectorSource, WordVectors, coverage
+from qaexp.ddp import no_others, place_among
 from qaexp.errors import BadDataError, ConfigError
-from qaexp.machine.processes import no_others, place_among
-from qaexp.metrics import RankingMetrics
+from qaexp.evaluation.conventions import METRICS, find_convention
+from qaexp.evaluation.metrics import RankingMetrics
 
 log = logging.getLogger(__name__)
 
@@ -153,7 +153,7 @@ class RankingDataModule(pl.LightningDataModule):
 
     @cached_property
     def tie_orders(self) -> Mapping[str, np.ndarray]:
-        """For each ranked split, what decides between equal scores (larger first); see `qaexp.conventions`."""
+        """For each ranked split, what decides between equal scores (larger first); see `qaexp.evaluation.conventions`."""
         tie_order = find_convention(self.convention).tie_order
         return {name: tie_order(self.splits[name].candidate_ids) for name in self.ranked_splits}
 

@@ -16,8 +16,8 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.files import digest
-from qaexp.data.turns import turn
 from qaexp.errors import ConfigError, OutputError
+from qaexp.files import turn
 
 log = logging.getLogger(__name__)
 

@@ -12,11 +12,11 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from qaexp.data.batch import ReconstructionBatch
 from qaexp.data.batching import ScoringBlocks, batches_by_length
 from qaexp.data.corpus import RankingCorpus, RankingSplit, TokenTable, ranges
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError
-from qaexp.types import ReconstructionBatch
 
 CONTEXTS = ("title", "body", "similar")
 THESE = "use dataset=askubuntu, askubuntu_made_up or askubuntu_duplicates"

@@ -13,8 +13,8 @@ from qaexp.data.corpus import RankingCorpus, RankingSplit
 from qaexp.data.negatives import Groups, Keys, no_negatives
 from qaexp.data.prepare import kept
 from qaexp.data.progress import progress
+from qaexp.data.vocabulary import UNKNOWN
 from qaexp.errors import ConfigError
-from qaexp.special_words import UNKNOWN
 
 log = logging.getLogger(__name__)
 

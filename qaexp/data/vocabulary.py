@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from qaexp.special_words import SPECIAL_WORDS, UNKNOWN
+PADDING, UNKNOWN = 0, 1
+"""Ids that are no word's: padding, and every unknown word."""
+SPECIAL_WORDS = ("<pad>", "<unk>")
 
 
 class Vocabulary:

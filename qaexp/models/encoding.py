@@ -7,9 +7,9 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from qaexp.data.batch import token_mask
 from qaexp.errors import ConfigError
-from qaexp.masking import token_mask
-from qaexp.types import Text, concatenated
+from qaexp.models.types import Text, concatenated
 
 SAVED = {"cpu": 48, "cuda": 8192}
 """Tokens of padding that one more block has to save on each kind of device: about what a block costs for itself."""

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from qaexp.types import Text, gather_texts, longest_text
+from qaexp.models.types import Text, gather_texts, longest_text
 
 SAVED = {"cpu": 2**14, "cuda": 2**20}
 """Cells of padding, each a question's word beside a candidate's, that one more block has to save on each kind of device, where little is

@@ -9,16 +9,17 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from qaexp.data.batch import RankingBatch
 from qaexp.data.corpus import RankingCorpus
 from qaexp.errors import ConfigError
 from qaexp.models.embedding.dropout import WordDropout
 from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.encoding import encode_texts
-from qaexp.models.overlap import WordOverlapFeatures
+from qaexp.models.lexical.overlap_features import WordOverlapFeatures
 from qaexp.models.pairing import score_pairs
 from qaexp.models.stage import Encoder, Stage, fitting, giving
+from qaexp.models.types import Text
 from qaexp.models.uniform import draw_uniformly
-from qaexp.types import RankingBatch, Text
 
 Examples = Callable[[int], Iterable[RankingBatch]]
 """From an epoch to its training batches."""

@@ -5,7 +5,7 @@ from typing import ClassVar, TypeVar
 from torch import nn
 
 from qaexp.errors import ConfigError
-from qaexp.types import Text
+from qaexp.models.types import Text
 
 Part = TypeVar("Part", bound=nn.Module)
 

@@ -11,9 +11,9 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig, OmegaConf
 
 from qaexp.config import CONF, RANK, Program
-from qaexp.results.record import RunRecord, measuring
+from qaexp.files import elsewhere, write_whole
+from qaexp.runs.record import RunRecord, measuring
 from qaexp.sweep.job import JobResult
-from qaexp.whole_files import elsewhere, write_whole
 
 OF_BEST = elsewhere("hydra.sweeper.best=FILE")
 

@@ -13,11 +13,11 @@ from typing import Any, Literal
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
+from qaexp.cli.mistakes import explain, require_meaningful
+from qaexp.cli.quiet import quieten
 from qaexp.config import Program
-from qaexp.results.record import RunRecord
-from qaexp.terminal.mistakes import explain, require_meaningful
-from qaexp.terminal.quiet import quieten
-from qaexp.whole_files import write_whole
+from qaexp.files import write_whole
+from qaexp.runs.record import RunRecord
 
 log = logging.getLogger(__name__)
 
@@ -68,8 +68,8 @@ class Job:
 
     def _run(self, cfg: DictConfig, cell: int, options: Sequence[str]) -> JobResult:
         require_meaningful(cfg, self.usual, options)
-        from qaexp.data.shared import sharing  # torch: some seconds, which a sweep whose runs are kept need not wait for
-        from qaexp.results.store import of_these_data, place, run_kept
+        from qaexp.data.module_cache import sharing  # torch: some seconds, which a sweep whose runs are kept need not wait for
+        from qaexp.runs.store import of_these_data, place, run_kept
         from qaexp.sweep.pruning import PruneByDev
 
         folder, watchers = place(cfg, self.runs), []

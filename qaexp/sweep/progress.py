@@ -13,7 +13,7 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from qaexp.commands import joined
+from qaexp.config import joined
 from qaexp.sweep.job import JobResult
 
 log = logging.getLogger(__name__)

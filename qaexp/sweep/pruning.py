@@ -13,8 +13,8 @@ from optuna.trial import TrialState, create_trial
 from pytorch_lightning.callbacks import Callback
 
 from qaexp.errors import PrunedError
-from qaexp.results.record import RunRecord
-from qaexp.run_folder import RECORD
+from qaexp.runs.folder import RECORD
+from qaexp.runs.record import RunRecord
 
 
 class PruneByDev(Callback):

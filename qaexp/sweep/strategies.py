@@ -12,9 +12,9 @@ import optuna
 from optuna.samplers import BaseSampler, RandomSampler, TPESampler
 from optuna.trial import Trial, TrialState
 
+from qaexp.cli.limits import beyond
 from qaexp.errors import ConfigError
 from qaexp.sweep.space import Cell, Space
-from qaexp.terminal.limits import beyond
 
 Batches = Generator[Sequence[Cell], Sequence[float | None], None]
 """Yields cells; is sent the dev score of each, None where there is none."""

@@ -20,20 +20,19 @@ from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf, open_dict
 
-from qaexp.commands import joined
-from qaexp.config import CONF, PRETRAIN, RANK, Program
-from qaexp.data.presence import require_files
+from qaexp.cli.mistakes import require_fitting, require_meaningful
+from qaexp.config import CONF, PRETRAIN, RANK, Program, joined
+from qaexp.data.missing_files import require_files
+from qaexp.ddp import require_one_process
 from qaexp.errors import ConfigError, OutputError, SweepError
-from qaexp.machine.processes import require_one_process
-from qaexp.machine.threads import keep_number_of_threads
-from qaexp.results.record import RunRecord, measuring
+from qaexp.files import require_writable
+from qaexp.runs.record import RunRecord, measuring
 from qaexp.sweep.best import OF_BEST, best_of, write_best
 from qaexp.sweep.job import Job, JobResult
 from qaexp.sweep.progress import Watch
 from qaexp.sweep.quick_loader import QuickLoader
 from qaexp.sweep.space import Cell, Space
-from qaexp.terminal.mistakes import require_fitting, require_meaningful
-from qaexp.whole_files import require_writable
+from qaexp.sweep.threads import keep_number_of_threads
 
 log = logging.getLogger(__name__)
 

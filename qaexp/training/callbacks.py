@@ -10,10 +10,10 @@ from typing import Any, cast
 import pytorch_lightning as pl
 from pytorch_lightning.callbacks import Callback, EarlyStopping, ModelCheckpoint, RichProgressBar
 
-from qaexp.checkpoint import WholeCheckpoints, settle_best
 from qaexp.data.module import RankingDataModule
-from qaexp.results.record import RunRecord
-from qaexp.run_folder import BEST, LAST, NEXT
+from qaexp.runs.checkpoint import WholeCheckpoints, settle_best
+from qaexp.runs.folder import BEST, LAST, NEXT
+from qaexp.runs.record import RunRecord
 from qaexp.training.epochs import LogEpochs
 from qaexp.training.kept_scores import KeepScores
 from qaexp.training.module import ScoringModule

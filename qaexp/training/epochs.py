@@ -10,8 +10,8 @@ from torch import Tensor
 from torch.nn.utils import get_total_norm
 from torch.optim import Optimizer
 
-from qaexp.results.record import RunRecord
-from qaexp.training.logger import RunLogger
+from qaexp.runs.record import RunRecord
+from qaexp.tracking.logger import RunLogger
 
 
 class LogEpochs(Callback):

@@ -3,11 +3,11 @@
 import torch
 from torch import Tensor
 
+from qaexp.data.batch import RankingBatch, ScoringBlock, lengths_of
 from qaexp.data.batching import blocks_within
-from qaexp.losses import by_group
 from qaexp.models.scorer import AnswerScorer
+from qaexp.training.losses import by_group
 from qaexp.training.scoring import SplitScores
-from qaexp.types import RankingBatch, ScoringBlock, lengths_of
 
 BLOCK_TOKENS = 2**14
 """Tokens of candidates that are encoded at once, padding included: what conf/dataset/_base.yaml gives the blocks of a split, which go the

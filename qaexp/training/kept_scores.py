@@ -11,11 +11,11 @@ from jaxtyping import Float
 from pytorch_lightning.callbacks import Callback
 from torch import Tensor
 
-from qaexp.checkpoint import WholeCheckpoints, part_of_test
 from qaexp.data.files import digest
-from qaexp.machine.processes import place_among
-from qaexp.results.record import RunRecord
-from qaexp.run_folder import BEST
+from qaexp.ddp import place_among
+from qaexp.runs.checkpoint import WholeCheckpoints, part_of_test
+from qaexp.runs.folder import BEST
+from qaexp.runs.record import RunRecord
 from qaexp.training.module import ScoringModule
 
 log = logging.getLogger(__name__)

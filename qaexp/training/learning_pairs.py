@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from qaexp.data.batch import RankingBatch
 from qaexp.models.scorer import AnswerScorer
-from qaexp.types import RankingBatch
 
 WORTH = {"cpu": 0.5}
 """The share of learning pairs, of an epoch's so far, below which reading these twice is cheaper than the gradients of all, by kind of

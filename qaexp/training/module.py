@@ -11,13 +11,13 @@ from torch import Tensor
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
-from qaexp.checkpoint import require_same_vocabulary
+from qaexp.data.batch import ScoringBlock
 from qaexp.data.module import RankingDataModule
+from qaexp.ddp import gathered, place_among
 from qaexp.errors import ConfigError, NonFiniteLossError
-from qaexp.machine.processes import gathered, place_among
 from qaexp.models.scorer import AnswerScorer
+from qaexp.runs.checkpoint import require_same_vocabulary
 from qaexp.training.scoring import SplitScores
-from qaexp.types import ScoringBlock
 
 EPOCHS, SEEDS = 1_000_003, 2**40
 """More epochs than a run has, and more than a seed times these: no two of (seed, epoch, process) then share their dropout."""

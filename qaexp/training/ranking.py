@@ -10,16 +10,16 @@ from torch import Tensor
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
+from qaexp.data.batch import RankingBatch, ScoringBlock
 from qaexp.data.module import RankingDataModule
+from qaexp.ddp import place_among
 from qaexp.errors import ConfigError
-from qaexp.losses import Loss
-from qaexp.machine.processes import place_among
 from qaexp.models.scorer import AnswerScorer
 from qaexp.training.hardest_negatives import hardest_negatives
 from qaexp.training.learning_pairs import LearningPairs
+from qaexp.training.losses import Loss
 from qaexp.training.module import ScoringModule
 from qaexp.training.shares import loss_of_all, share_of
-from qaexp.types import RankingBatch, ScoringBlock
 
 log = logging.getLogger(__name__)
 

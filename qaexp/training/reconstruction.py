@@ -9,13 +9,13 @@ from torch import Tensor
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
+from qaexp.data.batch import ReconstructionBatch, ScoringBlock
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError
+from qaexp.models.decoder.title_decoder import TitleDecoder
 from qaexp.models.encoder.recurrent import RecurrentEncoder
 from qaexp.models.scorer import Scorer
-from qaexp.models.title_decoder import TitleDecoder
 from qaexp.training.module import ScoringModule
-from qaexp.types import ReconstructionBatch, ScoringBlock
 
 
 class ReconstructionModule(ScoringModule):

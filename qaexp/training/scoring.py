@@ -9,10 +9,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from qaexp.data.batch import ScoringBlock
 from qaexp.models.encoding import encode_texts
 from qaexp.models.pairing import MOST_TOKENS, score_pairs
 from qaexp.models.scorer import AnswerScorer
-from qaexp.types import ScoringBlock, Text, concatenated
+from qaexp.models.types import Text, concatenated
 
 
 class SplitScores:

@@ -4,9 +4,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from qaexp.losses import Loss
-from qaexp.machine.processes import gathered
-from qaexp.types import RankingBatch
+from qaexp.data.batch import RankingBatch
+from qaexp.ddp import gathered
+from qaexp.training.losses import Loss
 
 
 def share_of(batch: RankingBatch, process: int, processes: int) -> RankingBatch:

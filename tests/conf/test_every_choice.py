@@ -17,14 +17,14 @@ from torch.optim.lr_scheduler import LRScheduler
 
 import qaexp
 from qaexp.config import CONF, PRETRAIN, RANK, Program, choices, compose
-from qaexp.data.embeddings import VectorSource
 from qaexp.data.module import RankingDataModule
 from qaexp.data.negatives import NegativeSampling
-from qaexp.losses import Loss
-from qaexp.models.output.word_output import WordOutput
+from qaexp.data.vectors.sources import VectorSource
+from qaexp.models.decoder.word_output import WordOutput
 from qaexp.models.scorer import AnswerScorer
-from qaexp.results.record import RunRecord
+from qaexp.runs.record import RunRecord
 from qaexp.train import train
+from qaexp.training.losses import Loss
 
 MODELS = choices("model")
 GROUPS = sorted({*RANK.groups(), *PRETRAIN.groups()})

@@ -14,10 +14,10 @@ from omegaconf import DictConfig, OmegaConf
 from qaexp.config import PRETRAIN, compose
 from qaexp.errors import ConfigError
 from qaexp.models.scorer import num_parameters
-from qaexp.tables.cells import Cell, alternatives
-from qaexp.tables.configuration import vector_width
-from qaexp.tables.read import result_figures, result_tables, tunings
-from qaexp.tables.spec import Row, Table
+from qaexp.reproduction.cells import Cell, alternatives
+from qaexp.reproduction.configuration import vector_width
+from qaexp.reproduction.read import result_figures, result_tables, tunings
+from qaexp.reproduction.spec import Row, Table
 from qaexp.training.ranking import RankingModule
 
 WIDTH = 60

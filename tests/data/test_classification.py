@@ -16,7 +16,7 @@ import qaexp
 from qaexp.config import compose
 from qaexp.data.classification import ClassificationDataModule
 from qaexp.errors import ConfigError
-from qaexp.metrics import UnrankableScoresError
+from qaexp.evaluation.metrics import UnrankableScoresError
 from qaexp.train import train
 
 
@@ -61,9 +61,9 @@ def test_a_loaded_checkpoint_tells_the_classes_of_a_pair_apart(options: list[str
 
 
 def test_the_loss_follows_the_data_set_unless_the_user_says_otherwise() -> None:
-    assert compose(["dataset=snli"]).loss._target_ == "qaexp.losses.ClassCrossEntropy"
-    assert compose(["dataset=snli", "loss=pairwise_hinge"]).loss._target_ == "qaexp.losses.PairwiseHinge"
-    assert compose(["dataset=wikiqa"]).loss._target_ == "qaexp.losses.PairwiseHinge"
+    assert compose(["dataset=snli"]).loss._target_ == "qaexp.training.losses.ClassCrossEntropy"
+    assert compose(["dataset=snli", "loss=pairwise_hinge"]).loss._target_ == "qaexp.training.losses.PairwiseHinge"
+    assert compose(["dataset=wikiqa"]).loss._target_ == "qaexp.training.losses.PairwiseHinge"
 
 
 def test_pairs_keep_their_order_their_class_and_every_one_is_used(snli: Callable[..., Any]) -> None:

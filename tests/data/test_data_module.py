@@ -10,12 +10,12 @@ import torch
 from hydra.utils import instantiate
 
 from qaexp.config import compose
-from qaexp.data import embeddings
 from qaexp.data.datasets.wikiqa import COLUMNS, WikiQAReader
-from qaexp.data.embeddings import PublishedVectors, RandomVectors
 from qaexp.data.module import RankingDataModule
 from qaexp.data.negatives import PoolNegatives, RandomNegatives
 from qaexp.data.tokenise import words_v1
+from qaexp.data.vectors import sources as embeddings
+from qaexp.data.vectors.sources import PublishedVectors, RandomVectors
 from qaexp.errors import BadDataError, ConfigError
 
 Make = Callable[..., Any]

@@ -6,9 +6,8 @@ import pytest
 from qaexp.data.corpus import RankingCorpus, RankingSplit, TokenTable
 from qaexp.data.lists import QuestionLists
 from qaexp.data.negatives import Groups, PoolNegatives, PoolPairs, RandomNegatives
-from qaexp.data.vocabulary import Vocabulary
+from qaexp.data.vocabulary import SPECIAL_WORDS, Vocabulary
 from qaexp.errors import ConfigError
-from qaexp.special_words import SPECIAL_WORDS
 
 
 def split(*questions: tuple[int, list[int], list[int]]) -> RankingSplit:

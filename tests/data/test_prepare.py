@@ -160,7 +160,7 @@ TWO_PROCESSES = """
 import sys, time
 from pathlib import Path
 from qaexp.data.datasets.toy import ToyReader
-from qaexp.data.embeddings import OwnTextVectors
+from qaexp.data.vectors.sources import OwnTextVectors
 from qaexp.data.prepare import prepared
 from qaexp.data.tokenise import words_v1
 

@@ -8,11 +8,11 @@ import torch
 from hydra.utils import instantiate
 
 from qaexp.config import PRETRAIN, compose
+from qaexp.data.batch import ReconstructionBatch
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.datasets.askubuntu import AskUbuntuReader
 from qaexp.data.reconstruction import ReconstructionDataModule, held_out_pairs, title_pairs
 from qaexp.data.tokenise import published_tokens_v1
-from qaexp.types import ReconstructionBatch
 
 TEXTS = [
     "1\tone title\tone body",

@@ -13,7 +13,7 @@ import torch
 from hydra.utils import instantiate
 
 from qaexp.config import choices, compose
-from qaexp.types import RankingBatch
+from qaexp.data.batch import RankingBatch
 
 FROZEN = Path(__file__).with_name("scores.json")
 REFRESH = ".venv/bin/python tests/golden/test_golden.py"

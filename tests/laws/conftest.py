@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from qaexp.types import RankingBatch
+from qaexp.data.batch import RankingBatch
 
 WORDS, DIM = 60, 24
 

@@ -18,17 +18,18 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from qaexp.config import CONF, choices, compose
+from qaexp.data.batch import RankingBatch
 from qaexp.data.batching import ScoringBlocks
 from qaexp.data.corpus import RankingCorpus, RankingSplit, TokenTable
 from qaexp.data.vocabulary import Vocabulary
-from qaexp.losses import PairwiseHinge
 from qaexp.models.embedding.dropout import WordDropout
-from qaexp.models.readout import read_out
+from qaexp.models.pairwise.readout import read_out
 from qaexp.models.scorer import AnswerScorer
+from qaexp.models.types import Text, gather_texts
 from qaexp.training.learning_pairs import LearningPairs, Objective
+from qaexp.training.losses import PairwiseHinge
 from qaexp.training.scoring import score_blocks
 from qaexp.training.shares import loss_of_all
-from qaexp.types import RankingBatch, Text, gather_texts
 
 WORDS = 60
 

@@ -10,7 +10,7 @@ from qaexp.config import compose
 from qaexp.models import pairing
 from qaexp.models.pairing import blocks_of_pairs, score_pairs
 from qaexp.models.scorer import AnswerScorer
-from qaexp.types import Text
+from qaexp.models.types import Text
 
 WORDS, PAIRS = 40, 24
 

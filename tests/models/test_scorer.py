@@ -8,11 +8,10 @@ from hydra.errors import InstantiationException
 from hydra.utils import instantiate
 
 from qaexp.config import compose
+from qaexp.data.batch import RankingBatch, token_mask
 from qaexp.errors import ConfigError
-from qaexp.masking import token_mask
 from qaexp.models.encoding import blocks_of
 from qaexp.models.scorer import Scorer, num_parameters
-from qaexp.types import RankingBatch
 
 DIM = 24
 

@@ -5,7 +5,7 @@ import torch
 from small_texts import built, some_tokens
 from torch import Tensor, nn
 
-from qaexp.types import RankingBatch
+from qaexp.data.batch import RankingBatch
 
 WORDS, DIM = 20, 5
 QUESTIONS, CANDIDATES = [3, 1, 6], [4, 2, 7]

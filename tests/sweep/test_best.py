@@ -8,7 +8,7 @@ import pytest
 from hydra import compose, initialize_config_dir
 
 from qaexp.config import CONF, PRETRAIN
-from qaexp.results.record import RunRecord
+from qaexp.runs.record import RunRecord
 from qaexp.sweep.best import Best, best_of, best_yaml, write_best
 from qaexp.sweep.job import JobResult
 from qaexp.sweep.space import Space

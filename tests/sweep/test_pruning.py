@@ -7,7 +7,7 @@ import pytest
 import pytorch_lightning as pl
 
 from qaexp.errors import PrunedError
-from qaexp.results.record import RunRecord
+from qaexp.runs.record import RunRecord
 from qaexp.sweep.pruning import PruneByDev
 
 MEDIAN = {"_target_": "optuna.pruners.MedianPruner", "n_startup_trials": 1, "n_warmup_steps": 0}

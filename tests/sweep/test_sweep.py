@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from omegaconf import OmegaConf
 
-from qaexp.command_line import main
+from qaexp.cli.main import main
 from qaexp.config import choices, compose
-from qaexp.data import shared
-from qaexp.results.record import config_key
+from qaexp.data import module_cache as shared
+from qaexp.runs.record import config_key
 from qaexp.sweep.job import dev_score
 from qaexp.sweep.space import Space
 
@@ -149,7 +149,7 @@ def test_a_value_with_a_blank_in_it_stays_one_in_the_best_of_a_sweep(tmp_path: P
 
 
 def test_jobs_of_one_process_share_their_data_and_are_none_the_worse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from qaexp.data import shared
+    from qaexp.data import module_cache as shared
 
     opened = []
     original = shared.instantiate
@@ -167,7 +167,7 @@ def test_jobs_of_one_process_share_their_data_and_are_none_the_worse(tmp_path: P
 
 
 def test_selection_sees_dev_alone(tmp_path: Path) -> None:
-    from qaexp.results.record import RunRecord
+    from qaexp.runs.record import RunRecord
 
     assert main(arguments(tmp_path, "seed=1,2")) == 0
     for path in tmp_path.rglob("record.json"):

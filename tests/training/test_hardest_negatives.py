@@ -7,10 +7,10 @@ import torch
 from hydra.utils import instantiate
 
 from qaexp.config import compose
-from qaexp.losses import PairwiseHinge
+from qaexp.data.batch import RankingBatch
 from qaexp.models.scorer import AnswerScorer
 from qaexp.training.hardest_negatives import batch_scores, hardest_negatives
-from qaexp.types import RankingBatch
+from qaexp.training.losses import PairwiseHinge
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ import pytest
 import torch
 
 from qaexp.config import compose
-from qaexp.results.record import RunRecord
+from qaexp.data.batch import ScoringBlock
+from qaexp.runs.record import RunRecord
 from qaexp.train import train
 from qaexp.training import kept_scores, scoring
 from qaexp.training.kept_scores import KeepScores
 from qaexp.training.ranking import RankingModule
-from qaexp.types import ScoringBlock
 
 SMALL = ["logger=none", "dataset.reader.num_train=40", "dataset.reader.num_dev=20", "dataset.reader.num_test=30", "dataset.vectors.dim=12"]
 

@@ -10,11 +10,11 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from qaexp.config import compose
-from qaexp.losses import PairwiseHinge
+from qaexp.data.batch import RankingBatch
 from qaexp.models.scorer import AnswerScorer, Similarity
 from qaexp.training.learning_pairs import LearningPairs
+from qaexp.training.losses import PairwiseHinge
 from qaexp.training.shares import loss_of_all
-from qaexp.types import RankingBatch
 
 NUM_GROUPS = 6
 

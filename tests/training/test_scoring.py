@@ -7,9 +7,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from qaexp.data.batch import ScoringBlock
 from qaexp.models.scorer import AnswerScorer
+from qaexp.models.types import Text, concatenated
 from qaexp.training.scoring import SplitScores, score_blocks
-from qaexp.types import ScoringBlock, Text, concatenated
 
 NONE = torch.empty(0, dtype=torch.int64)
 

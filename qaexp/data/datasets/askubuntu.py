@@ -6,8 +6,8 @@ from pathlib import Path
 
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.corpus_builder import Candidate, CorpusBuilder
+from qaexp.data.fetch.remotes import fetch_hint
 from qaexp.data.files import lines, locate, published, records
-from qaexp.data.remotes import fetch_hint
 from qaexp.data.tokenise import bare
 from qaexp.errors import require_among
 

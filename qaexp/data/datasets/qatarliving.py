@@ -9,8 +9,8 @@ from xml.parsers import expat
 
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.corpus_builder import CorpusBuilder
+from qaexp.data.fetch.remotes import fetch_hint
 from qaexp.data.files import Faults, lines, locate, published, raw_lines
-from qaexp.data.remotes import fetch_hint
 from qaexp.data.tokenise import bare
 
 LABELS = {"Good": 1, "PotentiallyUseful": 0, "Bad": 0}

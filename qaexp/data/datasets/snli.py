@@ -7,8 +7,8 @@ from pathlib import Path
 
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.corpus_builder import CorpusBuilder
+from qaexp.data.fetch.remotes import fetch_hint
 from qaexp.data.files import lines, locate, published
-from qaexp.data.remotes import fetch_hint
 from qaexp.data.tokenise import bare
 
 FIELDS = ("gold_label", "pairID", "sentence1_binary_parse", "sentence2_binary_parse")

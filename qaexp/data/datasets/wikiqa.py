@@ -6,8 +6,8 @@ from pathlib import Path
 
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.corpus_builder import CorpusBuilder
+from qaexp.data.fetch.remotes import fetch_hint
 from qaexp.data.files import locate, published, records
-from qaexp.data.remotes import fetch_hint
 from qaexp.data.tokenise import bare
 
 COLUMNS = ["QuestionID", "Question", "DocumentID", "DocumentTitle", "SentenceID", "Sentence", "Label"]

@@ -14,10 +14,10 @@ from typing import Any
 
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.corpus_builder import CorpusBuilder
+from qaexp.data.fetch.remotes import fetch_hint
 from qaexp.data.files import UNREADABLE, Faults, lines, locate, published
 from qaexp.data.grouping import connected_groups, held_out_counts
 from qaexp.data.naming import text_names
-from qaexp.data.remotes import fetch_hint
 from qaexp.data.tokenise import bare
 
 POOL = 5

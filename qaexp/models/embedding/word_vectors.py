@@ -8,11 +8,11 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from qaexp.masking import token_mask
+from qaexp.data.batch import token_mask
+from qaexp.data.vocabulary import PADDING
 from qaexp.models.embedding.dropout import WordDropout
 from qaexp.models.stage import Stage
-from qaexp.special_words import PADDING
-from qaexp.types import Text
+from qaexp.models.types import Text
 
 
 class WordEmbedding(Stage):

@@ -4,9 +4,9 @@ from typing import ClassVar
 
 from torch import nn
 
-from qaexp.models.encoder.packed import run_packed
+from qaexp.models.ops.packed import run_packed
 from qaexp.models.stage import Encoder
-from qaexp.types import Text
+from qaexp.models.types import Text
 
 
 class BiLSTM(Encoder):

@@ -2,10 +2,10 @@
 
 from torch import nn
 
-from qaexp.masking import silenced
-from qaexp.models.convolution import convolved
+from qaexp.models.masking import silenced
+from qaexp.models.ops.convolution import convolved
 from qaexp.models.stage import Encoder
-from qaexp.types import Text
+from qaexp.models.types import Text
 
 
 class CNN(Encoder):

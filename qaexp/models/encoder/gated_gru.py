@@ -8,10 +8,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
-from qaexp.models.encoder.packed import run_packed, turned
+from qaexp.models.ops.packed import run_packed, turned
 from qaexp.models.shown import show, watched
 from qaexp.models.stage import Encoder
-from qaexp.types import Text
+from qaexp.models.types import Text
 
 
 class GatedGRU(Encoder):

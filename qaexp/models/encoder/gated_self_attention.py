@@ -5,8 +5,8 @@ from typing import ClassVar
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from qaexp.masking import masked_mean
 from qaexp.models.encoder.self_attention import SelfAttention
+from qaexp.models.masking import masked_mean
 from qaexp.models.shown import show
 
 

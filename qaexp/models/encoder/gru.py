@@ -5,9 +5,9 @@ from typing import ClassVar
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from qaexp.models.encoder.packed import leave_one_bias, run_packed, run_packed_from
 from qaexp.models.encoder.recurrent import RecurrentEncoder, State
-from qaexp.types import Text
+from qaexp.models.ops.packed import leave_one_bias, run_packed, run_packed_from
+from qaexp.models.types import Text
 
 
 class GRU(RecurrentEncoder):

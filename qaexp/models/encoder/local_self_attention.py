@@ -6,8 +6,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from qaexp.errors import ConfigError
-from qaexp.masking import masked_softmax
 from qaexp.models.encoder.gated_self_attention import GatedSelfAttention
+from qaexp.models.masking import masked_softmax
 
 
 class LocalSelfAttention(GatedSelfAttention):

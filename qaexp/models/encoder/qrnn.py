@@ -4,12 +4,12 @@ from typing import ClassVar
 
 from torch import nn
 
-from qaexp.masking import silenced
-from qaexp.models.convolution import convolved
-from qaexp.models.recurrence import activate, fo_pool
+from qaexp.models.masking import silenced
+from qaexp.models.ops.convolution import convolved
+from qaexp.models.ops.recurrence import activate, fo_pool
 from qaexp.models.shown import show, watched
 from qaexp.models.stage import Encoder
-from qaexp.types import Text
+from qaexp.models.types import Text
 
 
 class QRNN(Encoder):

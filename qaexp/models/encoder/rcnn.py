@@ -6,10 +6,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from qaexp.errors import ConfigError
-from qaexp.models.encoder.gated_convolution import gated_convolution, products_of_words
 from qaexp.models.encoder.recurrent import RecurrentEncoder, State
+from qaexp.models.ops.gated_convolution import gated_convolution, products_of_words
 from qaexp.models.shown import show
-from qaexp.types import Text
+from qaexp.models.types import Text
 
 SHUT = 1e4
 """Added to the gate's input it makes σ exactly 1."""

@@ -6,7 +6,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from qaexp.models.stage import Encoder
-from qaexp.types import Text
+from qaexp.models.types import Text
 
 State = tuple[Tensor, ...]
 """Everything that a cell carries from one word to the next, a row for each text; which tensors these are is the cell's own affair."""

@@ -8,11 +8,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from qaexp.errors import ConfigError
-from qaexp.masking import masked_softmax
 from qaexp.models.encoder.positions import sinusoids
+from qaexp.models.masking import masked_softmax
 from qaexp.models.shown import show, watched
 from qaexp.models.stage import Encoder
-from qaexp.types import Text
+from qaexp.models.types import Text
 
 
 class FeedForward(nn.Sequential):

@@ -2,7 +2,7 @@
 
 from qaexp.models.activation import activation_of
 from qaexp.models.encoder.cnn import CNN
-from qaexp.types import Text
+from qaexp.models.types import Text
 
 
 class SquashedCNN(CNN):

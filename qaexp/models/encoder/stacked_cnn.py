@@ -7,9 +7,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from qaexp.models.convolution import convolved_by
+from qaexp.models.ops.convolution import convolved_by
 from qaexp.models.stage import Encoder
-from qaexp.types import Text
+from qaexp.models.types import Text
 
 
 class StackedCNN(Encoder):

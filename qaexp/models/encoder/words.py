@@ -1,7 +1,7 @@
 """No encoder: the words' own vectors."""
 
 from qaexp.models.stage import Encoder
-from qaexp.types import Text
+from qaexp.models.types import Text
 
 
 class Words(Encoder):

@@ -1,7 +1,7 @@
 """No interaction: the texts meet in the pooling or the similarity."""
 
 from qaexp.models.scorer import Interaction
-from qaexp.types import Text
+from qaexp.models.types import Text
 
 
 class NoInteraction(Interaction):

@@ -5,9 +5,9 @@ from typing import ClassVar
 import torch
 from torch import nn
 
-from qaexp.masking import masked_mean
+from qaexp.models.masking import masked_mean
 from qaexp.models.scorer import Interaction
-from qaexp.types import Text
+from qaexp.models.types import Text
 
 
 class QuestionGates(Interaction):

@@ -4,10 +4,10 @@ from typing import ClassVar
 
 from torch import nn
 
-from qaexp.masking import masked_mean
 from qaexp.models.encoder.self_attention import FeedForward
+from qaexp.models.masking import masked_mean
 from qaexp.models.scorer import Interaction
-from qaexp.types import Text
+from qaexp.models.types import Text
 
 
 class QuestionResidual(Interaction):

@@ -7,10 +7,10 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from qaexp.errors import ConfigError
-from qaexp.models.recurrence import crossed_fo_pool
+from qaexp.models.ops.recurrence import crossed_fo_pool
 from qaexp.models.scorer import Interaction
 from qaexp.models.shown import show
-from qaexp.types import Text
+from qaexp.models.types import Text
 
 
 class TemporalCrossing(Interaction):

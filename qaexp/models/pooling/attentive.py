@@ -5,10 +5,10 @@ from typing import ClassVar
 import torch
 from torch import nn
 
-from qaexp.masking import highest, masked_softmax
+from qaexp.models.masking import highest, masked_softmax
 from qaexp.models.shown import show
 from qaexp.models.stage import Stage
-from qaexp.types import Text
+from qaexp.models.types import Text
 
 
 class AttentivePooling(Stage):

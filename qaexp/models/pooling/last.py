@@ -4,9 +4,9 @@ from typing import ClassVar
 
 import torch
 
-from qaexp.masking import last_real
+from qaexp.models.masking import last_real
 from qaexp.models.stage import Stage
-from qaexp.types import Text
+from qaexp.models.types import Text
 
 
 class LastPooling(Stage):

@@ -1,8 +1,8 @@
 """Maximum over time."""
 
-from qaexp.masking import masked_max
+from qaexp.models.masking import masked_max
 from qaexp.models.stage import Stage
-from qaexp.types import Text
+from qaexp.models.types import Text
 
 
 class MaxPooling(Stage):

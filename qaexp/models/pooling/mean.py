@@ -2,9 +2,9 @@
 
 from torch.nn import functional as F
 
-from qaexp.masking import masked_mean
+from qaexp.models.masking import masked_mean
 from qaexp.models.stage import Stage
-from qaexp.types import Text
+from qaexp.models.types import Text
 
 
 class MeanPooling(Stage):

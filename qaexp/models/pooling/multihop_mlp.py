@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from qaexp.models.pooling.multihop import MultihopPooling
-from qaexp.types import Text
+from qaexp.models.types import Text
 
 
 class MultihopMLP(MultihopPooling):

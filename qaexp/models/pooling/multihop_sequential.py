@@ -4,9 +4,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from qaexp.errors import ConfigError
-from qaexp.models.encoder.packed import run_packed
+from qaexp.models.ops.packed import run_packed
 from qaexp.models.pooling.multihop import MultihopPooling
-from qaexp.types import Text
+from qaexp.models.types import Text
 
 
 class MultihopSequential(MultihopPooling):

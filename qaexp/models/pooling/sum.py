@@ -1,8 +1,8 @@
 """Sum over time."""
 
-from qaexp.masking import silenced
+from qaexp.models.masking import silenced
 from qaexp.models.stage import Stage
-from qaexp.types import Text
+from qaexp.models.types import Text
 
 
 class SumPooling(Stage):

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from qaexp.models.overlap import WordOverlapFeatures
+from qaexp.models.lexical.overlap_features import WordOverlapFeatures
 from qaexp.models.scorer import Similarity
 
 

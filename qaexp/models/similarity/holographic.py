@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from qaexp.errors import ConfigError
-from qaexp.models.overlap import WordOverlapFeatures
+from qaexp.models.lexical.overlap_features import WordOverlapFeatures
 from qaexp.models.scorer import Similarity
 from qaexp.models.similarity.bilinear import bilinear_forms, bilinear_weights, by_class
 

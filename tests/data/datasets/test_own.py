@@ -12,7 +12,7 @@ from qaexp.data.datasets.own import OwnReader
 from qaexp.data.naming import text_names
 from qaexp.data.tokenise import words_v1
 from qaexp.errors import BadDataError, MissingDataError
-from qaexp.results.store import run_overrides
+from qaexp.runs.store import run_overrides
 
 Make = Callable[..., OwnReader]
 

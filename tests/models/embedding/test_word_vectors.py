@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from qaexp.models.embedding.word_vectors import WordEmbedding
-from qaexp.types import Text
+from qaexp.models.types import Text
 
 TOKENS = torch.tensor([[2, 3, 0], [3, 3, 1]])
 

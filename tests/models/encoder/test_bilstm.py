@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from qaexp.models.encoder.bilstm import BiLSTM
-from qaexp.types import Text
+from qaexp.models.types import Text
 
 LENGTHS = [3, 1, 6]
 

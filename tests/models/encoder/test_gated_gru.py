@@ -6,7 +6,7 @@ from torch import Tensor
 
 from qaexp.models.encoder.gated_gru import GatedGRU
 from qaexp.models.shown import SHOWN
-from qaexp.types import Text
+from qaexp.models.types import Text
 
 LENGTHS = [3, 1, 6, 5]
 

@@ -6,8 +6,8 @@ from small_texts import some_states
 from torch import Tensor
 
 from qaexp.errors import ConfigError
-from qaexp.models.encoder.gated_convolution import gated_convolution
 from qaexp.models.encoder.rcnn import RCNN
+from qaexp.models.ops.gated_convolution import gated_convolution
 from qaexp.models.shown import SHOWN
 
 LENGTHS = [6, 1, 4]

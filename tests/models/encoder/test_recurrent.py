@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from qaexp.models.encoder.gru import GRU
 from qaexp.models.encoder.lstm import LSTM
 from qaexp.models.encoder.qrnn import QRNN
-from qaexp.types import Text
+from qaexp.models.types import Text
 
 LENGTHS = [6, 1, 4]
 

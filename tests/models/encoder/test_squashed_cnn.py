@@ -5,7 +5,7 @@ import torch
 
 from qaexp.errors import ConfigError
 from qaexp.models.encoder.squashed_cnn import SquashedCNN
-from qaexp.types import Text
+from qaexp.models.types import Text
 
 LENGTHS = [3, 1, 6]
 

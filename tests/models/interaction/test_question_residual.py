@@ -9,7 +9,7 @@ from qaexp.models.encoder.ggsa import GatedGroupSelfAttention
 from qaexp.models.encoder.self_attention import FeedForward
 from qaexp.models.interaction.question_residual import QuestionResidual
 from qaexp.models.scorer import Scorer
-from qaexp.types import Text
+from qaexp.models.types import Text
 
 QUESTIONS, CANDIDATES = [5, 2], [13, 1, 11]
 

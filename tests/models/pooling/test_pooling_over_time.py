@@ -4,7 +4,7 @@ import torch
 
 from qaexp.models.pooling.max import MaxPooling
 from qaexp.models.pooling.mean import MeanPooling
-from qaexp.types import Text
+from qaexp.models.types import Text
 
 LENGTHS = [4, 1, 6]
 

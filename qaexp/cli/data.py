@@ -1,0 +1,160 @@
+"""`python -m qaexp.data`: commands for data sets. Each adds its own parser, and is listed once, in COMMANDS."""
+
+import argparse
+import contextlib
+import logging
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from qaexp.cli.arguments import from_zero, seconds, time_limit
+from qaexp.cli.exit_status import ended
+from qaexp.data.fetch.download import Downloader
+from qaexp.data.fetch.fetch import Fetch, data_root
+from qaexp.data.fetch.local_archives import Copies
+from qaexp.data.fetch.remotes import PUBLISHED, UNPUBLISHED, PublishedSet, fetch_hint, find
+from qaexp.errors import ConfigError, meant
+
+Parsers = argparse._SubParsersAction  # what `add_subparsers` returns has no public name
+
+
+def add_fetch(parsers: Parsers) -> None:
+    """`fetch`: download, verify and install published files."""
+    parser = parsers.add_parser(
+        "fetch",
+        help="download published data sets, or install copies you have, and verify them",
+        description="Put published data sets in the data folder. Files that are there and right are left alone;\n"
+        "every file is verified before it is moved into its place; a download that was cut off is\n"
+        "resumed by the same command.",
+        epilog=f"data sets:\n{listing()}\n\nWithout a name, `fetch` prints this list.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("dataset", nargs="*", help="which sets to fetch")
+    parser.add_argument(
+        "--from", dest="copies", metavar="FOLDER_OR_ARCHIVE", help="take files from a folder, zip or tar you have; no network"
+    )
+    parser.add_argument("--data", metavar="DIR", help="the data folder (default: the environment's QAEXP_DATA, else ./data)")
+    parser.add_argument("--replace", action="store_true", help="overwrite files that are there and wrong")
+    parser.add_argument("--base-url", metavar="URL", help="a mirror of your own with the published paths, e.g. http://host:8000")
+    parser.add_argument("--retries", type=from_zero, default=Downloader.retries, help="tries after a cut connection (default: %(default)s)")
+    parser.add_argument(
+        "--pause", type=seconds, default=Downloader.pause, help="seconds before the first, then doubled (default: %(default)s)"
+    )
+    parser.add_argument("--timeout", type=time_limit, default=Downloader.timeout, help="seconds to wait for a byte (default: %(default)s)")
+    parser.set_defaults(run=run_fetch)
+
+
+def run_fetch(args: argparse.Namespace) -> None:
+    """Fetch every set named, or list what there is."""
+    if not args.dataset:
+        sys.stdout.write(f"{listing()}\n")
+        return
+    sets = [named(name) for name in args.dataset]
+    downloader = Downloader(retries=args.retries, pause=args.pause, timeout=args.timeout, base_url=args.base_url)
+    source = Copies(Path(args.copies).expanduser()) if args.copies else downloader
+    for published in sets:
+        Fetch(data_root(args.data), source, args.replace).run(published)
+
+
+def add_check(parsers: Parsers) -> None:
+    """`check`: canaries."""
+    parser = parsers.add_parser(
+        "check",
+        help="score data sets with scorers that know nothing or everything, and show what leaks",
+        description="Score dev and test splits with a constant, a random, an order-based and a label-leaking scorer. What each\n"
+        "of them reaches can be computed; where it reaches something else, the data or the metrics are at fault.\n"
+        "Exit status 1: something leaks or is broken.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("dataset", nargs="*", help="choices of dataset= (default: all whose files are there)")
+    parser.add_argument("--data", metavar="DIR", help="the data folder (default: the environment's QAEXP_DATA, else ./data)")
+    parser.add_argument("--seed", type=from_zero, default=1, help="of the random scorer (default: %(default)s)")
+    parser.set_defaults(run=run_check)
+
+
+def run_check(args: argparse.Namespace) -> int:
+    """Check every data set named, or all there are. 1: a canary fell."""
+    from qaexp.data.audit.check import check_all  # here, as torch takes seconds to import
+
+    return check_all(args.dataset, args.data, args.seed)
+
+
+def add_describe(parsers: Parsers) -> None:
+    """`describe`: the papers' tables of data statistics."""
+    parser = parsers.add_parser(
+        "describe",
+        help="the papers' tables of data statistics, from what is on disk",
+        description="Print the papers' tables of data statistics (experiments/*/table*.yaml): what is on disk beside the\n"
+        "printed figure. Each data set is measured, or called partial data, or data missing.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--csv", metavar="DIR", help="also write DIR/<paper>/table<N>.csv, e.g. --csv results/")
+    parser.add_argument("--data", metavar="DIR", help="the data folder (default: the environment's QAEXP_DATA, else ./data)")
+    parser.set_defaults(run=run_describe)
+
+
+def run_describe(args: argparse.Namespace) -> None:
+    """Print every table, and write it where that is asked for."""
+    from qaexp.reproduction.statistics import describe_all  # here, as torch takes seconds to import
+
+    describe_all(args.data, args.csv)
+
+
+COMMANDS: tuple[Callable[[Parsers], None], ...] = (add_fetch, add_check, add_describe)
+
+
+def named(name: str) -> PublishedSet:
+    """The published set called `name`.
+
+    Raises:
+        ConfigError: there is none. Says what to use instead of a set that is not published, or the nearest names.
+    """
+    published = find(name)
+    if published is not None:
+        return published
+    if fetch_hint(name) in UNPUBLISHED.values():
+        raise ConfigError(fetch_hint(name))
+    raise ConfigError(f"no published data set is called {name}: {meant(name, [candidate.name for candidate in PUBLISHED])}")
+
+
+def listing() -> str:
+    """A line for each set: name, size of the download, title."""
+    return "\n".join(f"  {published.name:<15} {_size(published):>15}  {published.title}" for published in PUBLISHED)
+
+
+def _size(published: PublishedSet) -> str:
+    size, whole = published.size
+    if not size:
+        return "size unknown"
+    shown = f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
+    return shown if whole else f"over {shown}"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command. 0: done. 1: a canary fell. 2: what the user can mend, in one sentence on standard error. 130: interrupted."""
+    parser = argparse.ArgumentParser(prog="python -m qaexp.data", description="Commands for data sets.")
+    parsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for add in COMMANDS:
+        add(parsers)
+    args = parser.parse_args(arguments)
+    with _messages():
+        return ended(lambda: args.run(args) or 0, "run the same command again to resume")
+
+
+@contextlib.contextmanager
+def _messages() -> Iterator[None]:
+    """What is logged goes to the terminal as it is: information to standard output, warnings to standard error."""
+    log = logging.getLogger("qaexp")
+    out, err = logging.StreamHandler(sys.stdout), logging.StreamHandler(sys.stderr)
+    out.addFilter(lambda record: record.levelno < logging.WARNING)
+    err.setLevel(logging.WARNING)
+    level = log.level
+    log.setLevel(logging.INFO)
+    log.addHandler(out)
+    log.addHandler(err)
+    try:
+        yield
+    finally:
+        log.removeHandler(out)
+        log.removeHandler(err)
+        log.setLevel(level)

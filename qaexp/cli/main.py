@@ -1,0 +1,188 @@
+"""Hands the Hydra configuration to train() or another program, and every mistake back to the user in one sentence.
+
+Torch is imported when a run starts, not before: help and mistyped options are answered at once.
+"""
+
+import contextlib
+import logging
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from qaexp.cli.exit_status import INTERRUPTED, USER_ERROR
+from qaexp.cli.mistakes import SWEEP, explain, is_sweep, require_meaningful, require_no_flags, require_sweep, usual_config
+from qaexp.cli.quiet import quieten
+from qaexp.config import CONF, PRETRAIN, RANK, Program, joined
+from qaexp.errors import ConfigError, OutputError, QaexpError
+from qaexp.runs.folder import BEST, CONFIG, LAST, LOG, RECORD, TRACEBACK
+
+log = logging.getLogger(__name__)
+
+
+def main(arguments: Sequence[str], program: Program = RANK) -> int:
+    """The exit status: 0, 1 for a fault of ours (with its traceback), 2 for one the user can mend, 130 after Ctrl-C."""
+    if {"-h", "--help"} & set(arguments):
+        from qaexp.cli.help import help_text
+
+        sys.stdout.write(help_text(program))
+        return 0
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    try:
+        resumed = [argument.removeprefix("resume=") for argument in arguments if argument.startswith("resume=")]
+        if "resume=" in arguments:
+            raise ConfigError("resume= is empty; name a run's folder, such as results/runs/DAY/RUN")
+        if resumed:
+            _resume(Path(resumed[-1]), arguments, program)
+        else:
+            _compose_and_run(arguments, program)
+    except KeyboardInterrupt:
+        if is_sweep(arguments):
+            log.error("interrupted; the same command goes on with what is missing")
+        return INTERRUPTED
+    except QaexpError as error:
+        log.error("%s", error)
+        return USER_ERROR
+    except Exception as error:
+        sentence = explain(error, arguments, program)
+        if sentence is None:
+            raise
+        log.error("%s", sentence)
+        return USER_ERROR
+    return 0
+
+
+def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
+    import hydra
+    from hydra.core.hydra_config import HydraConfig
+    from omegaconf import DictConfig
+
+    from qaexp.data.missing_files import require_files
+
+    require_sweep(arguments)
+    if "output_dir=" in arguments:
+        raise ConfigError("output_dir= is empty; name a folder, or leave it out")
+    usual = usual_config(arguments, program)
+    require_no_flags(arguments, usual, program)
+    failures: list[Exception] = []
+
+    def run(cfg: DictConfig) -> None:
+        overrides, folder = list(HydraConfig.get().overrides.task), Path(HydraConfig.get().runtime.output_dir)
+        try:
+            require_meaningful(cfg, usual, overrides)
+            require_files(cfg)
+            run_in(folder, cfg, joined(overrides), program)
+        except Exception as error:  # past Hydra, which would print a line of its own above ours
+            failures.append(error)
+            with contextlib.suppress(OSError):
+                folder.rmdir()  # if nothing is in it: Hydra makes it before a mistake is found
+
+    if is_sweep(arguments):
+        from qaexp.sweep.sweeper import register
+
+        register()
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # errors reach main() as they are
+    sys.argv = [program.command, *sorted(arguments, key=lambda argument: argument not in SWEEP)]  # Hydra wants -m first
+    hydra.main(version_base="1.3", config_path=str(CONF), config_name=program.config)(run)()
+    if failures:
+        raise failures[0]
+
+
+def _resume(folder: Path, arguments: Sequence[str], program: Program) -> None:
+    from omegaconf import DictConfig, OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+    from yaml import YAMLError
+
+    from qaexp.runs.record import RunRecord
+    from qaexp.runs.renamed import with_current_targets
+
+    if len(arguments) > 1:
+        raise ConfigError("resume=FOLDER goes on with that run's own configuration and takes no other option; leave the others out")
+    if not (folder / CONFIG).is_file():
+        raise ConfigError(f"resume={folder}: no run has left a config.yaml there; runs are the folders in results/runs/<day>/")
+    if not (folder / RECORD).is_file():
+        raise ConfigError(f"resume={folder}: that run left no record.json to go on from; begin again with its command line")
+    try:
+        cfg = OmegaConf.load(folder / CONFIG)
+    except (YAMLError, OmegaConfBaseException) as error:
+        raise ConfigError(
+            f"{folder / CONFIG} is damaged ({str(error).splitlines()[0]}); begin again with the run's command line"
+        ) from error
+    other = next((each for each in (RANK, PRETRAIN) if each.own_key in cfg), None)
+    if other is None:
+        raise ConfigError(f"{folder / CONFIG} is damaged (it is empty or cut off); begin again with the run's command line")
+    assert isinstance(cfg, DictConfig)
+    cfg = OmegaConf.create(with_current_targets(OmegaConf.to_container(cfg)))
+    if other is not program:
+        raise ConfigError(
+            f"resume={folder}: that is no run of {program.command}; resume it with: {other.command} {joined([f'resume={folder}'])}"
+        )
+    if not RunRecord.load(folder).is_of(OmegaConf.to_container(cfg)):
+        raise ConfigError(
+            f"resume={folder}: {CONFIG} is no longer the configuration that the run began with, which {RECORD} has; put it back, or begin "
+            "another run with what you want"
+        )
+    run_in(folder, cfg, "", program, resume=True)
+
+
+def run_in(folder: Path, cfg: Any, command: str, program: Program = RANK, resume: bool = False) -> None:
+    """One run in a folder of its own, with everything that the screen shows around it."""
+    from qaexp.ddp import writes
+    from qaexp.runs.store import claimed
+
+    if not writes():  # another process of the same run
+        quieten()
+        logging.disable(logging.INFO)
+        program.load()(cfg, folder, command, resume)
+        return
+    with claimed(folder) as mine:
+        if not mine:
+            raise ConfigError(f"another process is at work in {folder}; wait for it to end, or stop it")
+        _run_alone(folder, cfg, command, program, resume)
+
+
+def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: bool) -> None:
+    from omegaconf import OmegaConf
+
+    from qaexp.cli import screen as console
+    from qaexp.runs.record import RunRecord
+
+    try:
+        if not resume:
+            with (folder / CONFIG).open("x", encoding="utf-8") as file:
+                file.write(OmegaConf.to_yaml(cfg, resolve=True))
+        log_file = logging.FileHandler(folder / LOG)
+    except OSError as error:
+        raise OutputError(f"cannot write to {folder}: {error.strerror}. Name another place with output_dir=FOLDER") from error
+    logging.getLogger().addHandler(log_file)
+    try:
+        if resume and (finished := RunRecord.with_status(folder, "finished")):
+            console.show_results(finished, folder)
+            if not (folder / BEST).is_file():
+                log.warning("%s is gone, and with it the weights of the best epoch; the run's command line makes them again", folder / BEST)
+            return
+        if not resume:
+            console.show_config(cfg)
+        work = program.load()
+        quieten()
+        results = work(cfg, folder, command, resume)
+        (folder / TRACEBACK).unlink(missing_ok=True)  # of an attempt before this one
+        console.show_results(results, folder)
+    except (KeyboardInterrupt, SystemExit) as stop:  # Lightning turns Ctrl-C into SystemExit
+        if (folder / RECORD).is_file():
+            log.error("interrupted; go on with: %s %s", program.command, joined([f"resume={folder}"]))
+        else:
+            log.error("interrupted before anything was read or measured; the same command begins again")
+        raise KeyboardInterrupt from stop
+    except Exception:
+        with contextlib.suppress(OSError):  # a full disk is what may have brought us here
+            (folder / TRACEBACK).write_text(traceback.format_exc(), encoding="utf-8")
+        if (folder / LAST).exists() and (folder / RECORD).exists():
+            again = joined([f"resume={folder}"])
+            log.error("what was measured is in %s; to go on from its last epoch: %s %s", folder, program.command, again)
+        raise
+    finally:
+        logging.getLogger().removeHandler(log_file)
+        log_file.close()

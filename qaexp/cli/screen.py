@@ -1,0 +1,82 @@
+"""What the terminal shows of a run: the configuration as a tree before it, a table of results after it."""
+
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+from rich.console import Console
+from rich.table import Table
+from rich.tree import Tree
+
+from qaexp.runs.record import RunRecord
+
+HEADINGS = {
+    "perplexity": "perplexity",
+    "p@1": "P@1",
+    "mrr": "MRR",
+    "map": "MAP",
+    "p@5": "P@5",
+    "accuracy": "accuracy",
+    "questions": "questions",
+    "pairs": "pairs",
+}
+
+
+def show_config(cfg: DictConfig) -> None:
+    """The composed configuration as a tree, each class by its short name."""
+    tree = Tree("configuration", guide_style="dim")
+    _grow(tree, OmegaConf.to_container(cfg, resolve=True))
+    Console().print(tree)
+
+
+def show_results(record: RunRecord, folder: Path) -> None:
+    """A row for each ranked split, and where everything lies."""
+    console = Console()
+    name = record.data["name"] + (" (partial data)" if record.data["partial"] else "")
+    table = Table(title=f"{record.config['choices']['model']} on {name}, seed {record.seed}", title_justify="left")
+    shown = [metric for metric in HEADINGS if any(metric in metrics for metrics in record.metrics.values())]
+    if "perplexity" in shown:
+        shown.remove("pairs")  # for eighty columns
+    for heading in ("split", *(HEADINGS[metric] for metric in shown)):
+        table.add_column(heading, justify="left" if heading == "split" else "right", no_wrap=heading == "split")
+    for split, metrics in record.metrics.items():
+        values = (
+            f"{metrics[metric]:{',.0f' if metric in ('questions', 'pairs') else ',.2f' if metric == 'perplexity' else '.4f'}}"
+            if metric in metrics
+            else ""
+            for metric in shown
+        )
+        table.add_row(split, *values)
+    console.print(table)
+    for split, metrics in record.metrics.items():
+        if (share := metrics.get("tied at first answer", 0)) > 0.01:
+            console.print(
+                f"{split}: {share:.1%} of the questions have a tie at their first right candidate; broken as `{record.convention}` says"
+            )
+    for note, count in _irregularities(record).items():
+        console.print(f"{note}: {count:,}", highlight=False)
+    epoch = f"best epoch {record.best_epoch} of {len(record.history)}, " if record.best_epoch else ""
+    console.print(f"convention {record.convention}; {epoch}{record.seconds.get('total', 0):.0f} s", highlight=False)
+    console.print(f"everything is in {folder}", highlight=False, soft_wrap=True)
+
+
+def _irregularities(record: RunRecord) -> dict[str, int]:
+    """What the reader counted, and the texts that were longer than the limits."""
+    cut = {
+        f"{split}: {what} at the limit of tokens": counts[what]
+        for split, counts in record.data["splits"].items()
+        for what in ("cut questions", "cut candidates")
+    }
+    return {note: count for note, count in {**record.data["notes"], **cut}.items() if count}
+
+
+def _grow(tree: Tree, node: Any) -> None:
+    for key, value in node.items():
+        if key in ("_partial_", "_convert_"):
+            continue
+        if isinstance(value, dict):
+            target = value.get("_target_", "")
+            branch = tree.add(f"[bold]{key}[/] [cyan]{target.rpartition('.')[2]}[/]" if target else f"[bold]{key}[/]")
+            _grow(branch, {name: inner for name, inner in value.items() if name != "_target_"})
+        else:
+            tree.add(f"{key}: [green]{value}[/]")

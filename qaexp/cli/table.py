@@ -1,0 +1,31 @@
+"""Records of many runs to one table: a row for each configuration, mean ± deviation over its seeds.
+
+python -m qaexp.results.table results/runs --split test --csv results/table.csv
+"""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from qaexp.cli.exit_status import exit_status
+from qaexp.files import elsewhere, write_whole
+from qaexp.runs.table import by_row, markdown, read_records, run_table
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The exit status: 0, or 2 when there is nothing to tabulate."""
+    parser = argparse.ArgumentParser(
+        prog="python -m qaexp.results.table", description="Tabulate finished runs; mean ± deviation over seeds."
+    )
+    parser.add_argument("folder", type=Path, help="where to look for runs, at any depth")
+    parser.add_argument("--split", default="test", help="dev, test, test1 ... (default: %(default)s)")
+    parser.add_argument("--csv", type=Path, help="write one line a run here as well")
+    options = parser.parse_args(arguments)
+    return exit_status(lambda: [_tabulated(options)])
+
+
+def _tabulated(options: argparse.Namespace) -> str:
+    runs = run_table(read_records(options.folder), options.split)
+    if options.csv:
+        write_whole(options.csv, runs.to_csv(index=False), elsewhere("--csv FILE"))
+    return markdown(by_row(runs))

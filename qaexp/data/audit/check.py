@@ -1,0 +1,93 @@
+"""`python -m qaexp.data check`: canaries on data sets, and the table of what they found."""
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from hydra.utils import instantiate
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from qaexp.config import choices, compose
+from qaexp.data.audit.canaries import BROKEN, ERRORS, LEAK, NOTE, OK, Finding, check
+from qaexp.data.audit.class_canaries import check_classes
+from qaexp.data.module import RankingDataModule
+from qaexp.errors import ConfigError, MissingDataError, meant
+from qaexp.evaluation.conventions import METRICS
+
+log = logging.getLogger(__name__)
+
+COLORS = {OK: "green", NOTE: "yellow", LEAK: "bold red", BROKEN: "bold red"}
+
+
+def show(data: RankingDataModule, findings: Sequence[Finding], console: Console) -> None:
+    """A row for each finding, and below the table what is to be said of them. `expected` and `off` are of P@1 and MRR."""
+    partial = " (partial data)" if data.partial_data else ""
+    table = Table(
+        title=f"{data.name}{partial}, scored by {data.convention}", title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0)
+    )
+    for heading in ("split", "canary", *(("accuracy", "", "") if data.classes else ("P@1", "MRR", "MAP")), "expected", "off, s.e.", ""):
+        table.add_column(heading, justify="left" if heading in ("split", "canary", "") else "right", no_wrap=True)
+    for finding in findings:
+        table.add_row(finding.split, finding.canary, *_cells(finding), f"[{COLORS[finding.verdict]}]{finding.verdict}[/]")
+    console.print(table)
+    for finding in findings:
+        if finding.remark:
+            line = f"{finding.split}, {finding.canary}: {finding.verdict}: {finding.remark}"
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def _cells(finding: Finding) -> list[str]:
+    measured, expected = finding.measured, finding.expected
+    if "count" in measured:
+        return [f"{measured['count']:,.0f}", "", "", "", ""]
+    if "share" in measured:
+        return [f"{measured['share']:.3f}", "", "", "", ""]
+    if "accuracy" in measured:
+        chance = expected["accuracy"]
+        return [f"{measured['accuracy']:.3f}", "", "", f"{chance.mean:.3f}", f"{chance.deviation(measured['accuracy']):+.1f}"]
+    metrics = [f"{measured[name]:.3f}" for name in METRICS[:3]]
+    if not expected:
+        return [*metrics, "", ""]
+    deviations = "" if finding.canary == "label-leaking" else " ".join(f"{expected[n].deviation(measured[n]):+.1f}" for n in expected)
+    return [*metrics, " ".join(f"{each.mean:.3f}" for each in expected.values()), deviations]
+
+
+def check_all(names: Sequence[str], data_dir: str | None, seed: int) -> int:
+    """Check and show the data sets of these names, or, without one, every choice of `dataset=` whose files are there. 1: a canary fell.
+
+    Raises:
+        ConfigError: `dataset=` has no such choice.
+        MissingDataError: a data set that was named is not there.
+    """
+    known = choices("dataset")
+    for name in names:
+        if name not in known:
+            raise ConfigError(f"dataset={name} is not among the choices: {meant(name, known)}")
+    fallen = list[str]()
+    for name in names or known:
+        try:
+            data = _built(name, data_dir)
+            findings = check_classes(data, seed) if data.classes else check(data, _built(name, data_dir, shuffle_seed=None), seed)
+        except MissingDataError:
+            if names:
+                raise
+            log.info("%s: not checked, as files of it are missing (`python -m qaexp.data check %s` names them)", name, name)
+            continue
+        show(data, findings, Console())
+        fallen += [f"{name}, {f.split}, {f.canary}: {f.verdict}" for f in findings if f.verdict in (LEAK, BROKEN)]
+    log.info(
+        "%s", "\n".join(fallen) or f"nothing leaks or is broken (a note: off by more than {ERRORS:g} standard errors, or met in train)"
+    )
+    return int(bool(fallen))
+
+
+def _built(name: str, data_dir: str | None, **options: Any) -> RankingDataModule:
+    """The data module as a run would have it, its corpus read."""
+    cfg = compose([f"dataset={name}", "dataset/vectors=random"])
+    if data_dir:
+        cfg.data_dir = data_dir
+    data: RankingDataModule = instantiate(cfg.dataset, **options)
+    _ = data.corpus
+    return data

@@ -1,0 +1,192 @@
+"""Puts a published data set in its place: what is there and right stays, the rest is downloaded or copied, verified, and moved in whole.
+
+A file grows in a folder `.partial` beside its place and is moved there, in one step, once it has proved right. So a reader
+never meets half a file, and the next fetch goes on where this one stopped. Of two fetches of one set the second waits for the first.
+"""
+
+import contextlib
+import errno
+import logging
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import requests
+
+from qaexp.data.fetch.checksums import fault, verified
+from qaexp.data.fetch.download import Downloader, UnreachableError
+from qaexp.data.fetch.local_archives import Copies
+from qaexp.data.fetch.remotes import Content, PublishedFile, PublishedSet
+from qaexp.errors import MissingDataError, OutputError, QaexpError
+from qaexp.files import turn
+
+log = logging.getLogger(__name__)
+
+
+def data_root(override: str | None = None) -> Path:
+    """The data folder: `override`, else `${QAEXP_DATA}`, else `data`."""
+    return Path(override or os.environ.get("QAEXP_DATA") or "data").expanduser()
+
+
+@dataclass(frozen=True)
+class Fetch:
+    """Fetches sets into `root`."""
+
+    root: Path
+    source: Copies | Downloader
+    replace: bool = False
+    """Overwrite files that are there and wrong."""
+
+    def run(self, published: PublishedSet) -> None:
+        """Complete the set's files, each by itself: one that fails does not keep the others from being fetched.
+
+        Raises:
+            MissingDataError: at least one file could not be had. Names each, why, and the remedy.
+            OutputError: the disk is full, or the folder cannot be written to.
+        """
+        folder = self.root / published.folder
+        done: Counter[str] = Counter()
+        failures: list[str] = []
+        for file in published.files:
+            try:
+                with _clear_disk_errors(folder):
+                    done.update(self._fetch(file, folder))
+            except UnreachableError as error:
+                raise MissingDataError(
+                    f"{published.name}: no connection for {error}; run the same command again to resume, or {_by_hand(published)}"
+                ) from error
+            except MissingDataError as error:
+                failures.append(str(error))
+        if failures:
+            raise MissingDataError(f"{published.name}: could not get {'; '.join(failures)}: {self._remedy(published)}")
+        log.info("%s is complete in %s (%s)", published.name, folder, ", ".join(f"{n} {what}" for what, n in done.items()))
+        log.info("use it with %s", published.use)
+        if published.note:
+            log.warning("note: %s", published.note)
+        log.info("terms of use: %s", published.terms)
+
+    def _fetch(self, file: PublishedFile, folder: Path) -> list[str]:
+        """What was done for each thing wanted from `file`."""
+        wanted = [content for content in file.contents if not self._there(content, folder)]
+        if wanted:
+            folder.mkdir(parents=True, exist_ok=True)
+            with turn(folder / ".lock", f"fetching into {folder}") as waited:  # two would write into one half of a file
+                wanted = [content for content in wanted if not (waited and self._there(content, folder))]
+                if wanted:
+                    self._get(file, wanted, folder)
+        how = "copied" if isinstance(self.source, Copies) else "fetched"
+        return ["already there"] * (len(file.contents) - len(wanted)) + [how] * len(wanted)
+
+    def _get(self, file: PublishedFile, wanted: Sequence[Content], folder: Path) -> None:
+        if isinstance(self.source, Copies):
+            self._copy(self.source.archive(file) if file.members else self.source, wanted, folder)
+        else:
+            self._download(self.source, file, wanted, folder)
+
+    def _there(self, content: Content, folder: Path) -> bool:
+        """Whether a right copy is in place, plain or gzipped. The plain one decides, as it does for the readers.
+
+        Raises:
+            MissingDataError: the one in place is wrong, and is not to be replaced.
+        """
+        for path, packed in ((folder / content.path, False), (folder / f"{content.path}.gz", True)):
+            if not path.is_file():
+                continue
+            wrong = fault(content, path, packed)
+            if wrong is None:
+                _say(f"{path}: already there", content)
+                return True
+            if not self.replace:
+                raise MissingDataError(f"{path} (it is there, but {wrong}; --replace overwrites it)")
+            log.warning("%s %s: replaced", path, wrong)
+            return False
+        return False
+
+    def _download(self, downloader: Downloader, file: PublishedFile, wanted: Sequence[Content], folder: Path) -> None:
+        part = _part(folder / file.path)
+        try:
+            downloader.download(file, part)
+            if file.members:
+                self._take(part, wanted, folder)
+            else:
+                _install(part, folder, file, "fetched")
+        finally:
+            _tidy(part.parent)
+
+    def _take(self, archive: Path, wanted: Sequence[Content], folder: Path) -> None:
+        """Take what is wanted out of a downloaded archive. It goes then, or if broken; after a full disk it is worth keeping."""
+        try:
+            self._copy(Copies(archive), wanted, folder)
+        except MissingDataError:
+            archive.unlink()
+            raise
+        archive.unlink()
+
+    def _copy(self, copies: Copies, wanted: Sequence[Content], folder: Path) -> None:
+        for content in wanted:
+            part = _part(folder / content.path, ".copy")
+            try:
+                copies.copy(content, part)
+                _install(
+                    part, folder, content, "copied" if copies is self.source else f"taken from {copies.path.name.removesuffix('.part')}"
+                )
+            finally:
+                part.unlink(missing_ok=True)
+                _tidy(part.parent)
+
+    def _remedy(self, published: PublishedSet) -> str:
+        if isinstance(self.source, Copies):
+            return f"download what is lacking with `python -m qaexp.data fetch {published.name}`"
+        return f"run the same command again later, or {_by_hand(published)}"
+
+
+def _by_hand(published: PublishedSet) -> str:
+    return f"get the files yourself from {published.page} and run `python -m qaexp.data fetch {published.name} --from FOLDER_OR_ARCHIVE`"
+
+
+def _part(target: Path, suffix: str = ".part") -> Path:
+    """Where `target` grows."""
+    part = target.parent / ".partial" / f"{target.name}{suffix}"
+    part.parent.mkdir(parents=True, exist_ok=True)
+    return part
+
+
+def _install(part: Path, folder: Path, content: Content, how: str) -> None:
+    """Move a whole and verified file into its place; a gzipped one beside it, wrong or now a second copy, goes."""
+    target = folder / content.path
+    with part.open("rb") as file:
+        os.fsync(file.fileno())
+    os.replace(part, target)
+    Path(f"{target}.gz").unlink(missing_ok=True)
+    _tidy(part.parent)
+    _say(f"{target}: {how}, {target.stat().st_size:,} bytes", content)
+
+
+def _tidy(partial: Path) -> None:
+    with contextlib.suppress(OSError):  # not empty: other files wait to be resumed
+        partial.rmdir()
+
+
+def _say(message: str, content: Content) -> None:
+    log.log(logging.INFO if content.blob_id else logging.WARNING, "%s, %s", message, verified(content))
+
+
+@contextlib.contextmanager
+def _clear_disk_errors(folder: Path) -> Iterator[None]:
+    """Turn what the file system refuses into one sentence with its remedy."""
+    try:
+        yield
+    except (QaexpError, requests.RequestException):
+        raise
+    except OSError as error:
+        where = error.filename or folder
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise OutputError(
+                f"{folder}: the disk is full; free some space and run the same command again to resume, "
+                "or choose another disk with --data DIR or QAEXP_DATA"
+            ) from error
+        raise OutputError(
+            f"{where}: {error.strerror or error}; choose a folder that you can write to with --data DIR or QAEXP_DATA"
+        ) from error

@@ -1,0 +1,120 @@
+"""Copies that a user already has: a folder, a zip or tar archive, or a single file, searched by file name."""
+
+import contextlib
+import gzip
+import os
+import shutil
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator
+from io import BufferedIOBase
+from pathlib import Path, PurePosixPath
+from typing import cast
+
+from qaexp.data.fetch.checksums import CHUNK, fault
+from qaexp.data.fetch.remotes import Content, PublishedFile
+from qaexp.data.files import UNREADABLE
+from qaexp.errors import MissingDataError
+
+
+class Copies:
+    """The files at `path`, by their names.
+
+    Raises:
+        MissingDataError: `path` does not exist or may not be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        if not path.exists():
+            raise MissingDataError(f"{path} does not exist; give --from a folder, an archive or a file that does")
+        if not os.access(path, os.R_OK):
+            raise MissingDataError(f"{path} may not be read; change its permissions or copy it elsewhere")
+        self.path = path
+
+    def copy(self, content: Content, part: Path) -> None:
+        """Write the copy of `content` that is right to `part`, unpacked where only the copy's name ends in `.gz`.
+
+        Raises:
+            MissingDataError: there is none; says what is wrong with each copy of that name. `part` is gone then.
+        """
+        wrong: list[str] = []
+        try:
+            with self._opened() as files:
+                for name, open_file in _named(content, files):
+                    with open_file() as packed, _unpacked(packed, name, content) as source, part.open("wb") as out:
+                        shutil.copyfileobj(source, out, CHUNK)
+                    found = fault(content, part)
+                    if found is None:
+                        return
+                    wrong.append(f"{name} {found}")
+        except (*UNREADABLE, OSError) as error:
+            if isinstance(error, OSError) and error.errno is not None:  # bz2's of a corrupt archive has no number, as those of disks have
+                raise
+            wrong.append(f"{self.path} cannot be read: {error}")
+        part.unlink(missing_ok=True)
+        raise MissingDataError(f"{content.path} ({'; '.join(wrong) or f'not in {self.path}'})")
+
+    def archive(self, file: PublishedFile) -> "Copies":
+        """The archive that `file` is published as, if it lies here unopened; else these same copies."""
+        if self.path.is_file():
+            return self
+        with self._opened() as files:
+            here = [self.path / name for name, _ in _named(file, files)]
+        return Copies(here[0]) if here and here[0].is_file() else self
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[dict[str, Callable[[], BufferedIOBase]]]:
+        """Each file's name below `path`, and how to open it. A file that is itself wanted may also be an archive of wanted ones."""
+        with contextlib.ExitStack() as stack:
+            if self.path.is_dir():
+                yield {str(path.relative_to(self.path)): _opener(path) for path in _files(self.path)}
+                return
+            files = {self.path.name: _opener(self.path)}
+            if zipfile.is_zipfile(self.path):
+                archive = stack.enter_context(zipfile.ZipFile(self.path))
+                files |= {info.filename: _zip_opener(archive, info) for info in archive.infolist() if not info.is_dir()}
+            elif tarfile.is_tarfile(self.path):
+                tar = stack.enter_context(tarfile.open(self.path))
+                files |= {info.name: _tar_opener(tar, info) for info in tar.getmembers() if info.isfile()}
+            yield files
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name != ".partial")
+        yield from (Path(parent) / name for name in sorted(names))
+
+
+def _named(content: Content, files: dict[str, Callable[[], BufferedIOBase]]) -> list[tuple[str, Callable[[], BufferedIOBase]]]:
+    """The files with the right name, with or without `.gz`; those that lie in a folder of the right name first."""
+    wanted = PurePosixPath(content.path)
+    names = {wanted.name, f"{wanted.name}.gz"}
+    found = [(name, open_file) for name, open_file in files.items() if PurePosixPath(name).name in names]
+    return sorted(found, key=lambda pair: PurePosixPath(pair[0]).parts[-len(wanted.parts) : -1] != wanted.parts[:-1])
+
+
+@contextlib.contextmanager
+def _unpacked(source: BufferedIOBase, name: str, content: Content) -> Iterator[BufferedIOBase]:
+    if name.endswith(".gz") and not content.path.endswith(".gz"):
+        with gzip.open(source) as unpacked:
+            yield cast(BufferedIOBase, unpacked)
+    else:
+        yield source
+
+
+def _opener(path: Path) -> Callable[[], BufferedIOBase]:
+    def open_file() -> BufferedIOBase:
+        try:
+            return path.open("rb")
+        except OSError as error:
+            raise MissingDataError(f"{path} (cannot be read: {error.strerror})") from error
+
+    return open_file
+
+
+def _zip_opener(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Callable[[], BufferedIOBase]:
+    return lambda: cast(BufferedIOBase, archive.open(info))
+
+
+def _tar_opener(archive: tarfile.TarFile, info: tarfile.TarInfo) -> Callable[[], BufferedIOBase]:
+    return lambda: cast(BufferedIOBase, archive.extractfile(info))

@@ -1,0 +1,221 @@
+"""Word vectors: published ones, ones trained on the data set's own text, or random ones."""
+
+import hashlib
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from qaexp.data.corpus import RankingCorpus
+from qaexp.data.fetch.remotes import fetch_hint
+from qaexp.data.files import locate
+from qaexp.data.prepare import kept, remembered_digest
+from qaexp.data.progress import progress
+from qaexp.data.vectors.glove import read_glove
+from qaexp.data.vectors.word2vec import is_word2vec, read_word2vec
+from qaexp.data.vocabulary import PADDING, SPECIAL_WORDS, UNKNOWN
+from qaexp.errors import ConfigError
+
+log = logging.getLogger(__name__)
+
+VERSION = 3
+"""Raise it when the same file or text gives other vectors, or they are kept otherwise: older ones are then never read."""
+
+FIRST = 5000
+"""So many vectors of a file give its standard deviation: in GloVe's files they are those of the most frequent words."""
+
+
+@dataclass(frozen=True)
+class WordVectors:
+    """A row for every word of a vocabulary; the padding row is zero."""
+
+    matrix: Float[np.ndarray, "word dim"]
+    known: Int[np.ndarray, " known_word"]
+    """The rows that come from the source; the others were drawn."""
+
+
+@runtime_checkable
+class VectorSource(Protocol):
+    """Chooses in YAML where word vectors come from (`dataset/vectors=...`)."""
+
+    def files(self) -> list[Path]: ...
+
+    def build(self, corpus: RankingCorpus, cache: Path, seed: int) -> WordVectors: ...
+
+
+@dataclass(frozen=True)
+class RandomVectors:
+    """Every word drawn from a normal distribution with standard deviation `deviation`."""
+
+    dim: int
+    deviation: float
+
+    def files(self) -> list[Path]:
+        return []
+
+    def build(self, corpus: RankingCorpus, cache: Path, seed: int) -> WordVectors:
+        return WordVectors(_drawn(len(corpus.vocabulary), self.dim, self.deviation, seed), np.empty(0, dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class PublishedVectors:
+    """Vectors in GloVe's text format (`word v1 ... vN`) or, if `path` ends in `.bin`, word2vec's, plain or gzipped, multiplied by `scale`.
+
+    A word that the file lacks is looked up in lower case, then drawn from a normal distribution with the file's own
+    standard deviation. So is one whose vector is zero, which has no direction that a cosine could learn from.
+    """
+
+    name: str
+    path: str
+    scale: float
+
+    def files(self) -> list[Path]:
+        """The one file to read.
+
+        Raises:
+            MissingDataError: it is absent.
+        """
+        return locate([Path(self.path)], fetch_hint(self.name))
+
+    def build(self, corpus: RankingCorpus, cache: Path, seed: int) -> WordVectors:
+        words, published = self._open(cache)
+        row_of = dict(zip(reversed(words), range(len(words) - 1, -1, -1), strict=True))  # of a word listed twice, the first
+        rows = [row_of.get(word, row_of.get(word.lower(), -1)) for word in corpus.vocabulary.words[len(SPECIAL_WORDS) :]]
+        found = np.array(rows, dtype=np.int64)
+        taken = published[found[found >= 0]]
+        says = taken.any(axis=1)
+        known = np.flatnonzero(found >= 0)[says] + len(SPECIAL_WORDS)
+        matrix = _drawn(len(corpus.vocabulary), published.shape[1], float(np.std(published[:FIRST])), seed)
+        matrix[known] = taken[says]
+        return WordVectors(matrix * np.float32(self.scale), known)
+
+    def _open(self, cache: Path) -> tuple[list[str], np.ndarray]:
+        """The whole file, parsed once and memory-mapped after."""
+        [path] = self.files()
+        folder = cache / "vectors" / f"{remembered_digest(path, cache)[:16]}-{VERSION}"
+
+        def read() -> tuple[list[str], np.ndarray]:
+            log.info("reading %s (once; kept in %s)", path, folder)
+            return read_word2vec(path) if is_word2vec(path) else read_glove(path)
+
+        return kept(folder, _load_published, read, _save_published)
+
+
+@dataclass(frozen=True)
+class OwnTextVectors:
+    """word2vec (Mikolov et al. 2013) trained with gensim on the data set's own text, as Xu et al. 2019 do for InsuranceQA.
+
+    Reading: "pre-trained on dataset" (§4.2) is taken as the training questions, their candidates and the whole answer set, without labels.
+    One thread, so that a seed gives the same vectors every time. Rows are divided by their mean length and multiplied by
+    `mean_length`, since the scale that gensim ends with depends on the corpus and the number of epochs.
+    """
+
+    dim: int
+    window: int
+    negative: int
+    epochs: int
+    min_count: int
+    skip_gram: bool
+    mean_length: float
+
+    def files(self) -> list[Path]:
+        return []
+
+    def build(self, corpus: RankingCorpus, cache: Path, seed: int) -> WordVectors:
+        settings = f"{VERSION} {self!r} {seed} {corpus.fingerprint}"
+        folder = cache / "vectors" / f"own-{hashlib.sha256(settings.encode()).hexdigest()[:16]}"
+
+        def train() -> WordVectors:
+            log.info("training word2vec on the data set's own text (once; kept in %s)", folder)
+            return self._train(corpus, seed)
+
+        return kept(folder, _load_own, train, _save_own)
+
+    def _train(self, corpus: RankingCorpus, seed: int) -> WordVectors:
+        from gensim.models import Word2Vec  # half a second to import, needed once a data set
+        from gensim.models.callbacks import CallbackAny2Vec
+
+        if "train" not in corpus.splits:
+            raise ConfigError(
+                "there is no training text that word vectors could learn from; choose dataset/vectors=random or a published file"
+            )
+        texts = list(_own_text(corpus))
+        uses = np.bincount(np.concatenate(texts), minlength=len(corpus.vocabulary))
+        if not (uses[len(SPECIAL_WORDS) :] >= self.min_count).any():
+            raise ConfigError(
+                f"no word of the training text occurs {self.min_count} times, so none gets a vector. "
+                "Set dataset.vectors.min_count=1, or use dataset/vectors=random"
+            )
+        with progress() as bar:
+            task = bar.add_task("word2vec", total=self.epochs)
+
+            class Advance(CallbackAny2Vec):
+                def on_epoch_end(self, model: object) -> None:
+                    bar.advance(task)
+
+            model = Word2Vec(
+                sentences=[[str(i) for i in ids] for ids in texts],
+                vector_size=self.dim,
+                window=self.window,
+                negative=self.negative,
+                epochs=self.epochs,
+                min_count=self.min_count,
+                sg=int(self.skip_gram),
+                workers=1,
+                seed=seed,
+                callbacks=[Advance()],
+                hashfxn=int,  # Python's own hash of a string differs from process to process
+            )
+        known = np.sort(np.array([int(str(word)) for word in model.wv.index_to_key], dtype=np.int64))
+        known = known[known > UNKNOWN]
+        trained = np.stack([model.wv[str(i)] for i in known])
+        scale = np.float32(self.mean_length / np.linalg.norm(trained, axis=1).mean())
+        matrix = _drawn(len(corpus.vocabulary), self.dim, float(np.std(trained * scale)), seed)
+        matrix[known] = trained * scale
+        return WordVectors(matrix, known)
+
+
+def coverage(vectors: WordVectors, corpus: RankingCorpus) -> dict[str, float]:
+    """Shares in [0, 1] of the vocabulary and of the running words that the source knows."""
+    uses = np.bincount(corpus.texts.ids, minlength=len(corpus.vocabulary))
+    used = np.flatnonzero(uses)
+    known = np.intersect1d(used, vectors.known)
+    return {"types": len(known) / max(1, len(used)), "running words": float(uses[known].sum() / max(1, uses.sum()))}
+
+
+def _save_published(vectors: tuple[list[str], np.ndarray], folder: Path) -> None:
+    words, matrix = vectors
+    folder.mkdir()
+    (folder / "words.txt").write_bytes("\n".join(words).encode())
+    np.save(folder / "matrix.npy", matrix)
+
+
+def _load_published(folder: Path) -> tuple[list[str], np.ndarray]:
+    return (folder / "words.txt").read_bytes().decode().split("\n"), np.load(folder / "matrix.npy", mmap_mode="r")
+
+
+def _save_own(vectors: WordVectors, folder: Path) -> None:
+    folder.mkdir()
+    np.save(folder / "matrix.npy", vectors.matrix)
+    np.save(folder / "known.npy", vectors.known)
+
+
+def _load_own(folder: Path) -> WordVectors:
+    return WordVectors(np.load(folder / "matrix.npy"), np.load(folder / "known.npy"))
+
+
+def _drawn(num_words: int, dim: int, deviation: float, seed: int) -> Float[np.ndarray, "word dim"]:
+    matrix = np.random.default_rng(seed).normal(0.0, deviation, size=(num_words, dim)).astype(np.float32)
+    matrix[PADDING] = 0.0
+    return matrix
+
+
+def _own_text(corpus: RankingCorpus) -> Iterator[np.ndarray]:
+    """The training questions, their candidates and the whole answer set."""
+    train = corpus.splits["train"]
+    for text in np.unique(np.concatenate([train.questions, train.candidates, corpus.answer_set])):
+        yield corpus.texts.words(int(text))

@@ -1,0 +1,72 @@
+"""Run and qrels files that trec_eval reads, so that anyone can recompute our metrics without our code."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from qaexp.errors import BadDataError
+from qaexp.evaluation.metrics import rank_pairs
+from qaexp.files import whole
+
+
+def write_run(
+    path: Path,
+    tag: str,
+    question_ids: Sequence[str],
+    candidate_ids: Sequence[str],
+    scores: Float[Tensor, " pair"],
+    tie_order: Int[Tensor, " pair"],
+) -> None:
+    """Writes `question Q0 candidate rank score tag`, one line a pair: questions as they first come, their candidates by rank.
+
+    Of equal scores the larger `tie_order` ranks first; trec_eval itself goes by the score and breaks ties by id.
+    Nine significant digits read back as the same float32. The file appears whole or not at all.
+
+    Raises: BadDataError on ids that a line cannot hold or that repeat within a question; OutputError; as `rank_pairs`.
+    """
+    scores = scores.detach().float().cpu()
+    _require_words(path, "tag", [tag])
+    numbers = _number_pairs(path, question_ids, candidate_ids)
+    order = rank_pairs(scores, torch.as_tensor(numbers), tie_order.cpu()).numpy()
+    places, sizes = np.arange(len(order)), np.bincount(numbers)
+    ranks = places - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
+    rows = zip(order.tolist(), ranks.tolist(), scores.numpy()[order].tolist(), strict=True)
+    _write(path, (f"{question_ids[pair]} Q0 {candidate_ids[pair]} {rank} {score:.9g} {tag}\n" for pair, rank, score in rows))
+
+
+def write_qrels(path: Path, question_ids: Sequence[str], candidate_ids: Sequence[str], labels: Int[Tensor, " pair"]) -> None:
+    """Writes `question 0 candidate label`, one line a pair, wrong candidates included, in the order in which they come.
+
+    Raises: BadDataError on ids that a line cannot hold or that repeat within a question; OutputError.
+    """
+    _number_pairs(path, question_ids, candidate_ids)
+    rows = zip(question_ids, candidate_ids, labels.tolist(), strict=True)
+    _write(path, (f"{question} 0 {candidate} {label}\n" for question, candidate, label in rows))
+
+
+def _number_pairs(path: Path, question_ids: Sequence[str], candidate_ids: Sequence[str]) -> Int[np.ndarray, " pair"]:
+    """Each pair's question, numbered as they first come, once the ids are known to be fit for a line."""
+    questions, distinct_questions = pd.factorize(np.asarray(question_ids, dtype=object))
+    candidates, distinct_candidates = pd.factorize(np.asarray(candidate_ids, dtype=object))
+    _require_words(path, "question id", distinct_questions)
+    _require_words(path, "candidate id", distinct_candidates)
+    repeats = np.flatnonzero(pd.Series(questions * (len(distinct_candidates) + 1) + candidates).duplicated())
+    if len(repeats):
+        faults = [f"question {question_ids[pair]}: candidate {candidate_ids[pair]} again" for pair in repeats.tolist()]
+        raise BadDataError(path, faults, "trec_eval takes a candidate once a question: give each repeat an id of its own, such as a9#2.")
+    return questions
+
+
+def _require_words(path: Path, kind: str, ids: Iterable[str]) -> None:
+    if faults := [f"{kind} {word!r}" for word in ids if word.split() != [word]]:
+        raise BadDataError(path, faults, "A field of a trec_eval line holds no white space and is not empty: change these.")
+
+
+def _write(path: Path, lines: Iterable[str]) -> None:
+    with whole(path) as staging, staging.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(lines)

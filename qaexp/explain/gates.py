@@ -1,0 +1,140 @@
+"""Figures 4 and 5 of Lei et al. 2016: how much of each word RCNN's gate lets in, 1 − λ.
+
+python -m qaexp.figures gates RUN [--words "question text" ...] [--data DIR] --to FOLDER
+
+Figure 4: a row of cells for each question of `--words`, a cell a word that the model reads; most tokenisers drop punctuation and emoji. A
+vector gate is shown by its mean; the paper shows a scalar one (model.encoder.gate=scalar). Figure 5: mean and maximum of the gate at each
+word position, averaged over the distinct texts of the dev and test sets of the run's own data set, field by field. Each is written as PNG,
+SVG and CSV.
+"""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import Float, Int
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from torch import Tensor
+
+from qaexp.data.batch import token_mask
+from qaexp.data.corpus import RankingCorpus
+from qaexp.errors import ConfigError
+from qaexp.explain.drawing import COLOURS, INK, SEQUENTIAL, new_figure, printable, save
+from qaexp.explain.run_data import data_of
+from qaexp.models.encoder.rcnn import RCNN
+from qaexp.models.scorer import AnswerScorer, Scorer
+from qaexp.models.shown import looking
+from qaexp.runs.checkpoint import Ranker, load
+
+FEWEST_TEXTS = 10
+"""Texts that must reach a position for figure 5 to show it."""
+
+CHUNK = 64
+
+
+def gates(scorer: AnswerScorer, tokens: Int[Tensor, "text length"]) -> Float[Tensor, "text length gate"]:
+    """1 − λ of each word, as the encoder of questions shows it; what stands at padding means nothing.
+
+    Raises:
+        ConfigError: the model has no such gate.
+    """
+    seen: list[Tensor] = []
+    with torch.no_grad(), looking(lambda name, tensor: seen.append(tensor.detach()) if name == "gate" else None):
+        scorer.encode_question(tokens)
+    encoder = scorer.question_encoder if isinstance(scorer, Scorer) else None
+    if not isinstance(encoder, RCNN) or len(seen) != 1 or seen[0].shape[:2] != tokens.shape:
+        raise ConfigError("this model has no gate for each word to draw; name a run of model=rcnn")
+    return seen[0]
+
+
+def of_words(ranker: Ranker, questions: Sequence[str]) -> pd.DataFrame:
+    """A row for each word of each question: its place, from 1, and the mean of its gate.
+
+    Raises:
+        ConfigError: a question has no words, or the model no such gate.
+    """
+    rows = []
+    for number, question in enumerate(questions, start=1):
+        words, tokens = ranker.read(question)
+        if not any(words):
+            raise ConfigError(f"--words {question!r} has no word that the model reads; write a question, or leave --words out")
+        for place, (word, gate) in enumerate(zip(words, gates(ranker.scorer, tokens[None])[0], strict=True), start=1):
+            rows.append({"question": number, "position": place, "word": word, "gate": gate.mean().item()})
+    return pd.DataFrame(rows)
+
+
+def by_position(scorer: AnswerScorer, corpus: RankingCorpus, splits: Sequence[str], max_length: int) -> pd.DataFrame:
+    """For each word position, from 1: over all texts (fields) that reach it, the averages of the gate's mean and of its maximum."""
+    used = np.unique(np.concatenate([side for name in splits for side in (corpus.splits[name].questions, corpus.splits[name].candidates)]))
+    sums = np.zeros((3, max_length))  # of texts, means, maxima
+    for tokens in _fields(corpus, used, max_length):
+        mask = token_mask(tokens)
+        gate = gates(scorer, tokens)
+        for row, values in enumerate((torch.ones(mask.shape), gate.mean(dim=2), gate.amax(dim=2))):
+            sums[row, : tokens.shape[1]] += (values * mask).sum(dim=0).double().numpy()
+    reached = sums[0] >= FEWEST_TEXTS
+    texts, means, maxima = sums[:, reached]
+    table = {"position": np.flatnonzero(reached) + 1, "texts": texts.astype(int), "mean": means / texts, "maximum": maxima / texts}
+    return pd.DataFrame(table)
+
+
+def _fields(corpus: RankingCorpus, texts: Int[np.ndarray, " text"], max_length: int) -> Iterator[Int[Tensor, "text length"]]:
+    """The texts, or their fields one by one, that are not empty, some at a time."""
+    texts = texts[np.argsort(corpus.texts.lengths(texts, max_length), kind="stable")]
+    for start in range(0, len(texts), CHUNK):
+        padded = torch.from_numpy(corpus.texts.padded(texts[start : start + CHUNK], max_length))
+        for tokens in padded.unbind(dim=1) if padded.ndim == 3 else [padded]:
+            there = tokens[token_mask(tokens).any(dim=1)]
+            if len(there):
+                yield there[:, : int(token_mask(there).sum(dim=1).max())]
+
+
+def draw_words(table: pd.DataFrame) -> Figure:
+    """A line of cells for each question, one a word; the same colours for all."""
+    questions = [rows for _, rows in table.groupby("question")]
+    widest = max(map(len, questions))
+    figure, grid = new_figure(width=max(4.0, 0.45 * widest + 1), height=0.85 * len(questions) + 0.5, rows=len(questions))
+    low, high = (float(end) for end in np.quantile(table["gate"], [0, 1]))
+    image = None
+    for [axes], rows in zip(grid, questions, strict=True):
+        image = axes.imshow(rows["gate"].to_numpy()[None], cmap=SEQUENTIAL, vmin=low, vmax=high, aspect="auto")
+        axes.set_xlim(-0.5, widest - 0.5)
+        words = [printable(word, FontProperties()) for word in rows["word"]]
+        axes.set_xticks(range(len(rows)), words, rotation=35, ha="right", rotation_mode="anchor", parse_math=False)
+        axes.set_yticks([])
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+    assert image is not None
+    bar = figure.colorbar(image, ax=[row[0] for row in grid], shrink=0.9)
+    bar.set_label("1 − λ", color=INK)
+    bar.ax.tick_params(colors=INK)
+    bar.outline.set_edgecolor(INK)  # type: ignore[operator]  # a Spine
+    return figure
+
+
+def draw_positions(table: pd.DataFrame) -> Figure:
+    """Maximum and mean against word position."""
+    figure, [[axes]] = new_figure(width=4.6, height=3.0)
+    for column, colour, line in (("maximum", COLOURS[1], "--"), ("mean", COLOURS[0], "-")):
+        axes.plot(table["position"], table[column], line, color=colour, label=column)
+    axes.set_ylim(0, 1.02)  # the maximum is near 1
+    axes.set_xlabel("word position")
+    axes.set_ylabel("1 − λ")
+    figure.legend(labelcolor=INK, frameon=False, loc="outside upper center", ncols=2)
+    return figure
+
+
+def drawn(options: argparse.Namespace) -> list[Path]:
+    """What `python -m qaexp.figures gates` writes: figure 5, and figure 4 where there are questions."""
+    ranker = load(options.run)
+    paths = list[Path]()
+    if options.words:
+        table = of_words(ranker, options.words)
+        paths += save(draw_words(table), table, options.to, "figure4")
+    data = data_of(options.run, options.data)
+    table = by_position(ranker.scorer, data.corpus, data.ranked_splits, data.max_question_length)
+    return paths + save(draw_positions(table), table, options.to, "figure5")

@@ -1,0 +1,216 @@
+"""Attention weights, gates and grids of one pair, drawn over its words.
+
+python -m qaexp.figures heat_map RUN --to FOLDER
+python -m qaexp.figures heat_map RUN --question "..." --answer "..." --to FOLDER
+"""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from io import BytesIO
+from math import ceil
+from textwrap import fill
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.patches import Rectangle
+
+import qaexp
+from qaexp.errors import ConfigError
+from qaexp.explain.drawing import INK, SEQUENTIAL, printable, save
+from qaexp.explain.heats import Heat, frame, heats
+from qaexp.explain.run_data import Pair, data_of, pairs_of
+from qaexp.runs.checkpoint import Ranker
+
+FONT = FontProperties(family="monospace", size=9)
+PLAIN: Any = {"va": "center", "parse_math": False, "fontproperties": FONT}
+"""How words are written: a dollar sign is no formula."""
+COLOURS = matplotlib.colormaps[SEQUENTIAL]
+CHARACTERS = 97
+"""Of a line of words, at most."""
+COLUMNS = 36
+"""Words of an answer beside each other over a grid; further ones go below."""
+LINE, CELL, SPACE, MARGIN, CHARACTER = 0.2, (0.17, 0.16), 0.3, 0.16, 0.078
+"""Inches; a cell's are its width and height."""
+SCALE = 0.8
+"""Inches that the strip of all shades is wide, which stands between its ends at the right of the name of what it is of."""
+
+
+def draw(placed: Sequence[Heat], title: str) -> Figure:
+    """One figure with everything that was placed, words on coloured ground and grids, from dark blue (low) to yellow (high), each with a
+    strip that says which values these are.
+
+    Uses neither pyplot nor matplotlib's global settings: any thread may draw.
+    """
+    parts = [(part, _shades(heat), name) for heat in placed for part, name in _parts(heat)]
+    heights = [_height(part) for part, _, _ in parts]
+    high = max(len(_ends(shades)[1]) for _, shades, _ in parts)
+    characters = min(CHARACTERS + 1, max(_width(part, f"{name} {_ends(shades)[0]}", high) for part, shades, name in parts))
+    said = fill(printable(title, FONT), characters)
+    head = SPACE + LINE * said.count("\n")
+    wide, tall = 2 * MARGIN + CHARACTER * characters, sum(heights) + SPACE * (len(parts) + 0.5) + head
+    figure = Figure(figsize=(wide, tall), facecolor="none", dpi=150)
+    figure.text(MARGIN / wide, 1 - head / 2 / tall, said, color=INK, fontweight="bold", **PLAIN)
+    top = tall - head
+    for (part, shades, name), height in zip(parts, heights, strict=True):
+        middle = (top - SPACE / 2) / tall
+        figure.text(MARGIN / wide, middle, printable(name, FONT), color=INK, **PLAIN)
+        _scale(figure, middle, shades, high)
+        top -= SPACE + height
+        if part.rows:
+            left, foot = MARGIN + _room(part.rows), _room(part.columns)
+            width = CELL[0] * len(part.columns)
+            _grid(figure.add_axes((left / wide, (top + foot) / tall, width / wide, (height - foot) / tall)), part, shades)
+        else:
+            _line(figure.add_axes((MARGIN / wide, top / tall, 1 - 2 * MARGIN / wide, height / tall)), part, shades, characters)
+    return figure
+
+
+def png(figure: Figure) -> bytes:
+    """The figure as a PNG file's content."""
+    content = BytesIO()
+    figure.savefig(content, format="png", facecolor="none")
+    return content.getvalue()
+
+
+def _parts(heat: Heat) -> list[tuple[Heat, str]]:
+    """What stands together, with what is written over it: a grid over more words than fit beside each other is cut into some that do."""
+    name = f"{heat.name}: {heat.values.min():.3g} to {heat.values.max():.3g}"
+    if not heat.rows:
+        return [(heat, name)]
+    return [
+        (
+            Heat(heat.name, heat.rows, heat.columns[start : start + COLUMNS], heat.values[:, start : start + COLUMNS]),
+            f"{heat.name}, continued" if start else name,
+        )
+        for start in range(0, len(heat.columns), COLUMNS)
+    ]
+
+
+def _height(heat: Heat) -> float:
+    """In inches; below a grid its words stand upright."""
+    return CELL[1] * len(heat.rows) + _room(heat.columns) if heat.rows else LINE * (_places(heat.columns)[-1][1] + 1)
+
+
+def _width(heat: Heat, name: str, high: int) -> int:
+    """In characters, of the words or the grid, or of what stands over them: its name with the low end, the strip, and the high end."""
+    if heat.rows:
+        below = ceil((_room(heat.rows) + CELL[0] * len(heat.columns)) / CHARACTER)
+    else:
+        below = max(at + len(word) for (at, _), word in zip(_places(heat.columns), heat.columns, strict=True)) + 1
+    return max(below, len(name) + 3 + ceil(SCALE / CHARACTER) + high)
+
+
+def _room(words: Sequence[str]) -> float:
+    """Inches that the words of a grid take beside or below it."""
+    return CHARACTER * (max(len(_shortened(word)) for word in words) + 1)
+
+
+def _places(words: Sequence[str]) -> list[tuple[int, int]]:
+    """Where each word begins: character and line.
+
+    >>> _places(["how", "hot"]), _places(["x" * 100, "y" * 20])
+    ([(0, 0), (4, 0)], [(0, 0), (0, 1)])
+    """
+    places, at, line = [], 0, 0
+    for word in words:
+        if at and at + len(word) > CHARACTERS:
+            at, line = 0, line + 1
+        places.append((at, line))
+        at += len(word) + 1
+    return places
+
+
+def _line(axes: Axes, heat: Heat, shades: Normalize, characters: int) -> None:
+    """Words one after the other, as in Figures 5 and 6 of dos Santos et al. 2016."""
+    places = _places(heat.columns)
+    for (at, line), word, value in zip(places, heat.columns, heat.values[0], strict=True):
+        colour = COLOURS(shades(value))
+        axes.add_patch(Rectangle((at - 0.4, line + 0.05), len(word) + 0.8, 0.9, facecolor=colour, linewidth=0))
+        ink = "black" if shades(value) > 0.5 else "white"
+        axes.text(at, line + 0.55, printable(word, FONT), color=ink, **PLAIN)
+    axes.set(xlim=(-0.5, characters - 0.5), ylim=(places[-1][1] + 1, 0))
+    axes.set_axis_off()
+
+
+def _grid(axes: Axes, heat: Heat, shades: Normalize) -> None:
+    """The question's words down, the answer's across, as in Figure 3 of Liu et al. 2016."""
+    axes.imshow(shades(heat.values), cmap=COLOURS, vmin=0, vmax=1, aspect="auto", interpolation="nearest")
+    axes.spines[:].set_visible(False)
+    for axis, words in ((axes.xaxis, heat.columns), (axes.yaxis, heat.rows)):
+        axis.set_ticks(
+            range(len(words)), [_shortened(printable(word, FONT)) for word in words], parse_math=False, fontproperties=FONT, color=INK
+        )
+        axis.set_tick_params(length=0)
+    axes.tick_params(axis="x", labelrotation=90)
+
+
+def _scale(figure: Figure, middle: float, shades: Normalize, high: int) -> None:
+    """A strip of all shades, between what the darkest and what the brightest stand for, for which there is room of `high` characters."""
+    wide, tall = figure.get_size_inches()
+    width, height, gap = SCALE / wide, LINE / 2 / tall, CHARACTER / wide
+    left = 1 - MARGIN / wide - (high + 1) * gap - width
+    strip = figure.add_axes((left, middle - height / 2, width, height), label="scale")
+    strip.imshow(np.linspace(0, 1, 128)[None], cmap=COLOURS, vmin=0, vmax=1, aspect="auto", interpolation="nearest")
+    strip.set_axis_off()
+    for end, at, side in zip(_ends(shades), (left - gap, left + width + gap), ("right", "left"), strict=True):
+        figure.text(at, middle, end, color=INK, ha=side, **PLAIN)
+
+
+def _ends(shades: Normalize) -> tuple[str, str]:
+    """What the darkest and what the brightest shade stands for."""
+    return f"{shades.vmin:.3g}", f"{shades.vmax:.3g}"
+
+
+def _shades(heat: Heat) -> Normalize:
+    """Weights are shaded from 0, anything with negative values from the lowest of them."""
+    low, high = min(0.0, float(heat.values.min())), float(heat.values.max())
+    return Normalize(low, high if high > low else low + 1)
+
+
+def _shortened(word: str) -> str:
+    return word if len(word) <= 12 else word[:11] + "…"
+
+
+def drawn(options: argparse.Namespace) -> Iterator[str]:
+    """A line for each pair: what is shown of it, and the files."""
+    ranker = qaexp.load(options.run)
+    pairs = _pairs(ranker, options)
+    for number, pair in enumerate(pairs, 1):
+        shown = pair.shown(ranker)
+        placed = _chosen(heats(shown, pair.question, pair.answer, options.unit), options)
+        figure = draw(placed, f"{options.run.name}: {pair.name}score {np.round(shown['score'].tolist(), 4)}")
+        paths = save(figure, frame(placed), options.to, f"heat_map{number if len(pairs) > 1 else ''}")
+        yield f"{', '.join(heat.name for heat in placed)}: {', '.join(map(str, paths))}"
+
+
+def _pairs(ranker: Ranker, options: argparse.Namespace) -> list[Pair]:
+    """The pair of texts that was given, or pairs of the run's own data.
+
+    Raises:
+        ConfigError: an answer without a question, or as `pairs_of`.
+    """
+    if options.answer is None:
+        questions = [options.question] if options.question else []
+        found = pairs_of(options.run, data_of(options.run, options.data), questions, options.pairs)
+        return [Pair(f"{pair.name}, ", pair.question, pair.answer) for pair in found]
+    if options.question is None:
+        raise ConfigError("--answer is drawn beside a question; give its text with --question")
+    return [Pair("", *ranker.words(options.question, options.answer))]
+
+
+def _chosen(placed: Sequence[Heat], options: argparse.Namespace) -> list[Heat]:
+    """Raises: ConfigError, where there is nothing to draw, or nothing of what was asked for."""
+    if not placed:
+        raise ConfigError(
+            f"{options.run} shows nothing over words: its model has no attention, gates or grid; name a run of one that has, such as "
+            "ap_cnn, ggsa or tc_lstm"
+        )
+    names = list(dict.fromkeys(heat.name for heat in placed))
+    if unknown := [name for name in options.show or () if name not in names]:
+        raise ConfigError(f"{options.run} shows no {unknown[0]}, but {', '.join(names)}; choose of these with --show, or another model")
+    return [heat for heat in placed if not options.show or heat.name in options.show]

@@ -1,0 +1,121 @@
+"""Figure 3 and Table 3 of Liu et al. 2016: neurons of a grid over two texts, and the pairs of words that excite them.
+
+python -m qaexp.figures neurons RUN --to FOLDER
+
+Writes neurons.csv, for each neuron the pairs of words with its highest activations over the first pairs of the test set, and figure3.png,
+.svg and .csv: chosen neurons, each over the pair of texts in which it is highest.
+
+Reading: the paper chose its neurons by eye. Without `--units` those are drawn whose highest activation stands out most from their
+others: the largest (max − mean) / deviation over all cells of all grids.
+"""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+
+import qaexp
+from qaexp.errors import ConfigError
+from qaexp.explain.drawing import save
+from qaexp.explain.heat_map import draw
+from qaexp.explain.heats import Heat, frame, neurons
+from qaexp.explain.run_data import Pair, data_of, pairs_of
+from qaexp.files import OF_FIGURES, write_whole
+from qaexp.runs.checkpoint import Ranker
+
+KEPT = 5
+"""Pairs of words that are listed of a neuron."""
+
+
+class Excited(NamedTuple):
+    """A neuron's activation at a pair of words."""
+
+    activation: float
+    pair: Pair
+    row: int
+    column: int
+
+    @property
+    def words(self) -> tuple[str, str]:
+        return self.pair.question[self.row], self.pair.answer[self.column]
+
+
+def excitations(ranker: Ranker, pairs: Sequence[Pair]) -> tuple[list[list[Excited]], list[float]]:
+    """For each neuron, the different pairs of words that excite it most, the highest first, and how far the highest stands out.
+
+    Raises:
+        ConfigError: the model has no grid with neurons.
+    """
+    highest: list[dict[tuple[str, str], Excited]] = []
+    cells: list[np.ndarray] = []  # of each pair, (neuron, row · column)
+    for pair in pairs:
+        grid = neurons(pair.shown(ranker), pair.question, pair.answer)
+        highest = highest or [{} for _ in grid]
+        cells.append(grid.reshape(len(grid), -1))
+        for found, values in zip(highest, grid, strict=True):
+            for excited in _highest(values, pair):
+                if excited.words not in found or found[excited.words].activation < excited.activation:
+                    found[excited.words] = excited
+    everywhere = np.concatenate(cells, axis=1)
+    outstanding = (everywhere.max(axis=1) - everywhere.mean(axis=1)) / np.maximum(everywhere.std(axis=1), 1e-12)
+    return [sorted(found.values(), key=lambda excited: -excited.activation)[:KEPT] for found in highest], outstanding.tolist()
+
+
+def _highest(values: Float[np.ndarray, "row column"], pair: Pair) -> list[Excited]:
+    """Of one neuron over one pair of texts; words that repeat are listed once."""
+    found: dict[tuple[str, str], Excited] = {}
+    for cell in np.argsort(-values, axis=None, kind="stable"):
+        row, column = divmod(int(cell), values.shape[1])
+        excited = Excited(float(values[row, column]), pair, row, column)
+        found.setdefault(excited.words, excited)
+        if len(found) == KEPT:
+            break
+    return list(found.values())
+
+
+def table(excited: Sequence[Sequence[Excited]], outstanding: Sequence[float]) -> pd.DataFrame:
+    """A line for each neuron, numbered from 0, and each of its pairs of words."""
+    return pd.DataFrame(
+        {
+            "neuron": number,
+            "stands out": round(out, 3),
+            "place": place,
+            "word": each.words[0],
+            "other word": each.words[1],
+            "activation": round(each.activation, 6),
+            "pair": each.pair.name,
+        }
+        for number, (found, out) in enumerate(zip(excited, outstanding, strict=True))
+        for place, each in enumerate(found, 1)
+    )
+
+
+def grids(ranker: Ranker, excited: Sequence[Sequence[Excited]], units: Sequence[int]) -> list[Heat]:
+    """Of each of these neurons, its grid over the pair of texts in which it is highest.
+
+    Raises:
+        ConfigError: there is no such neuron.
+    """
+    placed = []
+    for unit in units:
+        if not 0 <= unit < len(excited):
+            raise ConfigError(f"there are neurons 0 to {len(excited) - 1}, and no {unit}; choose others with --units")
+        best = excited[unit][0]
+        values = neurons(best.pair.shown(ranker), best.pair.question, best.pair.answer)[unit]
+        placed.append(Heat(f"neuron {unit}, {' · '.join(best.words)}; {best.pair.name}", best.pair.question, best.pair.answer, values))
+    return placed
+
+
+def drawn(options: argparse.Namespace) -> list[Path]:
+    """What `python -m qaexp.figures neurons` writes: a table of all neurons, and a picture of some."""
+    ranker = qaexp.load(options.run)
+    excited, outstanding = excitations(ranker, pairs_of(options.run, data_of(options.run, options.data), [], options.pairs))
+    units = options.units or sorted(np.argsort(outstanding)[::-1][:2].tolist())
+    placed = grids(ranker, excited, units)
+    paths = save(draw(placed, options.run.name), frame(placed), options.to, "figure3")
+    write_whole(options.to / "neurons.csv", table(excited, outstanding).to_csv(index=False), OF_FIGURES)
+    return [*paths, options.to / "neurons.csv"]

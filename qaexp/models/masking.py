@@ -1,0 +1,71 @@
+"""Padding's only home: maximum, mean and softmax over real tokens, the last of them, and states without the others.
+
+Masks are True on real tokens; states are finite on padding, too. Every function gives finite values and finite gradients for a
+text that is all padding (zeros for the poolings), so that the padding rows and groups a layout needs never turn into NaN.
+"""
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+SLICE = {"cpu": 2**17}
+"""Numbers that are masked at once on a device where a copy of some texts, which stays in its cache, is cheaper than one of all."""
+
+
+def silenced(states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text length dim"]:
+    """The states, with zeros on padding.
+
+    >>> silenced(torch.tensor([[[2.0], [9.0]]]), torch.tensor([[True, False]])).tolist()
+    [[[2.0], [0.0]]]
+    """
+    return states.masked_fill(~mask.unsqueeze(2), 0.0)
+
+
+def highest(values: Float[Tensor, "*shape"], mask: Bool[Tensor, "*#shape"], dim: int) -> Float[Tensor, "..."]:
+    """Maximum over what is real along one axis, such as the words of one text in a grid; 0 where nothing is.
+
+    >>> highest(torch.tensor([[-2.0, -1.0, 9.0]]), torch.tensor([[True, True, False]]), dim=1).item()
+    -1.0
+    """
+    lowest = torch.finfo(values.dtype).min
+    return values.masked_fill(~mask, lowest).amax(dim=dim).masked_fill(~mask.any(dim=dim), 0.0)
+
+
+def masked_max(states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text dim"]:
+    """Maximum over real tokens, per dimension: `highest` of states, with fewer copies of them.
+
+    >>> masked_max(torch.tensor([[[-2.0], [-1.0], [9.0]]]), torch.tensor([[True, True, False]])).item()
+    -1.0
+    """
+    bias = torch.zeros_like(mask, dtype=states.dtype).masked_fill(~mask, torch.finfo(states.dtype).min).unsqueeze(-1)
+    size = max(1, SLICE.get(states.device.type, states.numel()) // max(1, states.shape[1] * states.shape[2]))
+    highest = torch.cat([(some + low).amax(dim=1) for some, low in zip(states.split(size), bias.split(size), strict=True)])
+    return highest.masked_fill(~mask.any(dim=1, keepdim=True), 0.0)
+
+
+def masked_mean(states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text dim"]:
+    """Mean over real tokens, per dimension.
+
+    >>> masked_mean(torch.tensor([[[2.0], [4.0], [9.0]]]), torch.tensor([[True, True, False]])).item()
+    3.0
+    """
+    total = torch.einsum("tl,tld->td", mask.to(states.dtype), states)
+    return total / mask.sum(dim=1, keepdim=True).clamp(min=1)
+
+
+def masked_softmax(scores: Float[Tensor, "*rows length"], mask: Bool[Tensor, "*#rows length"]) -> Float[Tensor, "*rows length"]:
+    """Softmax over real tokens; padding gets 0 unless the whole row is padding, which is spread evenly and read by nobody.
+
+    >>> masked_softmax(torch.tensor([1.0, 1.0, 7.0]), torch.tensor([True, True, False])).tolist()
+    [0.5, 0.5, 0.0]
+    """
+    return scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(dim=-1)
+
+
+def last_real(H: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text dim"]:
+    """The state of the last real token; the first one of a text that has none.
+
+    >>> last_real(torch.tensor([[[2.0], [4.0], [9.0]]]), torch.tensor([[True, True, False]])).item()
+    4.0
+    """
+    return H[torch.arange(len(H), device=H.device), (mask.sum(dim=1) - 1).clamp(min=0)]

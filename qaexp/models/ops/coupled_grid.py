@@ -1,0 +1,197 @@
+"""A block of coupled LSTMs over grids of cells: along the anti-diagonals, in all its directions at once, with its gradients written out.
+
+What a diagonal keeps for the way back are its gates, tanh(c) and c; where nobody asks for gradients, nothing.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from qaexp.models.ops.diagonals import Diagonal, diagonals
+from qaexp.models.pairwise.coupled_cells import CoupledCell
+
+CORNERS = ((False, False), (False, True), (True, True), (True, False))
+"""Where a direction begins: whether at the last row, at the last column (Liu et al. 2016, §4.2.1)."""
+
+
+class _Plan(NamedTuple):
+    """What a block is besides its numbers."""
+
+    cell: CoupledCell
+    num_rows: int
+    num_columns: int
+    num_directions: int
+    keep: bool
+
+    def turns(self, diagonal: Diagonal, grid: Tensor, of_cells: Tensor) -> Iterator[tuple[Tensor, Tensor, bool]]:
+        """Of each direction: the diagonal as a view of the grid, the direction's part of (..., cell, direction · pair), and whether the two
+        have opposite orders.
+        """
+        for corner, ours in zip(CORNERS, of_cells.chunk(self.num_directions, dim=-1), strict=False):
+            yield diagonal.cells_of(grid, *corner), ours, corner[0]
+
+
+def over_words(
+    cell: CoupledCell,
+    question: Float[Tensor, "gates row pair"],
+    candidate: Float[Tensor, "gates column pair"],
+    rows: Bool[Tensor, "row pair"],
+    columns: Bool[Tensor, "column pair"],
+    num_directions: int,
+) -> Float[Tensor, "dim part row_column pair"]:
+    """h_{i,j} of a cell's parts, summed over the directions, from the words' shares of the gates. Masks are True on real words.
+
+    Where there are several directions, cells of padding hold zeros: a direction that sets out among them begins, in effect, with the
+    pair's own last word.
+    """
+    return _run(cell, rows, columns, num_directions, _by_row(question, num_directions), _by_column(candidate, num_directions))
+
+
+def over_cells(
+    cell: CoupledCell,
+    below: Float[Tensor, "gates part row_column pair"],
+    rows: Bool[Tensor, "row pair"],
+    columns: Bool[Tensor, "column pair"],
+    num_directions: int,
+) -> Float[Tensor, "dim part row_column pair"]:
+    """The same from the shares of the cells below, each part's from its own."""
+    return _run(cell, rows, columns, num_directions, below)
+
+
+def _by_row(words: Tensor, num_directions: int) -> Tensor:
+    """(..., row, direction · pair), each direction's words in its order."""
+    return torch.cat([words.flip(-2) if from_last_row else words for from_last_row, _ in CORNERS[:num_directions]], dim=-1)
+
+
+def _by_column(words: Tensor, num_directions: int) -> Tensor:
+    """The same of columns, in the opposite order, which `Diagonal.columns_of` expects."""
+    return torch.cat([words if from_last_column else words.flip(-2) for _, from_last_column in CORNERS[:num_directions]], dim=-1)
+
+
+def _run(cell: CoupledCell, rows: Tensor, columns: Tensor, num_directions: int, *shares: Tensor) -> Tensor:
+    U = cell.recurrent.weight
+    keep = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in (U, *shares))
+    plan = _Plan(cell, len(rows), len(columns), num_directions, keep)
+    real = _by_row(rows.to(U.dtype), num_directions), _by_column(columns.to(U.dtype), num_directions)
+    return _CoupledGrid.apply(plan, U, *real, *shares)  # pyright: ignore[reportReturnType]
+
+
+class _CoupledGrid(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, plan: _Plan, U: Tensor, rows: Tensor, columns: Tensor, *shares: Tensor) -> Tensor:
+        cell, dim, num_pairs = plan.cell, U.shape[1] // 2, rows.shape[1]
+        h = c = U.new_zeros(dim, cell.num_parts, 2, num_pairs)
+        grid = U.new_zeros(dim, cell.num_parts, plan.num_rows * plan.num_columns, num_pairs // plan.num_directions)
+        kept = list[Tensor]()
+        for diagonal in diagonals(plan.num_rows, plan.num_columns):
+            gates = U.new_empty(len(U), cell.num_parts, diagonal.size, num_pairs)
+            if len(shares) == 2:
+                cell.begin(gates, diagonal.rows_of(shares[0]), diagonal.columns_of(shares[1]))
+            else:
+                for below, ours, opposite in plan.turns(diagonal, shares[0], gates):
+                    ours.copy_(below.flip(2) if opposite else below)
+            gates.flatten(1).addmm_(U, cell.read(*diagonal.neighbours(h)).flatten(1))
+            gates[dim:].sigmoid_()
+            _tanh(gates[:dim])
+            new, output, write, forget = _split(gates, dim)
+            around = diagonal.neighbours(c)
+            h, c = (_room(diagonal, like=h) for _ in range(2))
+            memory = torch.mul(new, write, out=c[:, :, 1:-1])
+            cell.remember(memory, forget, *around)
+            if plan.num_directions > 1:
+                memory *= _mask(diagonal, rows, columns)
+            squashed = _tanh(memory.clone(memory_format=torch.contiguous_format))
+            state = torch.mul(output, squashed, out=h[:, :, 1:-1])
+            for cells, ours, opposite in plan.turns(diagonal, grid, state):
+                cells += ours.flip(2) if opposite else ours
+            if plan.keep:
+                kept += [gates, squashed, c]
+        ctx.plan, ctx.shapes = plan, [share.shape for share in shares]
+        ctx.save_for_backward(U, rows, columns, *kept)
+        return grid
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        plan: _Plan = ctx.plan
+        U, rows, columns, *kept = ctx.saved_tensors
+        cell, dim = plan.cell, U.shape[1] // 2
+        of_U, of_shares = torch.zeros_like(U), [U.new_zeros(shape) for shape in ctx.shapes]
+        order = diagonals(plan.num_rows, plan.num_columns)
+        of_h, of_c = (torch.zeros_like(kept[-1]) for _ in range(2))
+        outside = torch.zeros_like(kept[2][:, :, :2])
+        for place in range(len(order) - 1, -1, -1):
+            diagonal = order[place]
+            gates, squashed = kept[3 * place : 3 * place + 2]
+            h_before, c_before = _before(kept[3 * place - 3 : 3 * place], dim) if place else (outside, outside)
+            new, output, write, forget = _split(gates, dim)
+            of_gates = torch.empty_like(gates)
+            of_new, of_output, of_write, of_forget = _split(of_gates, dim)
+            of_state, of_memory = of_h[:, :, 1:-1], of_c[:, :, 1:-1]
+            for cells, ours, opposite in plan.turns(diagonal, gradients[0], of_state):
+                ours += cells.flip(2) if opposite else cells
+            torch.mul(of_state, squashed, out=of_output)
+            of_memory += torch.ops.aten.tanh_backward(of_state.mul_(output), squashed)
+            if plan.num_directions > 1:
+                of_memory *= _mask(diagonal, rows, columns)
+            torch.mul(of_memory, write, out=of_new)
+            torch.mul(of_memory, new, out=of_write)
+            of_c_around = cell.of_remember(of_forget, of_memory, forget, *diagonal.neighbours(c_before))
+            torch.ops.aten.tanh_backward.grad_input(of_new, new, grad_input=of_new)
+            torch.ops.aten.sigmoid_backward.grad_input(of_gates[dim:], gates[dim:], grad_input=of_gates[dim:])
+            of_U.addmm_(of_gates.flatten(1), cell.read(*diagonal.neighbours(h_before)).flatten(1).T)
+            of_h_around = cell.of_read((U.T @ of_gates.flatten(1)).unflatten(1, gates.shape[1:]))
+            if len(of_shares) == 2:
+                of_row, of_column = cell.of_begin(of_gates)
+                diagonal.rows_of(of_shares[0]).add_(of_row)
+                diagonal.columns_of(of_shares[1]).add_(of_column)
+            else:
+                for below, ours, opposite in plan.turns(diagonal, of_shares[0], of_gates):
+                    below += ours.flip(2) if opposite else ours
+            of_h, of_c = (_gathered(diagonal, around, like=h_before) for around in (of_h_around, of_c_around))
+        return None, of_U, None, None, *of_shares
+
+
+def _split(gates: Tensor, dim: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """c̃, o, i and what is left, f."""
+    return gates[:dim], gates[dim : 2 * dim], gates[2 * dim : 3 * dim], gates[3 * dim :]
+
+
+def _room(diagonal: Diagonal, like: Tensor) -> Tensor:
+    """For the states of a diagonal's cells, between two that are outside the grid."""
+    room = like.new_empty(*like.shape[:2], diagonal.size + 2, like.shape[3])
+    room[:, :, :: diagonal.size + 1] = 0
+    return room
+
+
+def _before(kept: list[Tensor], dim: int) -> tuple[Tensor, Tensor]:
+    """h and c of a diagonal, from what was kept of it."""
+    gates, squashed, c = kept
+    h = torch.empty_like(c)
+    h[:, :, :: c.shape[2] - 1] = 0
+    torch.mul(_split(gates, dim)[1], squashed, out=h[:, :, 1:-1])
+    return h, c
+
+
+def _tanh(x: Tensor) -> Tensor:
+    """In place. On a CPU it is 2σ(2x) − 1: torch's σ takes an eighth of the time of its tanh there."""
+    return x.mul_(2).sigmoid_().mul_(2).sub_(1) if x.is_cpu else x.tanh_()
+
+
+def _mask(diagonal: Diagonal, rows: Tensor, columns: Tensor) -> Tensor:
+    """1 for real cells, 0 for padding."""
+    return diagonal.rows_of(rows) * diagonal.columns_of(columns)
+
+
+def _gathered(diagonal: Diagonal, around: tuple[Tensor, Tensor], like: Tensor) -> Tensor:
+    """What the cells of a diagonal hand back to those above and to the left, in one sum for each cell of the diagonal before."""
+    total = torch.empty_like(like)
+    up, left = diagonal.neighbours(total)
+    left[:, :, -1] = 0
+    up.copy_(around[0])
+    left += around[1]
+    return total

@@ -1,0 +1,98 @@
+"""Running torch's recurrent layers of one level over real tokens alone, with one bias where torch has two."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from qaexp.models.encoding import blocks_of
+from qaexp.models.masking import silenced
+
+State = Any
+"""What torch's layer takes and gives of its memory, (direction, text, hidden) each: h of a GRU, (h, c) of an LSTM."""
+
+
+def run_packed(
+    layer: nn.RNNBase, states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"], start: State = None
+) -> Float[Tensor, "text length hidden"]:
+    """The layer's states. Those of padding are zero, but for the first of a text that is all padding: a packed text has at least one.
+
+    On a CPU torch's kernels run packed texts a step at a time, and the way back fills a tensor as large as all texts for each step
+    (torch 2.13). There blocks of texts of similar length go to the kernels for padded texts, with the same result.
+    """
+    if not states.is_cpu:
+        return run_packed_from(layer, states, mask, start)[0]
+    lengths = mask.sum(dim=1).clamp(min=1)
+    order, sizes, longest = blocks_of(lengths)
+    before, blocks = _parts(layer, start, states), []
+    for rows, length in zip(order.split(sizes), longest, strict=True):
+        block = _run_padded(layer, states[rows, :length], lengths[rows], [part[:, rows] for part in before])
+        blocks.append(F.pad(block, (0, 0, 0, mask.shape[1] - length)))
+    return torch.cat(blocks)[order.argsort()]
+
+
+def run_packed_from(
+    layer: nn.RNNBase, states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"], start: State
+) -> tuple[Float[Tensor, "text length hidden"], State]:
+    """The same from a given state, and the state after each text's last real word, both as the layer's own `forward` has them."""
+    lengths = mask.sum(dim=1).clamp(min=1).cpu()
+    packed = pack_padded_sequence(states, lengths, batch_first=True, enforce_sorted=False)
+    run, last = layer(packed, start)
+    return pad_packed_sequence(run, batch_first=True, total_length=mask.shape[1])[0], last
+
+
+def leave_one_bias(layer: nn.RNNBase) -> None:
+    """Fix at zero the bias that torch adds to U·h beside the one it adds to W·x: the papers' cells have one, and so does their count."""
+    for name, parameter in layer.named_parameters():
+        if name.startswith("bias_hh"):
+            nn.init.zeros_(parameter)
+            parameter.requires_grad_(False)
+
+
+def turned(lengths: Int[Tensor, " text"], longest: int) -> Int[Tensor, "text length"]:
+    """Positions of each text from its last real token to its first; padding stays where it is.
+
+    >>> turned(torch.tensor([3, 1]), 4).tolist()
+    [[2, 1, 0, 3], [0, 1, 2, 3]]
+    """
+    position = torch.arange(longest, device=lengths.device)
+    backwards = lengths.unsqueeze(1) - 1 - position
+    return torch.where(backwards >= 0, backwards, position)
+
+
+def _run_padded(
+    layer: nn.RNNBase, states: Float[Tensor, "text length dim"], lengths: Int[Tensor, " text"], start: Sequence[Tensor]
+) -> Float[Tensor, "text length hidden"]:
+    """Each direction in a run of its own: what stands behind a text's end changes nothing before it."""
+    run: Any = torch.lstm if layer.mode == "LSTM" else torch.gru
+    rows, backwards = torch.arange(len(states)).unsqueeze(1), turned(lengths, states.shape[1])
+    directions = []
+    for number, suffix in enumerate(("", "_reverse") if layer.bidirectional else ("",)):
+        weights = [getattr(layer, f"{name}_l0{suffix}") for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
+        texts = states[rows, backwards] if suffix else states
+        before = tuple(part[number : number + 1] for part in start)
+        H = run(
+            texts,
+            before if layer.mode == "LSTM" else before[0],
+            weights,
+            has_biases=True,
+            num_layers=1,
+            dropout=0.0,
+            train=layer.training,
+            bidirectional=False,
+            batch_first=True,
+        )[0]
+        directions.append(H[rows, backwards] if suffix else H)
+    return silenced(torch.cat(directions, dim=2), torch.arange(states.shape[1]) < lengths.unsqueeze(1))
+
+
+def _parts(layer: nn.RNNBase, start: State, states: Float[Tensor, "text length dim"]) -> Sequence[Tensor]:
+    """A state's tensors, zeros where none is given."""
+    if start is None:
+        zeros = states.new_zeros(2 if layer.bidirectional else 1, len(states), layer.hidden_size)
+        return (zeros, zeros) if layer.mode == "LSTM" else (zeros,)
+    return start if isinstance(start, tuple) else (start,)

@@ -1,0 +1,194 @@
+"""Recurrences without weights, over gates that are already known.
+
+On a CPU each is a loop over words, forwards and backwards, that stays in the cache; elsewhere a scan over all words at once.
+Gates lie side by side along the last axis, [Z ; F ; O] and each `dim` wide, as one convolution gives them.
+"""
+
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from qaexp.models.ops.scan import accumulated
+
+
+class _Activate(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, raw: Tensor) -> Tensor:
+        dim, gates = raw.shape[-1] // 3, torch.empty_like(raw)
+        torch.tanh(raw[..., :dim], out=gates[..., :dim])
+        torch.sigmoid(raw[..., dim:], out=gates[..., dim:])
+        ctx.save_for_backward(gates)
+        return gates
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
+        [gates] = ctx.saved_tensors
+        dim = gates.shape[-1] // 3
+        z, fo, of_z, of_fo = gates[..., :dim], gates[..., dim:], gradients[0][..., :dim], gradients[0][..., dim:]
+        before = torch.empty_like(gates)
+        torch.ops.aten.tanh_backward.grad_input(of_z, z, grad_input=before[..., :dim])
+        torch.ops.aten.sigmoid_backward.grad_input(of_fo, fo, grad_input=before[..., dim:])
+        return before
+
+
+class _FoPool(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, gates: Tensor) -> Tensor:
+        rows, length, dim = gates.shape[0], gates.shape[1], gates.shape[2] // 3
+        cells, states = gates.new_empty(rows, length, dim), gates.new_empty(rows, length, dim)
+        before = gates.new_zeros(rows, dim)
+        for t in range(length):
+            z, f, o = gates[:, t].split(dim, dim=1)
+            before = torch.lerp(z, before, f, out=cells[:, t])  # z + f · (c − z)
+            torch.mul(o, before, out=states[:, t])
+        ctx.save_for_backward(gates, cells)
+        return states
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
+        gates, cells = ctx.saved_tensors
+        dim = cells.shape[2]
+        of_gates, of_cell = torch.empty_like(gates), torch.zeros_like(cells[:, 0])
+        for t in range(cells.shape[1] - 1, -1, -1):
+            z, f, o = gates[:, t].split(dim, dim=1)
+            of_z, of_f, of_o = of_gates[:, t].split(dim, dim=1)
+            of_state = gradients[0][:, t]
+            torch.mul(of_state, cells[:, t], out=of_o)
+            of_cell.addcmul_(of_state, o)
+            of_cell = _through_cell(of_cell, z, f, cells[:, t - 1] if t else None, of_z, of_f)
+        return of_gates
+
+
+class _CrossedFoPool(torch.autograd.Function):
+    """Both sides at once, so that what a side borrows is added to what the other one has."""
+
+    @staticmethod
+    def forward(ctx: Any, first: Tensor, second: Tensor, first_places: Tensor, second_places: Tensor) -> tuple[Tensor, Tensor]:
+        first_cells, first_states = _crossed(first, second, first_places)
+        second_cells, second_states = _crossed(second, first, second_places)
+        ctx.save_for_backward(first, second, first_places, second_places, *first_cells, *second_cells)
+        return first_states, second_states
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        first, second, first_places, second_places, *cells = ctx.saved_tensors
+        of_first, of_second = torch.zeros_like(first), torch.zeros_like(second)
+        _add_crossed_gradients(gradients[0], first, second, first_places, cells[0], cells[1], of_first, of_second)
+        _add_crossed_gradients(gradients[1], second, first, second_places, cells[2], cells[3], of_second, of_first)
+        return of_first, of_second, None, None
+
+
+def _crossed(gates: Tensor, partner: Tensor, places: Tensor) -> tuple[tuple[Tensor, Tensor], Tensor]:
+    """A side's cells under its own gates and under its partner's, and its states."""
+    rows, length, dim = gates.shape[0], gates.shape[1], gates.shape[2] // 3
+    own, crossed, states = (gates.new_empty(rows, length, dim) for _ in range(3))
+    of_own = of_crossed = gates.new_zeros(rows, dim)
+    lent = partner.flatten(0, 1)
+    for t in range(length):
+        z, f, o = gates[:, t].split(dim, dim=1)
+        _, partner_f, partner_o = lent.index_select(0, places[:, t]).split(dim, dim=1)
+        of_own = torch.lerp(z, of_own, f, out=own[:, t])
+        of_crossed = torch.lerp(z, of_crossed, partner_f, out=crossed[:, t])
+        torch.mul(partner_o.mul_(o), of_own * of_crossed, out=states[:, t])
+    return (own, crossed), states
+
+
+def _add_crossed_gradients(
+    of_states: Tensor,
+    gates: Tensor,
+    partner: Tensor,
+    places: Tensor,
+    own: Tensor,
+    crossed: Tensor,
+    of_gates: Tensor,
+    of_partner: Tensor,
+) -> None:
+    """One side's loop backwards: added to the gradients of its own gates, and of those that it borrows."""
+    dim = own.shape[2]
+    lent, of_lent, of_loan = partner.flatten(0, 1), of_partner.flatten(0, 1), torch.zeros_like(gates[:, 0])
+    _, of_partner_f, of_partner_o = of_loan.split(dim, dim=1)
+    of_own, of_crossed = torch.zeros_like(own[:, 0]), torch.zeros_like(own[:, 0])
+    for t in range(own.shape[1] - 1, -1, -1):
+        z, f, o = gates[:, t].split(dim, dim=1)
+        _, partner_f, partner_o = lent.index_select(0, places[:, t]).split(dim, dim=1)
+        of_z, of_f, of_o = of_gates[:, t].split(dim, dim=1)
+        weighed = of_states[:, t] * own[:, t]
+        of_crossed.addcmul_(weighed.mul_(o), partner_o)
+        torch.mul(weighed, crossed[:, t], out=of_partner_o)
+        weighed = of_states[:, t] * crossed[:, t]
+        weighed.mul_(partner_o)
+        of_own.addcmul_(weighed, o)
+        of_o.addcmul_(weighed, own[:, t])
+        for cells, of_cell, forget, of_forget in ((own, of_own, f, of_f), (crossed, of_crossed, partner_f, of_partner_f)):
+            step = cells[:, t - 1] - z if t else -z
+            if of_forget is of_f:
+                of_forget.addcmul_(step, of_cell)
+            else:
+                torch.mul(step, of_cell, out=of_forget)
+            of_z += of_cell
+            of_z -= of_cell.mul_(forget)
+        of_lent.index_add_(0, places[:, t], of_loan)
+
+
+def _through_cell(of_cell: Tensor, z: Tensor, f: Tensor, before: Tensor | None, of_z: Tensor, of_f: Tensor) -> Tensor:
+    """The gradient of c_{t−1}, given that of c_t = f ⊙ c_{t−1} + (1 − f) ⊙ z; those of z and f are written where they belong."""
+    if before is None:
+        torch.mul(of_cell, z, out=of_f).neg_()
+    else:
+        torch.sub(before, z, out=of_f).mul_(of_cell)
+    of_before = of_cell * f
+    torch.sub(of_cell, of_before, out=of_z)
+    return of_before
+
+
+def activate(raw: Float[Tensor, "text length gates"]) -> Float[Tensor, "text length gates"]:
+    """Z = tanh(·), F = σ(·), O = σ(·)."""
+    return _Activate.apply(raw)  # pyright: ignore[reportReturnType]
+
+
+def fo_pool(gates: Float[Tensor, "text length gates"]) -> Float[Tensor, "text length dim"]:
+    """c_t = f_t ⊙ c_{t−1} + (1 − f_t) ⊙ z_t,  h_t = o_t ⊙ c_t, with c = 0 before the first word (Bradbury et al. 2016, §2.1).
+
+    >>> fo_pool(torch.tensor([[[1.0, 0.5, 1.0], [3.0, 0.5, 2.0]]])).flatten().tolist()
+    [0.5, 3.5]
+    """
+    return _FoPool.apply(gates) if gates.is_cpu else scanned_fo_pool(gates)  # pyright: ignore[reportReturnType]
+
+
+def scanned_fo_pool(gates: Float[Tensor, "text length gates"]) -> Float[Tensor, "text length dim"]:
+    """The same by a scan."""
+    return _scanned(*gates.chunk(3, dim=2))
+
+
+def crossed_fo_pool(
+    question: Float[Tensor, "pair question_length gates"],
+    candidate: Float[Tensor, "pair candidate_length gates"],
+    question_places: Int[Tensor, "pair question_length"],
+    candidate_places: Int[Tensor, "pair candidate_length"],
+) -> tuple[Float[Tensor, "pair question_length dim"], Float[Tensor, "pair candidate_length dim"]]:
+    """h_t ⊙ h†_t of both sides: two such recurrences over a text's Z, one under its own F and O and one under the partner's.
+
+    The places name the partner's word whose gates each word is given (Tay et al. 2018, "Lightweight Temporal Crossing").
+    """
+    if not question.is_cpu:
+        return scanned_crossing(question, candidate, question_places), scanned_crossing(candidate, question, candidate_places)
+    question, candidate = question.contiguous(), candidate.contiguous()
+    first = torch.arange(len(question), device=question.device).unsqueeze(1)
+    rows = first * candidate.shape[1] + question_places, first * question.shape[1] + candidate_places
+    return _CrossedFoPool.apply(question, candidate, *rows)  # pyright: ignore[reportReturnType]
+
+
+def scanned_crossing(
+    gates: Float[Tensor, "pair length gates"], partner: Float[Tensor, "pair partner_length gates"], places: Int[Tensor, "pair length"]
+) -> Float[Tensor, "pair length dim"]:
+    """One side of it by scans."""
+    z, f, o = gates.chunk(3, dim=2)
+    first = torch.arange(len(gates), device=gates.device).unsqueeze(1)
+    _, partner_f, partner_o = partner[first, places].chunk(3, dim=2)
+    return _scanned(z, f, o) * _scanned(z, partner_f, partner_o)
+
+
+def _scanned(z: Tensor, f: Tensor, o: Tensor) -> Tensor:
+    return o * accumulated(f, z - f * z)

@@ -1,0 +1,78 @@
+"""aNMM (Yang et al. 2016): a word's matches are weighed by how strong they are, not by where they stand; question words by attention."""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from qaexp.data.vocabulary import UNKNOWN
+from qaexp.models.embedding.word_vectors import WordEmbedding
+from qaexp.models.masking import masked_softmax
+from qaexp.models.ops.grid import grid_mask
+from qaexp.models.scorer import AnswerScorer
+from qaexp.models.shown import show
+from qaexp.models.types import Text
+
+
+class ANMM(AnswerScorer):
+    """Cosines of words, weights shared by value, attention over the question.
+
+        P_ji = cos(q_j, a_i)
+        x_jk = Σ_i P_ji over the words i whose P_ji lies in bin k
+        h_j = σ(Σ_k w_k x_jk)                                                   aNMM-1
+        h_j = σ(Σ_t r_t σ(Σ_k w_kt x_jk))                                       aNMM-2, with several sets of weights
+        s = Σ_j g_j h_j,  g_j = softmax_j(vᵀ·q_j)
+
+    Yang et al. 2016, "value-shared weighting" and "question attention network". The bins cut [−1, 1) into `num_bins` of one width; one
+    more takes exact matches. `num_weight_sets: 1` is aNMM-1. The sums over bins are never formed: each P_ji is multiplied by the weight
+    of its bin.
+
+    Shows `attention`, g of each question: (text, length), and `grid`, P of each pair: (pair, 1, question_length, candidate_length).
+
+    Scores lie between 0 and 1; Yang et al. train them with loss=pairwise_hinge loss.margin=1.0.
+
+    Reading: an exact match is the same word in both texts, which rounding cannot move to another bin; two words of one vector are
+    none, nor are two unknown words. The activation is the logistic function, and w, r and v begin uniformly within ±1/√(number of them).
+
+    Under autocast all of it stays in float32: coarser cosines would fall into other bins, and coarser scores on each other.
+    """
+
+    bounded = True
+
+    def __init__(
+        self, embedding: Callable[..., WordEmbedding], num_bins: int, num_weight_sets: int, vectors: Float[Tensor, "word dim"]
+    ) -> None:
+        super().__init__()
+        self.embedding = embedding(vectors=vectors)
+        self.num_bins = num_bins
+        self.w = _uniform(num_bins + 1, num_weight_sets, by=num_bins + 1)
+        self.r = _uniform(num_weight_sets, by=num_weight_sets) if num_weight_sets > 1 else None
+        self.v = _uniform(self.embedding.output_dim, by=self.embedding.output_dim)
+
+    def encode_question(self, tokens: Int[Tensor, "text length"]) -> Text:
+        words = self.embedding.of(tokens)
+        attention = masked_softmax(words["states"] @ self.v, words["mask"])
+        show("attention", attention)
+        return {"tokens": tokens, "mask": words["mask"], "states": F.normalize(words["states"].float(), dim=2), "attention": attention}
+
+    def encode_candidate(self, tokens: Int[Tensor, "text length"]) -> Text:
+        words = self.embedding.of(tokens)
+        return {"tokens": tokens, "mask": words["mask"], "states": F.normalize(words["states"].float(), dim=2)}
+
+    def score(self, question: Text, candidate: Text) -> Float[Tensor, " pair"]:
+        with torch.autocast(question["states"].device.type, enabled=False):
+            P = question["states"] @ candidate["states"].transpose(1, 2)  # (pair, question_length, candidate_length)
+            P = P * grid_mask(question["mask"], candidate["mask"]).squeeze(1)
+            show("grid", P.unsqueeze(1))
+            bins = ((P.detach() + 1) * (self.num_bins / 2)).long().clamp(0, self.num_bins - 1)
+            words = question["tokens"].unsqueeze(2)
+            bins = bins.masked_fill((words == candidate["tokens"].unsqueeze(1)) & (words > UNKNOWN), self.num_bins)
+            h = torch.einsum("pji,pjit->pjt", P, F.embedding(bins, self.w)).sigmoid()  # (pair, question_length, weight set)
+            h = h.squeeze(2) if self.r is None else (h @ self.r).sigmoid()
+            return (question["attention"].float() * h).sum(dim=1)
+
+
+def _uniform(*shape: int, by: int) -> nn.Parameter:
+    return nn.Parameter(torch.empty(shape).uniform_(-(by**-0.5), by**-0.5))

@@ -1,0 +1,78 @@
+"""ARC-II (Hu et al. 2014, §3.2): two texts meet as windows of words, and a picture of their meetings is convolved."""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from qaexp.models.embedding.word_vectors import WordEmbedding
+from qaexp.models.encoder.stacked_cnn import halved
+from qaexp.models.masking import silenced
+from qaexp.models.ops.convolution import convolved_by
+from qaexp.models.ops.grid import grid_mask, max_by_cell
+from qaexp.models.pairwise.classifier import Classifier
+from qaexp.models.scorer import AnswerScorer
+from qaexp.models.shown import show
+from qaexp.models.types import Text
+
+
+class ARCII(AnswerScorer):
+    """A grid of window pairs, then pooling and convolution by turns, as many as `num_filters` names, then an MLP.
+
+        z_ij^(1) = g(ẑ_ij) · ReLU(W^(1)·[x_{i:i+k−1} ; y_{j:j+k−1}] + b^(1))
+        z_ij^(2) = max of z^(1) over 2 × 2 units
+        z_ij^(3) = g(ẑ_ij) · ReLU(W^(3)·ẑ_ij + b^(3)),  ẑ_ij the k × k units of z^(2) from i and j on; and so on
+
+    W^(1) falls into a half for each text, which is a convolution over that text alone and is done once for it. g is 1 where both
+    texts have a word (or a unit made of some), else 0.
+
+    Shows `grid`, z^(1) of each pair: (pair, filter, question_length, candidate_length).
+
+    Departs: the paper's g is 0 only where all that a unit looks at is padding, so a text would meet the padding of the other one.
+
+    Reading: a unit looks at itself and what follows, with zeros beyond the ends. The paper pads all texts to one length and hands the
+    last units to the MLP end to end; here dynamic pooling makes `cells` × `cells` of them, whatever the lengths.
+    """
+
+    def __init__(
+        self,
+        embedding: Callable[..., WordEmbedding],
+        num_filters: Sequence[int],
+        window: int,
+        cells: int,
+        hidden_dim: int,
+        num_classes: int,
+        vectors: Float[Tensor, "word dim"],
+    ) -> None:
+        super().__init__()
+        self.embedding = embedding(vectors=vectors)
+        self.question_windows = nn.Conv1d(self.embedding.output_dim, num_filters[0], window)  # with b^(1)
+        self.candidate_windows = nn.Conv1d(self.embedding.output_dim, num_filters[0], window, bias=False)
+        self.convolutions = nn.ModuleList(nn.Conv2d(width, wider, window) for width, wider in pairwise(num_filters))
+        self.after, self.cells = window - 1, cells
+        self.classifier = Classifier(num_filters[-1] * cells**2, hidden_dim, nn.ReLU(), num_classes)
+
+    def encode_question(self, tokens: Int[Tensor, "text length"]) -> Text:
+        return self._windows(tokens, self.question_windows)
+
+    def encode_candidate(self, tokens: Int[Tensor, "text length"]) -> Text:
+        return self._windows(tokens, self.candidate_windows)
+
+    def score(self, question: Text, candidate: Text) -> Float[Tensor, "pair *class"]:
+        rows, columns = question["mask"], candidate["mask"]
+        grid = question["states"].transpose(1, 2).unsqueeze(3) + candidate["states"].transpose(1, 2).unsqueeze(2)
+        grid = grid.relu() * grid_mask(rows, columns)
+        show("grid", grid)
+        for convolution in self.convolutions:
+            grid, rows, columns = halved(halved(grid, dim=2), dim=3), rows[:, ::2], columns[:, ::2]
+            grid = convolved_by(convolution, F.pad(grid, (0, self.after, 0, self.after))).relu() * grid_mask(rows, columns)
+        grid, rows, columns = halved(halved(grid, dim=2), dim=3), rows[:, ::2], columns[:, ::2]
+        return self.classifier(max_by_cell(grid, rows, columns, self.cells, self.cells).flatten(1))
+
+    def _windows(self, tokens: Int[Tensor, "text length"], convolution: nn.Conv1d) -> Text:
+        text = self.embedding.of(tokens)
+        words = silenced(text["states"], text["mask"])
+        padded = F.pad(words.transpose(1, 2), (0, self.after))  # (text, dim, length + after)
+        return {"mask": text["mask"], "states": convolved_by(convolution, padded).transpose(1, 2)}

@@ -1,0 +1,98 @@
+"""Coupled LSTMs (Liu et al. 2016): two texts fuse into a grid of LSTM cells, one for each pair of their words."""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from qaexp.errors import ConfigError
+from qaexp.models.embedding.word_vectors import WordEmbedding
+from qaexp.models.ops.coupled_grid import over_cells, over_words
+from qaexp.models.ops.grid import max_by_cell
+from qaexp.models.pairwise.classifier import Classifier
+from qaexp.models.pairwise.coupled_cells import CoupledCell
+from qaexp.models.scorer import AnswerScorer
+from qaexp.models.shown import show
+from qaexp.models.types import Text
+from qaexp.models.uniform import draw_uniformly
+
+
+class CoupledLSTM(AnswerScorer):
+    """Blocks of coupled LSTMs in one or four directions, dynamic pooling, a hidden layer, the output.
+
+        h_{i,j} = Σ_δ h^δ_{i,j}                                                 eq. 13, over the directions
+        v = max over each of p × q parts of the real grid                        §4.3
+        s = W_s·tanh(W_h·v + b_h) + b_s                                          §4.4–4.5
+
+    Liu et al. 2016, §4. The words' share of the gates is computed once for each text, the grid once for each pair.
+
+    Reading: all directions of a block share one set of weights, as only then the counts of Table 2 come out. The two LSTMs of a loose cell
+    stay apart up to the hidden layer, which reads what is pooled of both, end to end: they take what comes from below "separately" and
+    let "the two sequences interact closely without being conflated" (§3.3), and Table 2 counts twice as much or more after the recurrence
+    of LC-LSTMs (4.8K; stacked 4.2K) as after that of TC-LSTMs (2.3K; 1.5K). A hidden layer 45 wide then fits its counts to 1K; its
+    activation, which the paper does not name, is tanh. Weights begin uniformly within ±0.1 (§6.1), the embeddings as given.
+
+    Shows `grid` (pair, question length, candidate length, dim): the last block's states, which Figure 3 draws; of a loose cell h¹, then h².
+
+    Raises:
+        ConfigError: a number of directions other than 1 and 4, or no block.
+    """
+
+    work_per_cell = 8
+
+    def __init__(
+        self,
+        embedding: Callable[..., WordEmbedding],
+        cell: Callable[..., CoupledCell],
+        hidden_dim: int,
+        num_directions: int,
+        num_blocks: int,
+        pooling_rows: int,
+        pooling_columns: int,
+        output_dim: int,
+        num_classes: int,
+        vectors: Float[Tensor, "word dim"],
+    ) -> None:
+        super().__init__()
+        if num_directions not in (1, 4):
+            raise ConfigError(f"model.num_directions={num_directions}: a grid is run through in 1 direction or in 4")
+        if num_blocks < 1:
+            raise ConfigError(f"model.num_blocks={num_blocks}: there must be at least 1 block")
+        self.embedding = embedding(vectors=vectors)
+        widths = [self.embedding.output_dim, *[hidden_dim] * (num_blocks - 1)]
+        first, *rest = (cell(input_dim=width, hidden_dim=hidden_dim, stacked=place > 0) for place, width in enumerate(widths))
+        self.words_block, self.stacked_blocks = first, nn.ModuleList(rest)
+        self.num_directions = num_directions
+        self.parts = (pooling_rows, pooling_columns)
+        self.output = Classifier(pooling_rows * pooling_columns * first.num_parts * hidden_dim, output_dim, nn.Tanh(), num_classes)
+        draw_uniformly(self, 0.1)
+
+    def encode_question(self, tokens: Int[Tensor, "text length"]) -> Text:
+        return self._gates(tokens, self.words_block.from_question)
+
+    def encode_candidate(self, tokens: Int[Tensor, "text length"]) -> Text:
+        return self._gates(tokens, self.words_block.from_candidate)
+
+    def score(self, question: Text, candidate: Text) -> Float[Tensor, "pair *class"]:
+        with torch.autocast(question["gates"].device.type, enabled=False):  # errors of rounding would add up along the grid
+            H = self._grid(question, candidate)
+            show("grid", H)
+            pooled = max_by_cell(H.permute(0, 3, 1, 2), question["mask"], candidate["mask"], *self.parts)
+            return self.output(pooled.flatten(1))
+
+    def _grid(self, question: Text, candidate: Text) -> Float[Tensor, "pair row column dim"]:
+        X, Y = (text["gates"].float().permute(2, 1, 0) for text in (question, candidate))  # (gates, length, pair)
+        rows, columns = question["mask"].T, candidate["mask"].T
+        H = over_words(self.words_block, X, Y, rows, columns, self.num_directions)  # (dim, part, row · column, pair)
+        for block in self.stacked_blocks:
+            assert isinstance(block, CoupledCell)
+            W, b = block.from_question.weight, block.from_question.bias
+            below = torch.addmm(b.unsqueeze(1), W, H.flatten(1)).unflatten(1, H.shape[1:])  # (gates, part, row · column, pair)
+            H = over_cells(block, below, rows, columns, self.num_directions)
+        return H.unflatten(2, (len(rows), len(columns))).permute(4, 2, 3, 1, 0).flatten(3)
+
+    def _gates(self, tokens: Int[Tensor, "text length"], linear: nn.Linear | None) -> Text:
+        assert linear is not None  # a block of words has one for each side
+        words = self.embedding.of(tokens)
+        return {"mask": words["mask"], "gates": linear(words["states"])}

@@ -1,0 +1,222 @@
+"""What a row of a table runs: its overrides with the data and word vectors that are there, and the key of each seed's run."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from hydra.utils import instantiate
+from omegaconf import DictConfig, OmegaConf
+
+from qaexp.cli.mistakes import explain
+from qaexp.config import CONF, PRETRAIN, RANK, Program, compose, joined
+from qaexp.data.missing_files import missing
+from qaexp.errors import ConfigError, OutputError
+from qaexp.files import write_whole
+from qaexp.reproduction.ledger import Key
+from qaexp.reproduction.spec import Row, Setting, Table
+from qaexp.runs import record
+from qaexp.runs.record import config_key
+
+READING = ("dataset=", "dataset.reader.", "dataset.tokenise", "dataset.expected=")
+"""Beginnings of overrides that say what texts a cell reads."""
+
+VECTORS = ("dataset/vectors=", "dataset.vectors.")
+"""And its word vectors."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A row under a setting: a command line without its seed."""
+
+    table: Table
+    row: Row
+    setting: str
+    dataset: str
+    vectors: str
+    """The choice of `dataset/vectors=`; empty: the data set's own."""
+    quick: bool = False
+
+    @property
+    def title(self) -> str:
+        """Its place, such as `ctrn, Table 6: QRNN (TRAIN)`."""
+        return f"{self.table.title}: {self.table.named(self.row.label, self.setting)}"
+
+    @property
+    def overrides(self) -> list[str]:
+        """To be pasted after `python -m qaexp`."""
+        assert self.row.overrides is not None
+        vectors = [f"dataset/vectors={self.vectors}"] if self.vectors else []
+        setting = self.table.settings[self.setting].overrides
+        special = self.row.in_setting.get(self.setting, ())
+        quick = self.table.quick if self.quick else ()
+        data = [f"dataset={self.dataset}", *vectors]
+        return _last_of_each([*data, *self.table.common, *setting, *self.row.overrides, *special, *quick])
+
+    def beginning(self, *ways: str) -> list[str]:
+        """Its overrides that begin in one of these ways."""
+        return [override for override in self.overrides if override.startswith(ways)]
+
+    def seeded(self, seed: int) -> list[str]:
+        return [*self.overrides, f"seed={seed}"]
+
+    def pretraining(self, seed: int) -> list[str]:
+        """The run whose encoder it begins with, to be pasted after `python -m qaexp.pretrain`; empty where there is none."""
+        if self.row.pretrain is None:
+            return []
+        data = self.beginning(*READING, *VECTORS)
+        quick = [o for o in self.table.quick if o.startswith("trainer")] if self.quick else []
+        return [*_last_of_each([*data, *self.row.pretrain, *quick]), f"seed={seed}"]
+
+    @property
+    def commands(self) -> list[str]:
+        """What a user would type for it, without a seed."""
+        begun = [f"python -m qaexp.pretrain {joined(before[:-1])}"] if (before := self.pretraining(1)) else []
+        return [*begun, joined(["python", "-m", "qaexp", *self.overrides, *(["init_from=FOLDER"] if begun else [])])]
+
+    @property
+    def differs(self) -> str:
+        """How its data or word vectors are others than the paper's; empty when they are not."""
+        setting = self.table.settings[self.setting]
+        whole = (self.row.datasets or setting.datasets)[0]
+        found = [f"data: {self.dataset}, not {whole}"] if self.dataset != whole else []
+        if self.row.reads_vectors and setting.paper_vectors and self.vectors != setting.paper_vectors:
+            found.append(f"word vectors: {self.vectors or 'those of its YAML'}, not {setting.paper_vectors}")
+        return "; ".join(found)
+
+
+def alternatives(table: Table, row: Row, setting: str, quick: bool = False) -> Iterator[Cell]:
+    """The cells that would do, the paper's own first."""
+    chosen: Setting = table.settings[setting]
+    for dataset in row.datasets or chosen.datasets:
+        for vectors in row.vectors or chosen.vectors or [""]:
+            yield Cell(table, row, setting, dataset, vectors, quick)
+
+
+def cells_of(table: Table) -> Iterator[Cell]:
+    """Every alternative of every row under each of its settings."""
+    for row in table.rows:
+        for setting in table.settings_of(row):
+            yield from alternatives(table, row, setting)
+
+
+def at_hand(cells: Sequence[Cell]) -> Cell:
+    """Of a row's alternatives the first that has all files on disk, even those that it does not read; else the first that can run."""
+    whole = (cell for cell in cells if not _lacking(*cell.beginning(*READING), *cell.beginning(*VECTORS)))
+    enough = (cell for cell in cells if not lacking(cell))
+    return next(chain(whole, enough), cells[0])
+
+
+def lacking(cell: Cell) -> str:
+    """What is not on disk of what a cell reads, in one line; empty when all is there."""
+    vectors = cell.beginning(*VECTORS) if cell.row.reads_vectors else ["dataset/vectors=random"]
+    return _lacking(*cell.beginning(*READING), *vectors)
+
+
+@cache
+def _lacking(*overrides: str) -> str:
+    dataset = _composed(overrides, RANK).dataset
+    files = [path.name for error in (*missing(dataset.reader), *missing(dataset.vectors)) for path in error.files]
+    more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+    return f"{overrides[0].removeprefix('dataset=')}: {files[0]}{more} missing" if files else ""
+
+
+def fingerprint(cell: Cell) -> str:
+    """Of a cell's data as they are on disk now; a number that was measured on others is not this table's.
+
+    Raises:
+        QaexpError: the files are damaged, or not what the data set's YAML expects.
+    """
+    return _fingerprint(*cell.beginning(*READING))
+
+
+@cache
+def _fingerprint(*overrides: str) -> str:
+    return instantiate(compose([*overrides, "dataset/vectors=random"]).dataset).corpus.fingerprint
+
+
+def vector_files(cell: Cell) -> Sequence[str] | None:
+    """Digests of the files of a cell's word vectors as they are on disk now; None where it reads none.
+
+    Raises:
+        BadDataError: one may not be read.
+    """
+    return _vector_files(*cell.beginning(*READING), *cell.beginning(*VECTORS)) if cell.row.reads_vectors else None
+
+
+@cache
+def _vector_files(*overrides: str) -> Sequence[str]:
+    return instantiate(compose(overrides).dataset).vector_files
+
+
+class Keys:
+    """The keys of cells' runs. Composing takes a twentieth of a second, so they are remembered for as long as conf/ stays the same."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / f"keys_{_conf_digest()}.json"
+        try:
+            kept = json.loads(self._path.read_text(encoding="utf-8"))
+            self._known = {name: Key(*parts) for name, parts in kept.items()}
+        except (OSError, ValueError):
+            self._known = dict[str, Key]()
+        self._new = False
+
+    def of(self, cell: Cell, seeds: Sequence[int]) -> list[Key]:
+        """The key of each seed's run.
+
+        Raises:
+            ConfigError: the cell cannot be composed; names table, row and fault.
+        """
+        names = [" ".join([*cell.seeded(seed), "after:", *cell.pretraining(seed)]) for seed in seeds]
+        if not all(name in self._known for name in names):
+            place = f"{cell.table.title}, row {cell.row.label!r}: "
+            fine = _composed(cell.seeded(seeds[0]), RANK, place)
+            before = _composed(pretraining, PRETRAIN, place) if (pretraining := cell.pretraining(seeds[0])) else None
+            for seed, name in zip(seeds, names, strict=True):
+                begun = {"key": config_key(_resolved(before, seed))} if before else None
+                self._known[name] = Key.of({**_resolved(fine, seed), "init_from": begun})
+            self._new = True
+        return [self._known[name] for name in names]
+
+    def save(self) -> None:
+        """Keep them for the next time; where that cannot be written, they are composed again."""
+        if self._new:
+            with suppress(OutputError):
+                write_whole(self._path, json.dumps(self._known))
+                self._new = False
+
+
+def _composed(overrides: Sequence[str], program: Program, place: str = "") -> DictConfig:
+    try:
+        return compose(overrides, program)
+    except Exception as error:
+        raise ConfigError(place + (explain(error, overrides, program) or repr(error))) from error
+
+
+def _resolved(cfg: DictConfig, seed: int) -> dict[str, Any]:
+    cfg.seed = seed
+    resolved: Any = OmegaConf.to_container(cfg, resolve=True)
+    return resolved
+
+
+@cache
+def _conf_digest() -> str:
+    """Of all that keys are made of: what is composed, and what counts of it."""
+    content = hashlib.sha256(Path(record.__file__).read_bytes())
+    for path in sorted(CONF.rglob("*.yaml")):
+        content.update(f"{path.relative_to(CONF)}\n".encode() + path.read_bytes())
+    return content.hexdigest()[:16]
+
+
+def _last_of_each(overrides: Sequence[str]) -> list[str]:
+    """One override for each key: the last one given, at the place of the first.
+
+    >>> _last_of_each(["dataset=wikiqa", "trainer.max_epochs=25", "model=ctrn", "trainer.max_epochs=1"])
+    ['dataset=wikiqa', 'trainer.max_epochs=1', 'model=ctrn']
+    """
+    return [f"{key}={value}" for key, value in dict(override.split("=", 1) for override in overrides).items()]

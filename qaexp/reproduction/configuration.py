@@ -1,0 +1,171 @@
+"""The papers' tables of settings and sizes, `kind: configuration`: what our compositions have, beside what is printed."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+from hydra.utils import instantiate
+from omegaconf import DictConfig, OmegaConf
+
+from qaexp.config import compose
+from qaexp.errors import ConfigError
+from qaexp.reproduction.cells import alternatives
+from qaexp.reproduction.paper_table import EXPERIMENTS, FAULTS, PaperTable, content_of, fault_in, filled, name_of
+from qaexp.reproduction.read import result_tables
+from qaexp.reproduction.spec import Printed, Table
+
+KIND = "configuration"
+COUNTED = ("all", "matrices")
+THOUSANDS = {"": 1.0, "K": 1e3, "M": 1e6}
+
+
+@dataclass(frozen=True)
+class Column:
+    """One of: a place in the configuration, a number of parameters, the width of word vectors; or none, where only the paper has it."""
+
+    paths: Sequence[str] = ()
+    """The first that a row's configuration has."""
+    factor: int | float = 1
+    """What the configured number is multiplied by: 0.5 for the λ of a weight decay of 2λ."""
+    counts: Mapping[str, str] = field(default_factory=dict)
+    """Module of the scorer to what is counted of it: `all` trainable parameters, or `matrices`, those without biases."""
+    width_of_vectors: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    """A model as configured by `overrides`, or by rows of the paper's tables of results."""
+
+    label: str
+    published: Sequence[Printed]
+    overrides: Sequence[str] = ()
+    cells: Sequence[Mapping[str, str | int]] = ()
+    """`{table: 3, row: AP-CNN}` each, on the paper's own data; where they differ, their values are joined by a slash as in print."""
+    counts: Mapping[str, str] = field(default_factory=dict)
+    """In place of the column's."""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class ConfigurationTable(PaperTable):
+    """A table of settings, models downwards, whichever way the paper prints it."""
+
+    paper: str
+    name: str
+    source: str
+    caption: str
+    label: str
+    columns: Mapping[str, Column]
+    rows: Sequence[Row]
+    notes: Sequence[str] = ()
+
+    def frame(self) -> pd.DataFrame:
+        """A line for each row: every column, ours and the printed one, and `agrees`: yes, or which columns do not.
+
+        Raises:
+            ConfigError: a row cannot be composed or counted.
+        """
+        return pd.DataFrame([self._line(row) for row in self.rows])
+
+    def _line(self, row: Row) -> dict[str, str]:
+        line, differ = {self.label: row.label}, []
+        configurations = [compose(overrides) for overrides in self._runs(row)]
+        for (name, column), printed in zip(self.columns.items(), row.published, strict=True):
+            found = [value for cfg in configurations if (value := self._value(row, column, cfg)) is not None]
+            line[name] = "/".join(dict.fromkeys(f"{value:g}" if value < 1 else f"{value:.10g}" for value in found))
+            line[f"{name} (paper)"] = "" if printed is None else str(printed)
+            if found and printed is not None and not agrees(list(dict.fromkeys(found)), printed):
+                differ.append(name)
+        return {**line, "agrees": f"no: {', '.join(differ)}" if differ else "yes"}
+
+    def _runs(self, row: Row) -> Iterator[Sequence[str]]:
+        if row.overrides:
+            yield row.overrides
+        tables = {table.name: table for table in result_tables() if table.paper == self.paper} if row.cells else {}
+        for cell in row.cells:
+            yield _overrides(tables.get(f"table{cell['table']}"), str(cell["row"]), f"{self.title}, row {row.label!r}")
+
+    def _value(self, row: Row, column: Column, cfg: DictConfig) -> float | None:
+        if column.width_of_vectors:
+            return float(vector_width(cfg))
+        if column.counts:
+            return float(_count(cfg, row.counts or column.counts, f"{self.title}, row {row.label!r}"))
+        values = [OmegaConf.select(cfg, path) for path in column.paths]
+        return next((column.factor * float(value) for value in values if value is not None), None)
+
+
+def configuration_tables(folder: Path = EXPERIMENTS) -> list[ConfigurationTable]:
+    """Every paper's tables of settings.
+
+    Raises:
+        ConfigError: naming the file and what is wrong in it.
+    """
+    return [_table(path, content) for path in sorted(folder.glob("*/table*.yaml")) if (content := content_of(path)).pop("kind", "") == KIND]
+
+
+def _table(path: Path, content: dict) -> ConfigurationTable:
+    try:
+        columns = {str(name): filled(Column, column) for name, column in content.pop("columns").items()}
+        rows = [filled(Row, row) for row in content.pop("rows")]
+        table = filled(ConfigurationTable, {**name_of(path), "columns": columns, "rows": rows, **content})
+    except FAULTS as error:
+        raise ConfigError(f"{path}: it is not a table of settings: {fault_in(error)}") from error
+    for row in rows:
+        if len(row.published) != len(columns):
+            raise ConfigError(f"{path}: row {row.label!r} has {len(row.published)} printed values for {len(columns)} columns")
+        if bool(row.overrides) == bool(row.cells):
+            raise ConfigError(f"{path}: row {row.label!r} needs either overrides or cells, rows of the paper's tables of results")
+    for counted in {what for each in (*columns.values(), *rows) for what in each.counts.values()} - set(COUNTED):
+        raise ConfigError(f"{path}: {counted!r} cannot be counted; what can: {', '.join(COUNTED)}")
+    return table
+
+
+def vector_width(cfg: DictConfig) -> int:
+    """How wide the configured word vectors are: their `dim`, or the last number in the name of their file.
+
+    >>> vector_width(OmegaConf.create({"dataset": {"vectors": {"path": "data/GoogleNews-vectors-negative300.bin"}}}))
+    300
+    """
+    vectors = cfg.dataset.vectors
+    return int(vectors.dim) if "dim" in vectors else int(re.findall(r"\d+", Path(vectors.path).name)[-1])
+
+
+def agrees(ours: Sequence[float], printed: str | int | float) -> bool:
+    """Whether the numbers, rounded as printed, are the printed ones; `141x2` is read as 141 in each of two directions.
+
+    >>> agrees([1794176.0], "1.79M"), agrees([3.0, 4.0], "3/4"), agrees([4.0], 3), agrees([2 * 2.5e-5], 5e-5)
+    (True, True, False, True)
+    """
+    parts = str(printed).split("/")
+    return len(parts) == len(ours) and all(_agrees(value, part) for value, part in zip(ours, parts, strict=True))
+
+
+def _agrees(value: float, printed: str) -> bool:
+    found = re.fullmatch(r"([\d.]+(?:e-?\d+)?)(?:x2)?([KM]?)", printed.strip())
+    if found is None:
+        return False
+    number, unit = found.groups()
+    decimals = len(number.partition(".")[2]) if unit else 12
+    return round(value / THOUSANDS[unit], decimals) == float(number)
+
+
+def _overrides(table: Table | None, label: str, whose: str) -> Sequence[str]:
+    """What a row of a table of results runs on the paper's own data."""
+    row = next((row for row in table.rows if row.label == label), None) if table else None
+    if table is None or row is None or row.overrides is None:
+        raise ConfigError(f"{whose}: there is no row {label!r} that runs in {table.title if table else 'such a table of results'}")
+    return next(alternatives(table, row, table.settings_of(row)[0])).overrides
+
+
+def _count(cfg: DictConfig, counts: Mapping[str, str], whose: str) -> int:
+    import torch  # some seconds, which those who only read or write tables need not wait for
+
+    scorer: torch.nn.Module = instantiate(cfg.model, vectors=torch.zeros(3, vector_width(cfg)))
+    try:
+        modules = {scorer.get_submodule(name): what for name, what in counts.items()}
+    except AttributeError as error:
+        raise ConfigError(f"{whose}: {error}; the scorer has {', '.join(name for name, _ in scorer.named_children())}") from error
+    weights = [(p, what) for module, what in modules.items() for p in module.parameters() if p.requires_grad]
+    return sum(p.numel() for p, what in weights if what == "all" or p.ndim > 1)

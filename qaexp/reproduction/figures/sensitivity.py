@@ -1,0 +1,104 @@
+"""Figure 8 of Xu et al. 2019: how a metric depends on hyper-parameters, one panel each."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from omegaconf import OmegaConf
+
+from qaexp.config import compose
+from qaexp.errors import ConfigError
+from qaexp.explain.drawing import COLOURS, MARKERS, new_figure
+from qaexp.reproduction.build import Measured
+from qaexp.reproduction.figures.of_runs import about, bars, foot
+from qaexp.reproduction.ledger import Ledger
+from qaexp.reproduction.spec import Row
+from qaexp.reproduction.state import CellState
+
+PANEL, VALUE, COLUMN, OURS = "panel", "value", "column", "ours"
+
+
+class Sensitivity:
+    """A panel for each hyper-parameter, in it a line for each of the figure's columns.
+
+    `panels` has each one's place in the configuration. A row is a point of the panel whose place it overrides; the row `default`
+    is one of all panels, with the value that it is composed with, and the row `baseline` a level in all of them.
+    """
+
+    def __init__(self, panels: Mapping[str, str], default: str, baseline: str) -> None:
+        self.panels, self.default, self.baseline = panels, default, baseline
+
+    def frame(self, measured: Measured, ledger: Ledger) -> pd.DataFrame:
+        if not any(state.entries for state in measured.states.values()):
+            return pd.DataFrame()
+        table = measured.table
+        labels = [row.label for row in table.rows]
+        if unknown := [label for label in (self.default, self.baseline) if label not in labels]:
+            raise ConfigError(f"{table.title} has no row {unknown[0]!r}; rows: {', '.join(labels)}")
+        lines = list[dict[str, Any]]()
+        for panel, place in self.panels.items():
+            points = [point for row in table.rows if self._shows(row, place) for point in self._points(measured, panel, place, row)]
+            lines += sorted(points, key=lambda point: (point[COLUMN] != next(iter(table.columns)), point[COLUMN], point[VALUE] or 0))
+        return pd.DataFrame(lines)
+
+    def _shows(self, row: Row, place: str) -> bool:
+        return row.label in (self.default, self.baseline) or any(o.startswith(f"{place}=") for o in row.overrides or ())
+
+    def _points(self, measured: Measured, panel: str, place: str, row: Row) -> Iterator[dict[str, Any]]:
+        for (name, column), printed in zip(measured.table.columns.items(), row.published, strict=True):
+            state = measured.state_in(row.label, name)
+            if state is None:
+                continue
+            ours = state.interval(column)
+            yield {
+                PANEL: panel,
+                VALUE: None if row.label == self.baseline else _value(state, place),
+                measured.table.label: row.label,
+                COLUMN: name,
+                "split": (measured.table.metric_of(column, state.cell.dataset) or "").partition("/")[0],
+                OURS: ours and round(ours.mean, 4),
+                "ci95": ours and round(ours.half, 4),
+                "paper": printed or None,
+                **about(state),
+            }
+
+    def draw(self, measured: Measured, frame: pd.DataFrame) -> Figure:
+        figure, [row] = new_figure(width=6.4, height=3.1, columns=len(self.panels), sharey=True)
+        panels = dict(iter(frame.dropna(subset=[OURS]).groupby(PANEL)))
+        for axes, panel in zip(row, self.panels, strict=True):
+            if panel in panels:
+                self._panel(axes, panels[panel])
+            axes.set_xlabel(panel)
+        row[0].set_ylabel("P@1, percent")
+        handles = {label: handle for axes in row for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+        figure.legend(handles.values(), handles, loc="outside upper center", ncols=2)
+        foot(figure, measured, intervals=True)
+        return figure
+
+    def _panel(self, axes: Axes, points: pd.DataFrame) -> None:
+        """Values stand at equal distances, whatever they are; a point without an interval, of one seed, is a cross."""
+        values = sorted(points[VALUE].dropna().unique())
+        for (_, of_column), colour, marker in zip(points.groupby(COLUMN), COLOURS, MARKERS, strict=False):
+            label = " and ".join(dict.fromkeys(of_column["split"]))
+            line = of_column.dropna(subset=[VALUE])
+            line = line.assign(at=[values.index(value) for value in line[VALUE]])
+            axes.plot(line["at"], line[OURS], color=colour, zorder=1)
+            alone = line["ci95"].isna()
+            several = line[~alone]
+            style: Any = {"color": colour, "linestyle": "none"}
+            intervals = bars(several["ci95"], several["seeds"])
+            axes.errorbar(several["at"], several[OURS], intervals, marker=marker, label=f"{self.default}, {label}", **style)
+            if len(several) < len(line):
+                axes.plot(line["at"][alone], line[OURS][alone], marker="x", label=f"{self.default}, {label}, one seed", **style)
+            for height in of_column.drop(line.index)[OURS]:
+                axes.axhline(height, color=colour, linestyle="--", linewidth=1.0, label=f"{self.baseline}, {label}")
+        axes.set_xticks(range(len(values)), [f"{value:g}" for value in values])
+        axes.margins(x=0.1)
+
+
+def _value(state: CellState, place: str) -> float:
+    """What a row has at a place of its configuration; most say it themselves, and composing takes a tenth of a second."""
+    said = dict(override.split("=", 1) for override in state.cell.overrides)
+    return float(said[place] if place in said else OmegaConf.select(compose(state.cell.overrides), place))

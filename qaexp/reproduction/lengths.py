@@ -1,0 +1,67 @@
+"""How long the right answers of a data set's questions are: kept beside the ledger, so that figures can be drawn again without the data."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from hydra.utils import instantiate
+from jaxtyping import Int
+
+from qaexp.config import compose
+from qaexp.errors import QaexpError
+from qaexp.files import OF_RESULTS, write_whole
+from qaexp.reproduction.cells import Cell, fingerprint, lacking
+from qaexp.reproduction.ledger import Ledger, PerQuestion, digest
+from qaexp.reproduction.paper_table import FAULTS, fault_in
+from qaexp.reproduction.state import CellState
+
+if TYPE_CHECKING:  # it needs torch, and tables are written without
+    from qaexp.data.module import RankingDataModule
+
+
+def answer_lengths(state: CellState, split: str, scored: PerQuestion, ledger: Ledger) -> Int[np.ndarray, " question"] | None:
+    """The tokens of the longest right answer of each question that was `scored`, 0 where there is none; None where neither a file of
+    these questions nor their data are at hand.
+
+    What is read from the data is written to `lengths/` in the ledger's folder.
+
+    Raises:
+        OutputError: the ledger's folder cannot be written.
+        QaexpError: the file is damaged.
+    """
+    measured_on = state.entries[0].fingerprint
+    path = ledger.folder / "lengths" / f"{state.cell.dataset}_{measured_on[:8]}.json"
+    if not path.is_file():
+        if lacking(state.cell) or fingerprint(state.cell) != measured_on:
+            return None
+        write_whole(path, json.dumps(_lengths(state.cell), separators=(",", ":")) + "\n", OF_RESULTS)
+    return _read(path, split, scored)
+
+
+def _read(path: Path, split: str, scored: PerQuestion) -> Int[np.ndarray, " question"] | None:
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8")).get(split)
+        if not kept or kept["of"] != scored.of:
+            return None
+        tokens = np.array([int(length) for length in kept["tokens"]])
+        if len(tokens) != len(scored.values):
+            raise ValueError(f"{len(tokens)} for {len(scored.values)} questions")
+        return tokens
+    except (ValueError, *FAULTS) as error:
+        raise QaexpError(
+            f"{path}: not the lengths of answers ({fault_in(error)}); restore it from git, or delete it, and where the data are, the next "
+            "`make reproduce-figure...` writes it again"
+        ) from error
+
+
+def _lengths(cell: Cell) -> dict[str, dict[str, Any]]:
+    """Test split to the digest of its questions' names and the lengths of their answers, in the same order."""
+    data: RankingDataModule = instantiate(compose([*cell.overrides, "dataset/vectors=random"]).dataset)
+    found = {}
+    for name in data.ranked_splits[1:]:
+        split = data.splits[name]
+        tokens = np.where(split.labels == 1, data.corpus.texts.lengths(split.candidates), 0)
+        longest = np.maximum.reduceat(tokens, split.offsets[:-1]).tolist()
+        found[name] = {"of": digest([question.decode() for question in split.question_ids]), "tokens": longest}
+    return found

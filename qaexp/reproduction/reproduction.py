@@ -1,0 +1,120 @@
+"""The way of `make reproduce-table4`: the tables that are meant → plan → runs → ledger → tables, figures, claims and overview."""
+
+import argparse
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+from qaexp.config import compose
+from qaexp.data.progress import progress
+from qaexp.reproduction.build import Measured, measured
+from qaexp.reproduction.cells import Keys, cells_of
+from qaexp.reproduction.chosen import Other, chosen_of, is_meant, papers_of, require_known
+from qaexp.reproduction.claims import claims
+from qaexp.reproduction.configuration import ConfigurationTable, configuration_tables
+from qaexp.reproduction.draw import write_figure
+from qaexp.reproduction.held import held_against
+from qaexp.reproduction.ledger import Ledger
+from qaexp.reproduction.overview import write_overview
+from qaexp.reproduction.plan import Choice, Run, Times, plan
+from qaexp.reproduction.read import result_figures, result_tables, tunings
+from qaexp.reproduction.runs import run_all, show_plan
+from qaexp.reproduction.spec import Figure, Table
+from qaexp.reproduction.statistics import MISSING, measure
+from qaexp.reproduction.statistics import tables as statistics_tables
+from qaexp.reproduction.write import write_claims, write_configuration, write_statistics, write_table
+
+log = logging.getLogger(__name__)
+
+FAILED = 1
+
+
+def reproduce(options: argparse.Namespace) -> int:
+    """The exit status: 0, or 1 where a run failed."""
+    tables, figures, tuned = result_tables(), result_figures(), tunings()
+    others: list[Other] = [*configuration_tables(), *statistics_tables()]
+    chosen = chosen_of([*tables, *tuned], figures, others, options)
+    require_known(chosen, options)
+    results = options.results / "quick" if options.quick else options.results
+    ledger = Ledger(results / "ledger")
+    keys = Keys(Path(compose([]).cache_dir).expanduser() / "plans")
+    failed: list[Run] = []
+    if options.plan or (chosen and not options.no_run):
+        planned = plan(chosen, ledger, keys, Choice(options.seeds, options.rows, options.settings, options.quick))
+        keys.save()
+        show_plan(planned, Times.of(ledger), options.runs, options.jobs, each=options.plan)
+        if options.plan:
+            return 0
+        failed = run_all(planned, ledger, options)
+        ledger.read_anew()
+    done = _measured(chosen, ledger, keys, options.quick)
+    keys.save()
+    for each in done:
+        _write(each, ledger, results, options.latex)
+    if not options.quick:
+        for other in others:
+            if not options.no_run and (options.table or not options.figure) and is_meant(other, options.table, options.paper):
+                _write_other(other, results / other.paper, options.latex)
+        fresh = {each.table.title: each for each in done}
+        rest = [each for each in (*tables, *figures, *tuned) if each.title not in fresh]
+        fresh |= {each.table.title: each for each in _measured(rest, ledger, keys)}
+        whole, drawn, grids = ([fresh[each.title] for each in all_of] for all_of in (tables, figures, tuned))
+        keys.save()
+        claimed = {paper: said for paper in papers_of(tables) if (said := claims(paper))}
+        held = {paper: held_against(said, _of(paper, [*whole, *drawn])) for paper, said in claimed.items()}
+        for paper, frame in held.items():
+            write_claims(paper, frame, results / paper)
+        write_overview(whole, drawn, grids, others, results, held)
+        _tell_strays([*whole, *drawn, *grids], ledger, keys, options.prune)
+        keys.save()
+    return FAILED if failed else 0
+
+
+def _measured(tables: Sequence[Table], ledger: Ledger, keys: Keys, quick: bool = False) -> list[Measured]:
+    """With a bar: the first time, when keys are composed, it takes a minute."""
+    with progress() as bar:
+        return [measured(table, ledger, keys, quick) for table in bar.track(tables, description="tables")]
+
+
+def _of(paper: str, tables: Sequence[Measured]) -> list[Measured]:
+    return [each for each in tables if each.table.paper == paper]
+
+
+def _write(table: Measured, ledger: Ledger, results: Path, latex: bool) -> None:
+    """A table, or a figure where anything was measured that it shows."""
+    folder, about = results / table.table.paper, table.table
+    if isinstance(about, Figure):
+        drawn = write_figure(table, ledger, folder)
+        log.info("%s", drawn[0] if drawn else f"{about.title}: nothing measured that it could show")
+    else:
+        write_table(table, folder, latex)
+        log.info("%s", folder / f"{about.name}.md")
+
+
+def _write_other(table: Other, folder: Path, latex: bool) -> None:
+    """What stands in the configuration, or what the data sets hold; where none of these is here, the table stays as it is."""
+    if isinstance(table, ConfigurationTable):
+        write_configuration(table, folder, latex)
+    else:
+        rows = measure(table, None)
+        if all(row.status == MISSING for row in rows):
+            log.info("%s: none of its data sets is here", table.title)
+            return
+        write_statistics(table, rows, folder, latex)
+    log.info("%s", folder / f"{table.name}.md")
+
+
+def _tell_strays(everything: Sequence[Measured], ledger: Ledger, keys: Keys, prune: bool) -> None:
+    """A run is known by its whole configuration: where that has changed since, its cell is empty again, and nothing else would say so.
+
+    What a table would show if other data were not there, as of a part of a data set, is no stray.
+    """
+    shown = {entry.key for each in everything for state in each.states.values() for entry in state.entries}
+    cells = [cell for each in everything for cell in cells_of(each.table) if cell.dataset in ledger.datasets]
+    shown |= {key.whole for cell in cells for key in keys.of(cell, cell.table.seeds)}
+    if strays := [f"{entry.name}_{entry.key}" for entry in ledger.entries if entry.key not in shown]:
+        named = ", ".join(strays[:3]) + (f" and {len(strays) - 3} more" if len(strays) > 3 else "")
+        if prune:
+            ledger.remove({entry.key for entry in ledger.entries} - shown)
+        said = "deleted" if prune else "to be deleted with --prune"
+        log.warning("%s: of no table as it is configured now, %s: %s", ledger.folder, said, named)

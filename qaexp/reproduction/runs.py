@@ -1,0 +1,199 @@
+"""From a plan to records: says what is done and what is to come, and runs it."""
+
+import argparse
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import cast
+
+from joblib import Parallel, delayed
+from rich.console import Console
+
+from qaexp.cli.quiet import now_and_then
+from qaexp.config import PRETRAIN, as_value
+from qaexp.errors import KilledError
+from qaexp.reproduction.ledger import Entry, Ledger
+from qaexp.reproduction.plan import Plan, Run, Times
+from qaexp.runs.record import RunRecord
+from qaexp.runs.store import Outcome, error_of, run_overrides
+from qaexp.sweep.threads import keep_number_of_threads
+
+log = logging.getLogger(__name__)
+
+SIGN_OF_LIFE = 300.0
+"""Seconds; runs of hours are not silent where no terminal shows their progress."""
+
+ATTEMPTS = 2
+"""At runs that are busy: with several jobs, one may have been at the pre-training that another begins with."""
+
+
+def show_plan(planned: Plan, times: Times, runs: Path, jobs: int, each: bool) -> None:
+    """The plan: what is done, what will run and how long that may take (of `each` row, too), what cannot run and why."""
+    console = Console(highlight=False, soft_wrap=True)
+    to_do = planned.to_do
+    begun = {run.key: _begun(run, runs) for run in to_do}
+    expected = {run.key: times.left(run, begun[run.key]) for run in to_do}
+    known = [seconds for seconds in expected.values() if seconds is not None]
+    console.print(f"{len(planned.done)} runs done, {len(to_do)} to run, {len(planned.impossible)} impossible here")
+    if known:
+        unknown = f", and {len(to_do) - len(known)} of unknown length" if len(known) < len(to_do) else ""
+        before = {" ".join(pretraining) for run in to_do if (pretraining := run.cell.pretraining(run.seed))}
+        unknown += f", and {len(before)} of pre-training" if before else ""
+        several = f" of runs, {jobs} at a time" if jobs > 1 else ""
+        console.print(f"expected: {_spoken(sum(known))}{several}{unknown}")
+    elif to_do:
+        kind = "quick version" if to_do[0].cell.quick else "run"
+        console.print(f"expected: unknown, as there is no record yet of a {kind} on these data")
+    if each:
+        of_cell: dict[str, list[Run]] = {}
+        for run in to_do:
+            of_cell.setdefault(run.cell.title, []).append(run)
+        for title, same in of_cell.items():
+            seconds = sum(expected[run.key] or 0.0 for run in same)
+            console.print(f"  to run: {title}, {_seeds(same)}{f': {_spoken(seconds)}' if seconds else ''}", markup=False)
+    for reason in dict.fromkeys(run.lacking for run in planned.impossible):
+        cells = dict.fromkeys((run.cell.table.title, run.cell.row.label) for run in planned.impossible if run.lacking == reason)
+        named = ", ".join(dict.fromkeys(title for title, _ in cells))
+        console.print(f"  impossible: {len(cells)} rows ({named}): {reason}", markup=False)
+    if planned.impossible:
+        console.print("  (QAEXP_DATA names the folder of the data; `python -m qaexp.data fetch --help` says where they are published)")
+    if planned.published_only:
+        named = ", ".join(dict.fromkeys(planned.published_only))
+        reason = "the table's paper does not define their models"
+        console.print(f"  published only: {len(planned.published_only)} rows ({named}): {reason}", markup=False)
+    for run in to_do:
+        if record := begun[run.key]:
+            console.print(f"  begun: {run.title}, as far as epoch {len(record.history)}", markup=False)
+        for folder in _folders(run, runs):
+            if before := error_of(folder):
+                console.print(f"  failed before: {run.title}: {before}", markup=False)
+
+
+def run_all(planned: Plan, ledger: Ledger, options: argparse.Namespace) -> list[Run]:
+    """The runs that failed. What another process is at is left to it."""
+    failed = list[Run]()
+    waiting, alike, over = planned.to_do, set[str](), set[str]()
+    started = time.monotonic()
+
+    def needed() -> Iterator[Run]:
+        return (run for run in waiting if run.key not in over and _cell(run) not in alike)
+
+    def end(run: Run, outcome: Outcome) -> None:
+        over.add(run.key)
+        if outcome.record is None:
+            failed.append(run)
+            log.error("[%d/%d] %s failed: %s", len(over), len(waiting), run.title, outcome.error)
+            return
+        if _cell(run) in alike:  # two seeds of it were begun side by side
+            return
+        entry = ledger.enter(outcome.folder)
+        if not entry.random:
+            alike.add(_cell(run))
+        times = Times.of(ledger)
+        left = sum(times.expected(other) or 0.0 for other in needed()) / options.jobs
+        log.info(
+            "[%d/%d] %s: %s  (%s%s)",
+            len(over),
+            len(waiting),
+            run.title,
+            _values(run, entry),
+            _spoken(entry.seconds["total"]),
+            f", {_spoken(left)} left" if left else "",
+        )
+
+    for _ in range(ATTEMPTS):
+        for run, outcome in _outcomes(needed(), options):
+            if outcome.status != "busy":
+                end(run, outcome)
+    if busy := len(list(needed())):
+        log.info("left to the processes that are at them: %d; the same command, later, runs what they leave", busy)
+    if waiting:
+        log.info("over: %d, in %s; failed: %d", len(waiting) - busy, _spoken(time.monotonic() - started), len(failed))
+    return failed
+
+
+def _cell(run: Run) -> str:
+    return " ".join(run.cell.overrides)
+
+
+def _outcomes(runs: Iterator[Run], options: argparse.Namespace) -> Iterator[tuple[Run, Outcome]]:
+    """Each run as it ends: one after the other here, or some at a time in processes that share the processor's cores.
+
+    Raises:
+        KilledError: one of the processes is gone.
+    """
+    if options.jobs == 1:
+        yield from (_run(run, options) for run in runs)
+        return
+    keep_number_of_threads()
+    several = Parallel(options.jobs, return_as="generator_unordered", pre_dispatch=options.jobs)
+    try:
+        yield from cast(Iterator[tuple[Run, Outcome]], several(delayed(_run)(run, options) for run in runs))
+    except BrokenProcessPool as error:
+        raise KilledError(
+            f"the process of a run was killed, perhaps as memory ran out (fewer than --jobs {options.jobs} need less); what is finished is "
+            "kept, and the same command goes on where it stopped"
+        ) from error
+
+
+def _run(run: Run, options: argparse.Namespace) -> tuple[Run, Outcome]:
+    logging.basicConfig(level=logging.INFO, format="%(message)s")  # in a process of its own
+    with now_and_then(SIGN_OF_LIFE, run.title, "qaexp.training.callbacks"):  # a line a run, not a line an epoch
+        return run, _outcome(run, options)
+
+
+def _outcome(run: Run, options: argparse.Namespace) -> Outcome:
+    """Of a run, after the one whose encoder it begins with, if there is such."""
+    folder, logger = _folder(run, options.runs), [f"logger={options.logger}"]
+    labels = {"paper": run.cell.table.paper, "table": run.cell.table.name, "row": run.cell.row.label}
+    watchers = None if options.jobs == 1 else []  # several progress bars would write over each other
+    begun: list[str] = []
+    if pretraining := run.cell.pretraining(run.seed):
+        for_it = {**labels, "row": f"{run.cell.row.label}, pre-training"}
+        before = run_overrides([*pretraining, *logger], folder, PRETRAIN, for_it, watchers)
+        if before.record is None:
+            return before
+        begun = [f"init_from={as_value(str(before.folder))}"]
+    return run_overrides([*run.cell.seeded(run.seed), *begun, *logger], folder, labels=labels, watchers=watchers)
+
+
+def _values(run: Run, entry: Entry) -> str:
+    """The run's numbers in its table's columns."""
+    table = run.cell.table
+    shown = {
+        name: f"{number * table.scale_of(column):.{table.decimals_of(column)}f}"
+        for name, column in table.columns.items()
+        if table.setting_of(run.cell.row, column) == run.cell.setting
+        if (metric := table.metric_of(column, run.cell.dataset)) and (number := entry.value(metric)) is not None
+    }
+    return ", ".join(f"{name} {number}" for name, number in shown.items())
+
+
+def _folder(run: Run, runs: Path) -> Path:
+    """Where a run is kept: runs over other data of the same name lie elsewhere."""
+    return runs / run.fingerprint[:8]
+
+
+def _folders(run: Run, runs: Path) -> list[Path]:
+    """The folder of a run's own, if it was ever begun."""
+    return list(_folder(run, runs).glob(f"*_{run.key}"))
+
+
+def _begun(run: Run, runs: Path) -> RunRecord | None:
+    """The record of a run that has whole epochs to go on from, or that another process is at."""
+    records = [RunRecord.with_status(folder, "running", "interrupted") for folder in _folders(run, runs)]
+    return next((record for record in records if record and record.history), None)
+
+
+def _seeds(runs: Sequence[Run]) -> str:
+    return f"seed{'s' if len(runs) > 1 else ''} {', '.join(str(run.seed) for run in runs)}"
+
+
+def _spoken(seconds: float) -> str:
+    """
+    >>> _spoken(41.3), _spoken(312.0), _spoken(8000.0)
+    ('41 s', '5 min', '2.2 h')
+    """
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

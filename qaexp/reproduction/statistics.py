@@ -1,0 +1,208 @@
+"""The papers' tables of data statistics, `experiments/<paper>/table<N>.yaml`, measured from what is on disk."""
+
+import csv
+import io
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hydra.utils import instantiate
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from qaexp.config import compose
+from qaexp.data.audit.counts import FILE_MEASURES, MEASURES, Count
+from qaexp.data.fetch.fetch import data_root
+from qaexp.data.files import locate
+from qaexp.errors import ConfigError, MissingDataError
+from qaexp.files import elsewhere, write_whole
+from qaexp.reproduction.paper_table import EXPERIMENTS, FAULTS, PaperTable, content_of, fault_in, filled, name_of
+
+if TYPE_CHECKING:  # it needs torch, and tables are written without
+    from qaexp.data.module import RankingDataModule
+
+log = logging.getLogger(__name__)
+
+MEASURED, PARTIAL, MISSING = "measured", "partial data", "data missing"
+
+
+@dataclass(frozen=True)
+class Column:
+    """`measure` over those of the splits `of` that a data set has, together; without any, there is no figure."""
+
+    measure: str
+    of: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Row:
+    """A data set, or a file of one, and what the paper prints of it; null where it prints nothing."""
+
+    label: str
+    published: Sequence[str | int | float | None]
+    datasets: Sequence[str] = ()
+    """Choices of `dataset=`: the first whose files are there is measured."""
+    overrides: Sequence[str] = ()
+    file: str = ""
+    """Instead of `datasets`: a file within the data folder ..."""
+    read_by: str = ""
+    """... and the one of FILE_MEASURES that reads it."""
+
+
+@dataclass(frozen=True)
+class StatisticsTable(PaperTable):
+    """A table of a paper. Rows are data sets and columns statistics, whichever way the paper prints it."""
+
+    paper: str
+    name: str
+    source: str
+    questions: str
+    """`as read`: all in the files; `as used`: without those that lack what training or ranking needs."""
+    columns: Mapping[str, Column]
+    rows: Sequence[Row]
+
+
+@dataclass(frozen=True)
+class MeasuredRow:
+    """A row with our figures; None where there is none, or none printed."""
+
+    row: Row
+    status: str
+    measured_on: str
+    """The overrides that name the data set, or the file."""
+    figures: Sequence[Count | None]
+
+
+def tables(folder: Path = EXPERIMENTS) -> list[StatisticsTable]:
+    """The tables of every paper whose files say `kind: statistics`.
+
+    Raises:
+        ConfigError: a file has a row or a column that cannot be measured.
+    """
+    found = []
+    for path in sorted(folder.glob("*/table*.yaml")):
+        content = content_of(path)
+        if content.pop("kind", "") == "statistics":
+            found.append(_table(path, content))
+    return found
+
+
+def _table(path: Path, content: dict[str, Any]) -> StatisticsTable:
+    try:
+        columns = {name: filled(Column, column) for name, column in content.pop("columns").items()}
+        rows = [filled(Row, row) for row in content.pop("rows")]
+        table = filled(StatisticsTable, {**name_of(path), "columns": columns, "rows": rows, **content})
+    except FAULTS as error:
+        raise ConfigError(f"{path}: it is not a table of statistics: {fault_in(error)}") from error
+    if table.questions not in ("as read", "as used"):
+        raise ConfigError(f"{path}: questions is {table.questions!r}, as read or as used expected")
+    for row in rows:
+        if len(row.published) != len(columns):
+            raise ConfigError(f"{path}: row {row.label} has {len(row.published)} published figures for {len(columns)} columns")
+        if bool(row.datasets) == bool(row.file) or (row.file and row.read_by not in FILE_MEASURES):
+            raise ConfigError(f"{path}: row {row.label} needs datasets, or a file and read_by, one of {', '.join(FILE_MEASURES)}")
+        unknown = [c.measure for c in columns.values() if row.datasets and c.measure not in MEASURES]
+        if unknown:
+            raise ConfigError(f"{path}: {unknown[0]} of row {row.label} is not measured; what is: {', '.join(MEASURES)}")
+    return table
+
+
+def measure(table: StatisticsTable, data_dir: str | None) -> list[MeasuredRow]:
+    """Our figures of every row."""
+    return [_from_file(table, row, data_root(data_dir)) if row.file else _from_dataset(table, row, data_dir) for row in table.rows]
+
+
+def _from_file(table: StatisticsTable, row: Row, root: Path) -> MeasuredRow:
+    try:
+        [path] = locate([root / row.file], "")
+    except MissingDataError:
+        return _missing(row)
+    found = FILE_MEASURES[row.read_by](path)
+    return MeasuredRow(row, MEASURED, row.file, _printed(row, [found.get(column.measure) for column in table.columns.values()]))
+
+
+def _from_dataset(table: StatisticsTable, row: Row, data_dir: str | None) -> MeasuredRow:
+    for name in row.datasets:
+        choice = [f"dataset={name}", *row.overrides]
+        cfg = compose([*choice, "dataset/vectors=random"])
+        cfg.data_dir = str(data_root(data_dir))
+        data: RankingDataModule = instantiate(cfg.dataset)
+        try:
+            splits = data.corpus.splits if table.questions == "as read" else data.splits
+        except MissingDataError:
+            continue
+        figures: list[Count | None] = []
+        for column in table.columns.values():
+            of = [splits[split] for split in column.of if split in splits]
+            figures.append(MEASURES[column.measure](data.corpus.texts, of) if of else None)
+        return MeasuredRow(row, PARTIAL if data.partial_data else MEASURED, " ".join(choice), _printed(row, figures))
+    return _missing(row)
+
+
+def _missing(row: Row) -> MeasuredRow:
+    return MeasuredRow(row, MISSING, "", [None] * len(row.published))
+
+
+def _printed(row: Row, figures: Sequence[Count | None]) -> list[Count | None]:
+    return [None if published is None else figure for published, figure in zip(row.published, figures, strict=True)]
+
+
+def show(table: StatisticsTable, rows: Sequence[MeasuredRow], console: Console) -> None:
+    """Statistics downwards, data sets across, each cell ours and, in brackets, the printed figure."""
+    shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for heading in ("", *(row.row.label for row in rows)):
+        shown.add_column(heading, justify="right" if heading else "left")
+    for place, name in enumerate(table.columns):
+        shown.add_row(name, *(cell_of(row, place) for row in rows))
+    shown.add_row("status", *(row.status for row in rows))
+    title = f"{table.title} ({table.source}), questions {table.questions}: ours (paper)"
+    console.print(title, highlight=False, markup=False, soft_wrap=True)
+    console.print(shown)
+    for row in rows:
+        if row.status == PARTIAL:
+            line = f"{row.row.label}: {PARTIAL}, counted on {row.measured_on}; not to be reported as {row.row.label}"
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def cell_of(row: MeasuredRow, place: int) -> str:
+    """Our figure in the column at `place` and, in brackets, the printed one; empty where none is printed."""
+    figure, published = row.figures[place], row.row.published[place]
+    if published is None:
+        return ""
+    ours = "–" if figure is None else f"{figure:,.1f}" if isinstance(figure, float) else f"{figure:,}"
+    return f"{ours} ({published})"
+
+
+def to_csv(table: StatisticsTable, rows: Sequence[MeasuredRow]) -> str:
+    """A line for each data set: every statistic, ours and the printed one, and the row's status."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["data set", *(heading for name in table.columns for heading in (name, f"{name} (paper)")), "status", "measured on"])
+    for row in rows:
+        writer.writerow([row.row.label, *_csv_cells(row), row.status, row.measured_on])
+    return out.getvalue()
+
+
+def _csv_cells(row: MeasuredRow) -> Iterator[str]:
+    for figure, published in zip(row.figures, row.row.published, strict=True):
+        yield "" if figure is None else f"{figure:.3f}" if isinstance(figure, float) else str(figure)
+        yield "" if published is None else str(published)
+
+
+def describe_all(data_dir: str | None, csv_dir: str | None) -> None:
+    """Show every table, and write `<paper>/table<N>.csv` below `csv_dir` if it is given.
+
+    Raises:
+        BadDataError: files that are there are not as published.
+        OutputError: a table cannot be written.
+    """
+    for table in tables():
+        rows = measure(table, data_dir)
+        show(table, rows, Console())
+        if csv_dir is not None:
+            path = Path(csv_dir).expanduser() / table.paper / f"{table.name}.csv"
+            write_whole(path, to_csv(table, rows), elsewhere("--csv FOLDER"))
+            log.info("%s", path)

@@ -1,0 +1,307 @@
+"""The record of one run: everything needed to trust its numbers and to repeat them, in one JSON file."""
+
+import hashlib
+import json
+import logging
+import os
+import platform
+import re
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from qaexp.config import CONF, besides
+from qaexp.ddp import writes
+from qaexp.errors import ConfigError, OutputError, PrunedError, QaexpError, RecordError
+from qaexp.files import write_whole
+from qaexp.runs.folder import RECORD
+from qaexp.runs.renamed import with_current_targets, with_short_targets
+
+log = logging.getLogger(__name__)
+
+SCHEMA = 1
+LIBRARIES = ("qaexp", "torch", "pytorch-lightning", "hydra-core", "omegaconf", "torchmetrics", "numpy", "pandas", "wandb", "gensim")
+NOT_IDENTITY = ("data_dir", "cache_dir", "output_dir", "logger", "choices", "labels", "run_name")
+"""Top-level keys of a configuration that do not change what a run measures."""
+
+
+def measuring(options: Iterable[str]) -> list[str]:
+    """Of options those that change what a run measures."""
+    return besides(options, NOT_IDENTITY)
+
+
+@dataclass
+class RunRecord:
+    """One run. `status` is running, finished, failed, interrupted or pruned; metrics are in [0, 1], times in seconds."""
+
+    key: str
+    config: dict[str, Any]
+    seed: int
+    command: str
+    status: str = "running"
+    error: str | None = None
+    started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    commit: str = ""
+    versions: dict[str, str] = field(default_factory=dict)
+    hardware: dict[str, Any] = field(default_factory=dict)
+    continued: list[dict[str, Any]] = field(default_factory=list)
+    """Commit, versions, hardware and the first epoch of each process that went on with the run with others than the process before it."""
+    data: dict[str, Any] = field(default_factory=dict)
+    parameters: dict[str, int] = field(default_factory=dict)
+    convention: str = ""
+    history: list[dict[str, int | float]] = field(default_factory=list)
+    """Steps taken, loss and dev metrics at the end of each epoch."""
+    best_epoch: int | None = None
+    steps: int = 0
+    """Training batches of whole epochs, over which `seconds["steps"]` were spent; not counted: loading them, dev metrics, checkpoints."""
+    seconds: dict[str, float] = field(default_factory=dict)
+    metrics: dict[str, dict[str, int | float]] = field(default_factory=dict)
+    """Split to metric to value, with the number of questions and pairs and the share of questions tied at the first answer."""
+    schema: int = SCHEMA
+    _watches: dict[str, Callable[[], float]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What reads the seconds of each stage that the run is in."""
+
+    @classmethod
+    def begin(cls, config: dict[str, Any], command: str) -> "RunRecord":
+        return cls(key=config_key(config), config=config, seed=config["seed"], command=command, **_this_process())
+
+    @classmethod
+    def resumed(cls, folder: Path) -> "RunRecord":
+        """The record of a run that this process goes on with, told where its code or its libraries are others than before.
+
+        Raises:
+            RecordError: as `load`.
+        """
+        record, now = cls.load(folder), _this_process()
+        before = record.continued[-1] if record.continued else record.__dict__
+        if any(before[name] != value for name, value in now.items()):
+            record.continued.append({"from_epoch": len(record.history) + 1, **now})
+        was, is_now = ({"commit": process["commit"], **process["versions"]} for process in (before, now))
+        if told := [f"{name} {was.get(name, '')} then, {value} now" for name, value in is_now.items() if was.get(name, "") != value]:
+            log.warning("%s goes on with other code than before: %s (`continued` in its %s)", folder, "; ".join(told), RECORD)
+        return record
+
+    @classmethod
+    def load(cls, folder: Path) -> "RunRecord":
+        """Raises: RecordError, for a file that is not there or is no record."""
+        path = folder / RECORD
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+            return cls(**{**content, "config": with_current_targets(content.get("config"))})
+        except OSError as error:
+            raise RecordError(f"{path}: {error.strerror}") from error
+        except (json.JSONDecodeError, TypeError, AttributeError) as error:
+            raise RecordError(f"{path} is no run's record ({error}); delete its folder, and the same command runs it anew") from error
+
+    @classmethod
+    def with_status(cls, folder: Path, *statuses: str) -> "RunRecord | None":
+        """The record of a run that stands so; None for any other, and where there is none."""
+        try:
+            record = cls.load(folder)
+        except RecordError:
+            return None
+        return record if record.status in statuses else None
+
+    @property
+    def vectors(self) -> str:
+        """Where its word vectors are from, with `data_dir` and `cache_dir` in place of folders."""
+        places = _places(self.config)
+        return re.sub(r"""(['"])(.*?)\1""", lambda quoted: quoted[1] + moved(quoted[2], places) + quoted[1], self.data["vectors"]["source"])
+
+    def is_of(self, config: Any) -> bool:
+        """Whether a configuration is the run's own, wherever its folders are and whatever table it is for; the pre-training that it begins
+        with may be named by its folder."""
+        left_out = (*NOT_IDENTITY, "init_from")
+        ours, theirs = ({name: each[name] for name in each if name not in left_out} for each in (self.config, config))
+        return _digest(moved(ours, _places(self.config))) == _digest(moved(theirs, _places(config)))
+
+    def of_data(self, described: dict[str, Any], convention: str) -> None:
+        """Say what the run is on.
+
+        Raises:
+            ConfigError: it began on other data.
+        """
+        if self.data and self.data["fingerprint"] != described["fingerprint"]:
+            raise ConfigError(
+                f"the data of {self.config['dataset']['name']} are others than when this run began ({self.data['fingerprint'][:8]} then, "
+                f"{described['fingerprint'][:8]} now); put the former files back, or delete its folder and begin again"
+            )
+        if self.data and not self.is_over(described["fingerprint"], described["vectors"].get("files")):
+            raise ConfigError(
+                f"the word vectors of {described['vectors']['source']} are others than when this run began; put the former file back, or "
+                "delete its folder and begin again"
+            )
+        self.data, self.convention = described, convention
+
+    def is_over(self, fingerprint: str, vector_files: Sequence[str] | None) -> bool:
+        """As `is_over` of its data."""
+        return is_over(self.data, fingerprint, vector_files)
+
+    @contextmanager
+    def kept_in(self, folder: Path) -> Iterator[None]:
+        """Keep the record on disk from now on; however the block ends, the record says so and nothing measured is lost."""
+        self.status, self.error = "running", None
+        self.save(folder)
+        try:
+            yield
+            self.status = "finished"
+        except BaseException as error:
+            self.status = "failed" if isinstance(error, Exception) else "interrupted"
+            self.status = "pruned" if isinstance(error, PrunedError) else self.status
+            self.error = str(error) if isinstance(error, QaexpError) else repr(error)
+            with suppress(OutputError):  # what went wrong first is what the user should hear
+                self.save(folder)
+            raise
+        self.save(folder)
+
+    @contextmanager
+    def timing(self, stage: str) -> Iterator[None]:
+        """Add the seconds that the block takes to a stage's; a record saved meanwhile has those until then, which a killed run leaves."""
+        before, start = self.seconds.get(stage, 0.0), time.perf_counter()
+        self._watches[stage] = lambda: round(before + time.perf_counter() - start, 3)
+        try:
+            yield
+        finally:
+            self.seconds[stage] = self._watches.pop(stage)()
+
+    def add_epoch(self, epoch: int, values: Mapping[str, int | float], chosen: str) -> None:
+        """Note an epoch (from 1), before its steps are added; one that is repeated after an interruption takes its old place.
+
+        The steps that were counted for it, and their seconds, are taken off: a share of all, since epochs are of one length.
+        """
+        before = [entry for entry in self.history if entry["epoch"] < epoch]
+        if len(before) < len(self.history):
+            kept = len(before) / len(self.history)
+            self.steps = round(kept * self.steps)
+            self.seconds["steps"] = kept * self.seconds.get("steps", 0.0)
+        self.history = [*before, {"epoch": epoch, **values}]
+        if self.continued:
+            self.continued[-1]["from_epoch"] = min(self.continued[-1]["from_epoch"], epoch)
+        self.best_epoch = int(max(self.history, key=lambda entry: entry[chosen])["epoch"])
+
+    def save(self, folder: Path) -> None:
+        """Write `record.json` whole or not at all. Of a run's processes, one does.
+
+        Raises:
+            OutputError: the folder is full or read-only.
+        """
+        self.seconds |= {stage: read() for stage, read in self._watches.items()}
+        if writes():
+            kept = {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
+            write_whole(folder / RECORD, json.dumps(kept, indent=1) + "\n")
+
+
+def is_over(data: Mapping[str, Any], fingerprint: str, vector_files: Sequence[str] | None) -> bool:
+    """Whether a run, by what its record says of its data, is over the texts with this fingerprint and, as far as is known of both, over
+    word vectors of these files. None is known of a run that reads none, nor of older records."""
+    return data["fingerprint"] == fingerprint and (
+        vector_files is None or data.get("vectors", {}).get("files", vector_files) == vector_files
+    )
+
+
+def config_key(config: dict[str, Any]) -> str:
+    """A name for what a configuration measures: equal keys mean the same run, whatever its folders, machine and loggers."""
+    return _digest(placeless_config(config))
+
+
+def endless_key(placeless: Mapping[str, Any]) -> str:
+    """Of a configuration without places, the key but for its limit of epochs: where it alone differs, one run is the other's beginning."""
+    return _digest({**placeless, "trainer": {**placeless.get("trainer", {}), "max_epochs": None}})
+
+
+def _digest(identity: Mapping[str, Any]) -> str:
+    """Sixteen digits for a configuration. Classes count by their names, not by their modules: moving one changes no key."""
+    named = with_short_targets(with_current_targets(identity))
+    return hashlib.sha256(json.dumps(named, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def placeless_config(config: dict[str, Any]) -> dict[str, Any]:
+    """The part of a configuration that says what is measured, with `data_dir` and `cache_dir` in place of folders.
+
+    Of `init_from` it is the run and the step found there that count, not the path.
+    """
+    identity = {name: value for name, value in config.items() if name not in NOT_IDENTITY}
+    if identity.pop("init_from", None) is not None:
+        from qaexp.runs.initial_weights import pinned  # needs torch
+
+        identity["init_from"] = {name: value for name, value in pinned(config)["init_from"].items() if name in ("key", "step")}
+    identity["dataset"] = {name: value for name, value in config["dataset"].items() if name != "expected"}  # a check, no setting
+    return moved(identity, _places(config))
+
+
+def _places(config: Mapping[str, Any]) -> dict[str, str]:
+    return {config[name]: name for name in ("data_dir", "cache_dir") if name in config}
+
+
+def moved(node: Any, places: Mapping[str, str]) -> Any:
+    """Each path of a configuration that is one of the places, or lies in one, as a path in what stands there for it.
+
+    >>> moved({"folder": "/home/me/data/wikiqa"}, {"/home/me/data": "data_dir"})
+    {'folder': 'data_dir/wikiqa'}
+    >>> moved(["/data/cache/own", "/data_of_mine"], {"/data": "data_dir", "/data/cache": "cache_dir"})
+    ['cache_dir/own', '/data_of_mine']
+    """
+    if isinstance(node, dict):
+        return {name: moved(value, places) for name, value in node.items()}
+    if isinstance(node, list):
+        return [moved(value, places) for value in node]
+    for place in sorted(places, key=len, reverse=True):  # one may lie in the other
+        if isinstance(node, str) and (node == place or node.startswith(f"{place}/")):
+            return places[place] + node[len(place) :]
+    return node
+
+
+def _this_process() -> dict[str, Any]:
+    return {"commit": git_commit(), "versions": dict(versions()), "hardware": dict(hardware())}
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Of Python and of what the numbers come from."""
+    return {"python": platform.python_version(), **{library: _version(library) for library in LIBRARIES}}
+
+
+def _version(library: str) -> str:
+    try:
+        return version(library)
+    except PackageNotFoundError:  # a checkout that is run where it is not installed, or a library that only some runs need
+        return "not installed"
+
+
+@cache
+def git_commit() -> str:
+    """The commit of the code, with `+changes` when qaexp/ or conf/ differ from it; empty outside a checkout."""
+    return commit_of(CONF.parent)
+
+
+def commit_of(repository: Path) -> str:
+    """That of a repository. Tables and figures written since change nothing of what a run measures, and do not count as changes."""
+
+    def git(*command: str) -> str:
+        return subprocess.run(["git", *command], cwd=repository, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        return git("rev-parse", "HEAD") + ("+changes" if git("status", "--porcelain", "--", "qaexp", "conf") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+@cache
+def hardware() -> dict[str, Any]:
+    """Processor, cores used by torch, and GPU if there is one."""
+    import torch
+
+    model = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        names = [line.partition(":")[2].strip() for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]
+        model = names[0] if names else model
+    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
+    return {"processor": model, "cores": os.cpu_count(), "threads": torch.get_num_threads(), "gpu": gpu}

@@ -1,0 +1,72 @@
+"""Where the classes that older configurations name are now, so that every checkpoint and record made before a move still loads."""
+
+from typing import Any
+
+RENAMED = {
+    "qaexp.data.embeddings.OwnTextVectors": "qaexp.data.vectors.sources.OwnTextVectors",
+    "qaexp.data.embeddings.PublishedVectors": "qaexp.data.vectors.sources.PublishedVectors",
+    "qaexp.data.embeddings.RandomVectors": "qaexp.data.vectors.sources.RandomVectors",
+    "qaexp.figures.answer_length.AnswerLength": "qaexp.reproduction.figures.answer_length.AnswerLength",
+    "qaexp.figures.runtime.Runtime": "qaexp.reproduction.figures.runtime.Runtime",
+    "qaexp.figures.sensitivity.Sensitivity": "qaexp.reproduction.figures.sensitivity.Sensitivity",
+    "qaexp.losses.ClassCrossEntropy": "qaexp.training.losses.ClassCrossEntropy",
+    "qaexp.losses.PairwiseHinge": "qaexp.training.losses.PairwiseHinge",
+    "qaexp.losses.PointwiseCrossEntropy": "qaexp.training.losses.PointwiseCrossEntropy",
+    "qaexp.models.ai_cnn.AICNN": "qaexp.models.pairwise.ai_cnn.AICNN",
+    "qaexp.models.anmm.ANMM": "qaexp.models.pairwise.anmm.ANMM",
+    "qaexp.models.arc_ii.ARCII": "qaexp.models.pairwise.arc_ii.ARCII",
+    "qaexp.models.attention_lstms.AttentionLSTMs": "qaexp.models.pairwise.attention_lstms.AttentionLSTMs",
+    "qaexp.models.coupled_cells.LooseCell": "qaexp.models.pairwise.coupled_cells.LooseCell",
+    "qaexp.models.coupled_cells.TightCell": "qaexp.models.pairwise.coupled_cells.TightCell",
+    "qaexp.models.coupled_lstm.CoupledLSTM": "qaexp.models.pairwise.coupled_lstm.CoupledLSTM",
+    "qaexp.models.match.bilinear.BilinearMatch": "qaexp.models.pairwise.match.bilinear.BilinearMatch",
+    "qaexp.models.match.cosine.CosineMatch": "qaexp.models.pairwise.match.cosine.CosineMatch",
+    "qaexp.models.match.tensor.TensorMatch": "qaexp.models.pairwise.match.tensor.TensorMatch",
+    "qaexp.models.mp_cnn.MPCNN": "qaexp.models.pairwise.mp_cnn.MPCNN",
+    "qaexp.models.mv_lstm.MVLSTM": "qaexp.models.pairwise.mv_lstm.MVLSTM",
+    "qaexp.models.output.adaptive_softmax.AdaptiveSoftmax": "qaexp.models.decoder.adaptive_softmax.AdaptiveSoftmax",
+    "qaexp.models.output.full_softmax.FullSoftmax": "qaexp.models.decoder.full_softmax.FullSoftmax",
+    "qaexp.models.random_guess.RandomGuess": "qaexp.models.lexical.random_guess.RandomGuess",
+    "qaexp.models.single_lstm.SingleLSTM": "qaexp.models.pairwise.single_lstm.SingleLSTM",
+    "qaexp.models.surface.bm25.BM25": "qaexp.models.lexical.bm25.BM25",
+    "qaexp.models.surface.bm25_scores.BM25Scores": "qaexp.models.lexical.bm25_scores.BM25Scores",
+    "qaexp.models.surface.candidate_only.CandidateOnly": "qaexp.models.lexical.candidate_only.CandidateOnly",
+    "qaexp.models.surface.common_words.CommonWords": "qaexp.models.lexical.common_words.CommonWords",
+    "qaexp.models.surface.containment.Containment": "qaexp.models.lexical.containment.Containment",
+    "qaexp.models.surface.idf_containment.IDFContainment": "qaexp.models.lexical.idf_containment.IDFContainment",
+    "qaexp.models.surface.jaccard.Jaccard": "qaexp.models.lexical.jaccard.Jaccard",
+    "qaexp.models.surface.svm.SVM": "qaexp.models.lexical.svm.SVM",
+    "qaexp.models.surface.tfidf.TFIDF": "qaexp.models.lexical.tfidf.TFIDF",
+    "qaexp.models.word_attention_lstms.WordAttentionLSTMs": "qaexp.models.pairwise.word_attention_lstms.WordAttentionLSTMs",
+    "qaexp.models.word_overlap.WordOverlap": "qaexp.models.lexical.word_overlap.WordOverlap",
+}
+"""The `_target_` of an older configuration to today's."""
+
+
+def with_current_targets(node: Any) -> Any:
+    """A configuration in plain dicts and lists, with today's `_target_` wherever it names an older one.
+
+    >>> with_current_targets({"tokenise": {"_target_": "qaexp.losses.PairwiseHinge", "margin": 0.2}})
+    {'tokenise': {'_target_': 'qaexp.training.losses.PairwiseHinge', 'margin': 0.2}}
+    """
+    if isinstance(node, dict):
+        return {
+            name: RENAMED.get(value, value) if name == "_target_" and isinstance(value, str) else with_current_targets(value)
+            for name, value in node.items()
+        }
+    if isinstance(node, list):
+        return [with_current_targets(value) for value in node]
+    return node
+
+
+def with_short_targets(node: Any) -> Any:
+    """The same with each class by its name alone, so that an identity does not depend on where a class lives.
+
+    >>> with_short_targets({"_target_": "qaexp.training.losses.PairwiseHinge", "margin": 0.2})
+    {'_target_': 'PairwiseHinge', 'margin': 0.2}
+    """
+    if isinstance(node, dict):
+        return {name: str(value).rpartition(".")[2] if name == "_target_" else with_short_targets(value) for name, value in node.items()}
+    if isinstance(node, list):
+        return [with_short_targets(value) for value in node]
+    return node

@@ -1,0 +1,187 @@
+"""Runs kept by what they measure: one folder a key, one process at a time in it, and nothing finished is run again."""
+
+import logging
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any, Literal
+
+from filelock import FileLock, Timeout
+from omegaconf import DictConfig, OmegaConf
+
+from qaexp.cli.mistakes import explain, require_meaningful, usual_config
+from qaexp.cli.quiet import quieten
+from qaexp.config import RANK, Program, compose, joined
+from qaexp.ddp import require_one_process
+from qaexp.errors import BadDataError, MissingDataError, OutputError, PrunedError
+from qaexp.files import write_whole
+from qaexp.runs.folder import CONFIG, ERROR, LAST, TRACEBACK
+from qaexp.runs.record import RunRecord, config_key
+
+log = logging.getLogger(__name__)
+
+CLAIM, ASIDE = ".claim", ".aside"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a run that was asked for.
+
+    `ran` now; `kept` from before; `pruned`, given up by a callback that watched; `failed`, with one sentence that says why; or `busy`,
+    as another process is at it.
+    """
+
+    status: Literal["ran", "kept", "pruned", "failed", "busy"]
+    folder: Path
+    record: RunRecord | None = None
+    error: str = ""
+
+
+def place(cfg: DictConfig, runs: Path) -> Path:
+    """The folder of the run that a configuration describes."""
+    resolved: Any = OmegaConf.to_container(cfg, resolve=True)
+    return runs / f"{cfg.run_name}_{config_key(resolved)}"
+
+
+def run_kept(
+    cfg: DictConfig,
+    runs: Path,
+    overrides: Sequence[str],
+    program: Program = RANK,
+    watchers: Sequence[Any] | None = None,
+    usual: DictConfig | None = None,
+) -> Outcome:
+    """Run a configuration in its own folder below `runs`, unless it is finished there, over the data as they are now, or another process is
+    at it.
+
+    An interrupted run is taken up from its last whole epoch. A failure leaves its sentence in `error.txt` and its traceback in
+    `error.log`, and is no reason to stop what follows; only Ctrl-C, and a folder that cannot be written, end more than the run.
+    `watchers` are callbacks that look on in place of the screen. Against the `usual` configuration mistakes in the overrides are told.
+
+    Raises:
+        OutputError: the folder cannot be written.
+    """
+    folder = place(cfg, runs)
+    try:
+        former = of_these_data(cfg, runs, overrides)
+    except (MissingDataError, BadDataError) as error:
+        return Outcome("failed", folder, error=str(error))
+    if former and former.status == "finished":
+        return Outcome("kept", folder, former)
+    with claimed(folder) as mine:
+        if not mine:
+            return Outcome("busy", folder)
+        if record := RunRecord.with_status(folder, "finished"):  # by the process that had claimed it until now
+            return Outcome("kept", folder, record)
+        write_whole(folder / CONFIG, OmegaConf.to_yaml(cfg, resolve=True))
+        work = program.load()  # torch and Lightning: some seconds, which kept runs need not wait for
+        quieten()
+        try:
+            require_one_process(cfg.trainer, "a run of a table or a sweep")
+            if usual is not None:
+                require_meaningful(cfg, usual, overrides)
+            record = work(cfg, folder, joined(overrides), (folder / LAST).is_file(), watchers)
+        except OutputError:
+            raise
+        except PrunedError:
+            return Outcome("pruned", folder, RunRecord.load(folder))
+        except Exception as error:
+            sentence = explain(error, overrides, program) or repr(error)
+            write_whole(folder / ERROR, sentence + "\n")
+            write_whole(folder / TRACEBACK, traceback.format_exc())
+            return Outcome("failed", folder, error=sentence)
+        for name in (ERROR, TRACEBACK):
+            (folder / name).unlink(missing_ok=True)
+        return Outcome("ran", folder, record)
+
+
+def of_these_data(cfg: DictConfig, runs: Path, overrides: Sequence[str]) -> RunRecord | None:
+    """What a run that has ended, finished or pruned, left below `runs`, if it was over the data as they are now; one over former data is
+    set aside, with a word.
+
+    Raises:
+        MissingDataError, BadDataError: there was one, and its data cannot be read any more.
+        OutputError: as `set_aside`.
+    """
+    folder = place(cfg, runs)
+    former = RunRecord.with_status(folder, "finished", "pruned")
+    if former is None:
+        return None
+    from qaexp.data.missing_files import reads_vectors
+    from qaexp.data.module_cache import open_data  # torch: some seconds, which those who have no run yet need not wait for here
+
+    data = open_data(cfg.dataset)
+    over = data.corpus.fingerprint, data.vector_files if reads_vectors(cfg.model) else None
+    if former.is_over(*over):
+        return former
+    if aside := set_aside(folder, *over):
+        log.error("%s: the data have changed since; the former run is now in %s", joined(overrides), aside)
+    return None
+
+
+def set_aside(folder: Path, fingerprint: str, vector_files: Sequence[str] | None) -> Path | None:
+    """Give the place of a run that has ended to one over these data; where it is now. None where another process has done so.
+
+    What it was over is in the name: digests of its texts and, where its record has them, of the files of its word vectors. Of runs over the
+    same the second is `_2`.
+
+    Raises:
+        OutputError: the folder above cannot be written.
+    """
+    try:
+        with FileLock(folder.with_name(ASIDE)):
+            record = RunRecord.with_status(folder, "finished", "pruned")
+            if record is None or record.is_over(fingerprint, vector_files):
+                return None
+            digests = [record.data["fingerprint"], *record.data.get("vectors", {}).get("files", [])]
+            name = "_".join([folder.name, *(digest[:8] for digest in digests)])
+            names = (name if number == 1 else f"{name}_{number}" for number in count(1))
+            return folder.rename(next(other for other in map(folder.with_name, names) if not other.exists()))
+    except OSError as error:
+        raise OutputError(f"cannot write {folder.parent}: {error.strerror}. Name another place for the runs") from error
+
+
+def run_overrides(
+    overrides: Sequence[str],
+    runs: Path,
+    program: Program = RANK,
+    labels: Mapping[str, str] | None = None,
+    watchers: Sequence[Any] | None = None,
+) -> Outcome:
+    """`run_kept` of what a program's command line composes from `overrides`; `labels` say what the run is for, and change nothing of it."""
+    cfg = compose(overrides, program)
+    cfg.labels.update(labels or {})
+    return run_kept(cfg, runs, overrides, program, watchers, usual_config(overrides, program))
+
+
+@contextmanager
+def claimed(folder: Path) -> Iterator[bool]:
+    """Whether this process alone may write in `folder`, until the block ends. A process that is killed gives its claim up by dying.
+
+    Raises:
+        OutputError: the folder cannot be made.
+    """
+    lock = FileLock(folder / CLAIM)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock.acquire(blocking=False)
+    except Timeout:
+        yield False
+        return
+    except OSError as error:
+        raise OutputError(f"cannot write {folder}: {error.strerror}. Name another place for the runs") from error
+    try:
+        yield True
+    finally:
+        lock.release()
+
+
+def error_of(folder: Path) -> str:
+    """What ended the last attempt at a run, in a sentence; empty when nothing did."""
+    try:
+        return (folder / ERROR).read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""

@@ -1,0 +1,143 @@
+"""Records of many runs to one table: a row for each configuration, mean ± deviation over its seeds."""
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+import pandas as pd
+
+from qaexp.config import besides, joined, options_of
+from qaexp.errors import ConfigError, QaexpError, RecordError, meant
+from qaexp.evaluation.conventions import METRICS
+from qaexp.runs.folder import RECORD
+from qaexp.runs.record import RunRecord, config_key
+
+log = logging.getLogger(__name__)
+
+MEASURES = (*METRICS, "accuracy")
+
+VOLATILE = ("output_dir", "logger", "labels", "seed", "cache_dir", "data_dir", "init_from")
+"""Overrides that do not make another row."""
+
+
+def read_records(folder: Path) -> list[RunRecord]:
+    """The finished runs anywhere below a folder, oldest first.
+
+    Raises:
+        QaexpError: there is none.
+    """
+    records = list[RunRecord]()
+    for path in folder.rglob(RECORD):
+        try:
+            records.append(RunRecord.load(path.parent))
+        except RecordError as error:
+            log.warning("left out: %s", error)
+    done = sorted((record for record in records if record.status == "finished"), key=lambda record: record.started)
+    if not done:
+        raise QaexpError(f"{folder} holds no finished run; `python -m qaexp` makes one")
+    return done
+
+
+def row_name(record: RunRecord) -> str:
+    """The command that makes the row, without seed and places; of `init_from`, the command of the run that it began with."""
+    begun = record.config.get("init_from")
+    source = [f"init_from=({_lasting(begun['command'])})"] if begun else []
+    return " ".join([_lasting(record.command), *source]).strip()
+
+
+def _lasting(command: str) -> str:
+    return joined(besides(options_of(command), VOLATILE))
+
+
+def run_table(records: Sequence[RunRecord], split: str) -> pd.DataFrame:
+    """One line a run that has the split: its options, seed, metrics in [0, 1], epochs and seconds.
+
+    Raises:
+        ConfigError: no run has it.
+    """
+    if records and not any(split in record.metrics for record in records):
+        splits = dict.fromkeys(name for record in records for name in record.metrics)
+        raise ConfigError(f"--split {split}: no run has it; {meant(split, splits)}")
+    lines = [
+        {
+            "dataset": record.data["name"] + (" (partial data)" if record.data["partial"] else ""),
+            "model": record.config["choices"]["model"],
+            "options": row_name(record),
+            "seed": record.seed,
+            **{metric: record.metrics[split].get(metric) for metric in MEASURES},
+            "questions": record.metrics[split].get("questions", record.metrics[split].get("pairs")),
+            "best epoch": record.best_epoch,
+            "epochs": len(record.history),
+            "seconds": record.seconds["total"],
+            "convention": record.convention,
+            "vectors": record.vectors,
+            "commit": record.commit,
+            "key": config_key(record.config),
+            "data": record.data["fingerprint"][:8],
+            "configuration": _configuration(record),
+        }
+        for record in records
+        if split in record.metrics
+    ]
+    return pd.DataFrame(lines).drop_duplicates(["key", "data"], keep="last")
+
+
+def by_row(runs: pd.DataFrame) -> pd.DataFrame:
+    """Mean and deviation over the seeds of each configuration, metrics in percent; its options are as the first run's command has them.
+
+    `data` tells apart what files of one name gave, `configuration` what the same options meant, as before a change of conf/; they are left
+    out where there is nothing to tell apart.
+    """
+    data, configuration = _several(runs, ["dataset"], "data"), _several(runs, ["dataset", "model", "options"], "configuration")
+    named = ["dataset", *data, "model", "options", *configuration]
+    rows = []
+    for _, group in runs.groupby(["dataset", "data", "configuration"], sort=False):
+        row = {**group.iloc[0][named].to_dict(), "seeds": group["seed"].nunique()}
+        row |= {metric.upper(): _percent(group[metric].dropna().tolist()) for metric in MEASURES if bool(runs[metric].notna().any())}
+        rows.append({**row, "questions": group["questions"].iloc[0], "seconds": round(group["seconds"].mean())})
+    return pd.DataFrame(rows)
+
+
+def _several(runs: pd.DataFrame, same: Sequence[str], column: str) -> list[str]:
+    """The column, if it tells apart what is otherwise the same."""
+    return [column] if len(runs[[*same, column]].drop_duplicates()) > len(runs[[*same]].drop_duplicates()) else []
+
+
+def _configuration(record: RunRecord) -> str:
+    """What is the same of all seeds of a row; of `init_from`, whose runs differ with the seed, the command."""
+    config, begun = _seedless(record.config), record.config.get("init_from")
+    return config_key({**config, "init_from": None, "began with": _lasting(begun["command"])} if begun else config)[:8]
+
+
+def _seedless(node: Any) -> Any:
+    """
+    >>> _seedless({"seed": 1, "dataset": {"seed": 1, "batch_size": 5}})
+    {'dataset': {'batch_size': 5}}
+    """
+    return {name: _seedless(value) for name, value in node.items() if name != "seed"} if isinstance(node, dict) else node
+
+
+def _percent(values: Sequence[float]) -> str:
+    """
+    >>> _percent([0.5]), _percent([0.5, 0.6]), _percent([])
+    ('50.00', '55.00 ± 7.07', '')
+    """
+    if not values:
+        return ""
+    spread = f" ± {100 * stdev(values):.2f}" if len(values) > 1 else ""
+    return f"{100 * mean(values):.2f}{spread}"
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """A frame as a Markdown table.
+
+    >>> print(markdown(pd.DataFrame({"model": ["ggsa"], "MAP": ["66.12"], "|θ|": ["400K"]})))
+    | model | MAP | \\|θ\\| |
+    |---|---|---|
+    | ggsa | 66.12 | 400K |
+    """
+    lines = [table.columns, *table.itertuples(index=False)]
+    rows = ["| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines]
+    return "\n".join([rows[0], "|" + "---|" * len(table.columns), *rows[1:]])

@@ -1,0 +1,47 @@
+"""`python -m qaexp.figures`: help and mistyped options come at once, without what draws."""
+
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+from qaexp.cli.figures import FIGURES, MODULES, main
+
+IMPORTED = """
+import sys
+from qaexp.cli.figures import main
+try:
+    main(sys.argv[1:])
+finally:
+    print("\\nslow:", [name for name in ("torch", "matplotlib", "pandas") if name in sys.modules])
+"""
+
+NAMES = [add.__name__.removeprefix("add_") for add in FIGURES]
+
+
+def _said(*arguments: str) -> str:
+    done = subprocess.run([sys.executable, "-c", IMPORTED, *arguments], capture_output=True, text=True, check=False)
+    assert "slow: []" in done.stdout
+    return done.stdout + done.stderr
+
+
+def test_help_lists_every_figure_and_imports_nothing_slow() -> None:
+    said = _said("--help")
+    assert [name for name in NAMES if f"\n    {name}" not in said] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_figure_has_its_help_and_its_drawing(name: str) -> None:
+    assert f"python -m qaexp.figures {name} " in " ".join(_said(name, "--help").split())
+    assert callable(import_module(MODULES[name]).drawn)
+
+
+def test_a_mistyped_option_is_named_at_once() -> None:
+    assert "unrecognized arguments: --unti 3" in _said("heat_map", "RUN", "--to", "FOLDER", "--unti", "3")
+
+
+def test_without_a_figure_it_says_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([])
+    assert "the following arguments are required: FIGURE" in capsys.readouterr().err

@@ -1,0 +1,351 @@
+"""The command line as its users meet it: help, mistakes, runs, interruptions."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import qaexp
+from qaexp.cli import main as command_line
+from qaexp.cli.main import main
+from qaexp.errors import CheckpointError, OutputError
+from qaexp.models.scorer import Scorer
+from qaexp.runs.store import claimed
+
+ROOT = Path(__file__).resolve().parents[2]
+SMALL = [
+    "dataset.reader.num_train=60",
+    "dataset.reader.num_dev=20",
+    "dataset.reader.num_test=20",
+    "dataset.vectors.dim=12",
+    "trainer.max_epochs=2",
+]
+
+
+@pytest.fixture
+def quiet(tmp_path: Path) -> list[str]:
+    """Overrides that keep a run small and inside the test's own folder."""
+    return ["logger=none", f"output_dir={tmp_path / 'runs'}", f"cache_dir={tmp_path / 'cache'}", *SMALL]
+
+
+def only_run(folder: Path) -> Path:
+    [record] = folder.rglob("record.json")
+    return record.parent
+
+
+def command(*arguments: str, **environment: str) -> subprocess.Popen[str]:
+    """`python -m qaexp` as a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "qaexp", *arguments],
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("program", "named"),
+    [
+        ("RANK", ["dataset", "model/encoder", "insuranceqa_subset", "qa_lstm", "resume=", "loss", "init_from="]),
+        ("PRETRAIN", ["dataset", "model/encoder", "askubuntu", "gru", "resume=", "output", "pairs.steps_per_epoch=", "init_from="]),
+    ],
+)
+def test_help_names_every_group_and_imports_no_torch(program: str, named: list[str]) -> None:
+    script = (
+        "import sys, qaexp.pretrain; from qaexp.command_line import main; from qaexp.config import PRETRAIN, RANK\n"
+        f"status = main(['--help'], {program})\n"
+        "heavy = {'torch', 'pytorch_lightning', 'wandb', 'pandas'} & set(sys.modules)\n"
+        "sys.exit(status or (f'imported {heavy}' if heavy else 0))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for name in named:
+        assert name in done.stdout
+    assert ("\n  output\n" in done.stdout) == (program == "PRETRAIN")
+
+
+@pytest.mark.parametrize(
+    ("argument", "sentence"),
+    [
+        ("modl=ggsa", "there is no option modl, did you mean model"),
+        ("model=gsa", "there is no model=gsa, did you mean ggsa; choices: "),
+        ("dataset/vectors=webtext", "there is no dataset/vectors=webtext, did you mean webtext300"),
+        ("model.encoder.ofset=2", "there is no option model.encoder.ofset, did you mean model.encoder.offset"),
+        ("trainer.max_epoch=3", "there is no option trainer.max_epoch, did you mean trainer.max_epochs"),
+        ("ggsa", "there is no option ggsa"),
+        (
+            "trainer.limit_train_batches=5",
+            "trainer.limit_train_batches is not set by this configuration; to add it, write +trainer.limit_train_batches=5",
+        ),
+        ("optimizer.weight_decay=1e-5", "to add it, write +optimizer.weight_decay=1e-5"),
+        ("+trainer.overfit_batch=1", "nothing reads the option trainer.overfit_batch, did you mean trainer.overfit_batches"),
+        ("--model=ctrn", "--model=ctrn: options are written without dashes, as in model=ctrn"),
+        ("--config-dir=mine", "put your YAML file there, such as model/NAME.yaml"),
+        ("+patienc=3", "nothing reads the option patienc, did you mean patience"),
+        ("seed=one", "seed=one: a number is expected, as in seed=1"),
+        ("trainer.deterministic=maybe", "trainer.deterministic=maybe: true or false is expected"),
+        ("dataset=toy,wikiqa", "dataset=toy,wikiqa is a run for each: add -m"),
+        ("optimizer.lr=-1", "optimizer.lr=-1: at least 0 is expected"),
+        ("optimizer.lr=1e99", "optimizer.lr=1e+99: a number of float32, at most 3.4e38, is expected"),
+        ("trainer.max_epochs=two", "trainer.max_epochs=two: a number is expected"),  # and not of the 2 before it
+        ("dataset.batch_size=0", "dataset.batch_size=0: at least 1 is expected"),
+        ("model.embedding.dropout_rate=1.5", "model.embedding.dropout_rate=1.5: at least 0 and less than 1 is expected"),
+        ("trainer.precision=64-true", "trainer.precision=64-true: one of 32-true, bf16-mixed, 16-mixed is expected"),
+        ("seed=-1", "seed=-1: from 0 to 4294967295 is expected"),
+        ("trainer.max_epochs=1.5", "trainer.max_epochs=1.5: a whole number is expected"),
+        ("seed=1,2", "seed=1,2 is a run for each: add -m"),
+        (
+            "output_dir=my däta",
+            "output_dir=my däta: this cannot be read; quote what is no plain word, for the shell and for Hydra: \"output_dir='my däta'\"",
+        ),
+        ("patience=null", "patience=null: a number is expected, as in patience="),
+        ("seed=true", "seed=true: a number is expected, as in seed=1"),
+        ("+trainer.limit_train_batches=0", "trainer.limit_train_batches=0: more than 0 is expected"),
+        ("output_dir=", "output_dir= is empty; name a folder, or leave it out"),
+        ("hydra/sweeper=tpe", "hydra/sweeper=tpe is for sweeps: add -m"),
+        ("experiment=ctrn/grid", "experiment=ctrn/grid is a grid of runs: add -m"),
+        ("resume=", "resume= is empty; name a run's folder"),
+        ("dataset.vectors=random", "a choice is written with slashes, dataset/vectors=random; choices: "),
+        ("init_from=nowhere", "init_from=nowhere does not exist; name a run's folder or a .ckpt file in one"),
+        (
+            "+trainer.gradient_clip_algorithm=best",
+            "the trainer cannot be built from this configuration: `gradient_clip_algorithm` best is invalid",
+        ),
+        ("+trainer.strategy=dpp", "the trainer cannot be built from this configuration: You selected an invalid strategy name"),
+        ("+trainer.val_check_interval=0.5", "trainer.val_check_interval=0.5: a run has whole epochs"),
+        ("+trainer.limit_test_batches=1", "trainer.limit_test_batches=1: a run has whole epochs"),
+        ("dataset.vectors.deviation=-1", "dataset.vectors.deviation=-1: at least 0 is expected"),
+        ("dataset.reader.num_train=-1", "dataset.reader.num_train=-1: at least 0 is expected"),
+        ("dataset.tokenise=words", "dataset.tokenise=words: it has options of its own; set one of them, such as dataset.tokenise._target_"),
+        ("+trainer.val_check_interval=1", "trainer.val_check_interval=1: a run has whole epochs"),  # after each batch, to Lightning
+        ("+trainer.max_steps=5", "trainer.max_steps=5: a run has whole epochs"),
+        ("+trainer.num_nodes=2", "trainer.num_nodes=2: the processes of one machine share a run's folder"),
+        ("trainer.num_sanity_val_steps=1", "trainer.num_sanity_val_steps=1: a run scores all of dev or nothing"),
+        ("+trainer.overfit_batches=1", "trainer.overfit_batches=1: dev has all its questions"),
+        ("+trainer.enable_progress_bar=false", "trainer.enable_progress_bar=False: a run brings its own"),
+        ("+trainer.limit_val_batches=0", "trainer.limit_val_batches=0: a run has whole epochs"),
+        ("schedule.factor=2", "optimizer or schedule cannot be built from this configuration: Constant multiplicative factor expected"),
+        ("model.encoder.num_heads=7", "model.encoder.num_heads=7 does not divide the width 12"),
+        ("model.encoder.offset=10", "model.encoder.offset=10 must be at least 0 and smaller than model.encoder.group_size=10"),
+        ("+trainer.fast_dev_run=true", "metrics need all; leave out trainer.fast_dev_run"),
+        ("model.pooling._target_=own_parts.MeanPoling", "model.pooling._target_=own_parts.MeanPoling: there is no such class"),
+        ("model.pooling._target_=own_parts.PoolingWithoutWidth", "PoolingWithoutWidth sets no output_dim"),
+        (
+            "model.pooling._target_=own_parts.PoolingOfAnotherKey",
+            "model/pooling=PoolingOfAnotherKey gives pooled and no vector, which is read next; give {'vector': ...}",
+        ),
+        ("model.pooling._targt_=own_parts.MeanPooling", "there is no option model.pooling._targt_"),
+        ("model.similarity._target_=own_parts.PlainSimilarity", "derive it from qaexp.models.scorer.Similarity"),
+        ("loss._target_=own_parts.PlainLoss", "loss=PlainLoss does not say whether it reads_hardest_alone"),
+        ("loss._target_=own_parts.LossWithWeights", "loss=LossWithWeights has weights to learn, and a loss learns nothing here"),
+        ("dataset.reader._target_=own_parts.PlainReader", "PlainReader is no reader, without version and files: one has files()"),
+        ("dataset.reader._target_=own_parts.ReaderOfNoSettings", "ReaderOfNoSettings is no reader: make it a dataclass"),
+        ("dataset.reader._target_=own_parts.ReaderOfLists", "ReaderOfLists.read() gives a list: a RankingCorpus is expected"),
+        ("dataset.reader._target_=own_parts.ReaderOfNothing", "dataset=toy has no split to rank"),
+        ("dataset.convention=treck", "no scoring convention is called 'treck': did you mean 'trec'"),
+        ("dataset.selection_metric=test/map", "dataset.selection_metric=test/map: one of dev/p@1, dev/mrr, dev/map, dev/p@5 is expected"),
+        ("dataset.reader.num_train=0", "dataset=toy has dev, test, and nothing to train on"),
+        ("dataset.reader.num_dev=0", "dataset=toy has train, test, and no dev to choose the best epoch by"),
+    ],
+)
+def test_mistakes_are_answered_with_one_sentence(argument: str, sentence: str, quiet: list[str], caplog: pytest.LogCaptureFixture) -> None:
+    assert main([*quiet, argument]) == 2
+    assert sentence in caplog.text
+    assert "dataset.seed" not in caplog.text  # which nobody gave
+    assert "Traceback" not in caplog.text
+
+
+def test_a_word_where_a_list_is_expected(quiet: list[str], caplog: pytest.LogCaptureFixture) -> None:
+    assert main([*quiet[:3], "dataset=askubuntu_duplicates", "dataset.reader.fields=title"]) == 2
+    assert "dataset.reader.fields=title: a list is expected, as in dataset.reader.fields=[title]" in caplog.text
+
+
+def test_a_part_of_ones_own_is_trained_and_loaded_where_it_is_trusted(
+    quiet: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main([*quiet, "trainer.max_epochs=1", "model.pooling._target_=own_parts.MeanPooling"]) == 0
+    with pytest.raises(CheckpointError, match="if that is your own, set QAEXP_TRUSTED=own_parts, else do not load it"):
+        qaexp.load(only_run(tmp_path))
+    monkeypatch.setenv("QAEXP_TRUSTED", "another, own_parts")
+    ranker = qaexp.load(only_run(tmp_path))
+    assert isinstance(ranker.scorer, Scorer)
+    assert type(ranker.scorer.pooling).__name__ == "MeanPooling"
+
+
+def test_a_run_without_a_record_is_not_resumed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "config.yaml").write_text("seed: 1\n")
+    assert main([f"resume={tmp_path}"]) == 2
+    assert "left no record.json to go on from; begin again with its command line" in caplog.text
+
+
+def test_a_run_is_resumed_as_it_began_or_not_at_all(quiet: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert main([*quiet, "trainer.max_epochs=1"]) == 0
+    folder = only_run(tmp_path)
+    assert main([f"resume={folder}"]) == 0  # a finished run only shows its table
+    assert "is gone" not in caplog.text
+    (folder / "best.ckpt").unlink()
+    assert main([f"resume={folder}"]) == 0
+    assert f"{folder}/best.ckpt is gone, and with it the weights of the best epoch" in caplog.text
+    config = folder / "config.yaml"
+    config.write_text(config.read_text().replace("num_heads: 6", "num_heads: 3"))
+    assert main([f"resume={folder}"]) == 2
+    assert "config.yaml is no longer the configuration that the run began with, which record.json has" in caplog.text
+    for damaged in ("model: [", "", "seed: 1\n", "- seed\n"):
+        config.write_text(damaged)
+        caplog.clear()
+        assert main([f"resume={folder}"]) == 2
+        assert "config.yaml is damaged" in caplog.text
+
+
+def test_one_process_at_a_time_works_in_a_runs_folder(quiet: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert main([*quiet, "trainer.max_epochs=1"]) == 0
+    folder = only_run(tmp_path)
+    with claimed(folder) as mine:
+        assert mine
+        assert main([f"resume={folder}"]) == 2
+    assert f"another process is at work in {folder}" in caplog.text
+
+
+def test_a_run_that_never_began_leaves_no_folder(quiet: list[str], tmp_path: Path) -> None:
+    assert main([*quiet, "optimizer.lr=-1"]) == 2
+    assert not list(tmp_path.glob("runs/*/*"))
+
+
+def test_no_options_at_all_are_the_usual_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    runs: list[str] = []
+    monkeypatch.setattr(command_line, "run_in", lambda folder, cfg, command, program: runs.append(cfg.run_name))
+    assert main([]) == 0
+    assert runs == ["ggsa_toy_seed1"]
+
+
+def test_missing_files_are_named_at_once_with_the_command_that_fetches_them(
+    quiet: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    overrides = [option for option in quiet if not option.startswith(("dataset.reader", "dataset.vectors"))]
+    overrides += ["dataset=insuranceqa", "dataset/vectors=glove300", f"data_dir={tmp_path / 'nowhere'}"]
+    assert main(overrides) == 2
+    for name in ("answers.label.token_idx", "question.test2.label.token_idx.pool", "python -m qaexp.data fetch insuranceqa", "glove."):
+        assert name in caplog.text
+    assert not capsys.readouterr().out  # before the configuration is shown
+    assert main([*overrides, "model=bm25"]) == 2
+    assert "glove." not in caplog.records[-1].message  # it reads none
+
+
+def test_an_output_folder_that_cannot_be_made(quiet: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "file").write_text("in the way")
+    assert main([*quiet, f"output_dir={tmp_path / 'file'}"]) == 2
+    assert "Name another place with output_dir=FOLDER" in caplog.text
+
+
+def test_a_failing_job_does_not_stop_a_sweep(quiet: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert main([*quiet, "-m", "model.encoder.num_heads=5,6", "trainer.max_epochs=1"]) == 2
+    assert "model.encoder.num_heads=5 does not divide the width 12" in caplog.text
+    assert "2 jobs: 1 ran, 0 skipped, 1 failed" in caplog.messages[-1]
+    statuses = [json.loads(path.read_text())["status"] for path in tmp_path.rglob("record.json")]
+    assert sorted(statuses) == ["failed", "finished"]
+
+
+def test_a_failed_run_says_where_until_it_is_resumed_to_its_end(quiet: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OutputError("cannot write test.run: No space left on device")
+
+    monkeypatch.setattr("qaexp.runs.rankings.write_run", full)
+    assert main([*quiet, "trainer.max_epochs=1"]) == 2
+    folder = only_run(tmp_path)
+    assert "No space left" in (folder / "error.log").read_text()
+    monkeypatch.undo()
+    assert main([f"resume={folder}"]) == 0
+    assert not (folder / "error.log").exists()
+
+
+def test_a_killed_run_resumes_to_the_very_same_scores(quiet: list[str], tmp_path: Path) -> None:
+    longer = [*quiet, "trainer.max_epochs=4", "dataset.batch_size=4"]
+    whole = command(*longer, f"output_dir={tmp_path / 'whole'}")
+    killed = command(*longer, f"output_dir={tmp_path / 'killed'}")
+    try:
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline:
+            records = list((tmp_path / "killed").rglob("record.json"))
+            if records and len(json.loads(records[0].read_text())["history"]) >= 2 and (records[0].parent / "last.ckpt").exists():
+                break
+            time.sleep(0.02)
+        killed.send_signal(signal.SIGKILL)
+        killed.communicate()
+    finally:
+        out, _ = whole.communicate(timeout=120)
+    assert whole.returncode == 0, out
+    folder = only_run(tmp_path / "killed")
+    before = json.loads((folder / "record.json").read_text())
+    assert before["status"] == "running"
+    assert len(before["history"]) in (2, 3)
+    resumed = command(f"resume={folder}")
+    out, _ = resumed.communicate(timeout=120)
+    assert resumed.returncode == 0, out
+    for name in ("test.run", "dev.run"):
+        assert (folder / name).read_text() == (only_run(tmp_path / "whole") / name).read_text()
+    record = json.loads((folder / "record.json").read_text())
+    assert record["status"] == "finished"
+    assert [entry["epoch"] for entry in record["history"]] == [1, 2, 3, 4]
+    assert 0 < before["seconds"]["steps"] < before["seconds"]["fit"] < before["seconds"]["total"]  # the killed part's time is not lost
+    assert record["seconds"]["steps"] < record["seconds"]["fit"] < record["seconds"]["total"]
+    assert before["seconds"]["total"] < record["seconds"]["total"] - record["seconds"]["test"]
+    again = command(f"resume={folder}")  # a finished run only shows its table
+    out, _ = again.communicate(timeout=120)
+    assert again.returncode == 0
+    assert "P@1" in out
+
+
+def test_control_c_keeps_what_was_measured_and_says_how_to_go_on(quiet: list[str], tmp_path: Path) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # `make test &` ignores it, and so would the run
+    run = command(*quiet, "trainer.max_epochs=500", "patience=500")
+    while not list((tmp_path / "runs").glob("**/best.ckpt")):
+        assert run.poll() is None
+        time.sleep(0.05)
+    run.send_signal(signal.SIGINT)
+    out, _ = run.communicate(timeout=60)
+    folder = only_run(tmp_path)
+    assert run.returncode == 130, out
+    assert f"python -m qaexp resume={folder}" in out
+    assert "Traceback" not in out
+    record = json.loads((folder / "record.json").read_text())
+    assert record["status"] == "interrupted"
+    assert record["history"]
+    assert (folder / "best.ckpt").exists()
+
+
+def test_wandb_without_a_key_is_offline_and_never_asks_on_a_terminal(quiet: list[str], tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    environment = {name: value for name, value in os.environ.items() if name not in ("WANDB_API_KEY", "WANDB_MODE")}
+    run = subprocess.Popen(
+        [sys.executable, "-m", "qaexp", *quiet[1:], "trainer.max_epochs=1"],
+        cwd=ROOT,
+        env={**environment, "HOME": str(tmp_path), "TERM": "xterm", "NETRC": str(tmp_path / "none")},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        close_fds=True,
+    )
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            shown += (chunk := os.read(ours, 4096))
+        except OSError:
+            break
+        if not chunk:
+            break
+    assert run.wait(timeout=120) == 0, shown.decode(errors="replace")
+    screen = shown.decode(errors="replace")
+    assert "wandb sync" in screen
+    assert "(1) Create" not in screen  # W&B's question, when it asks one
+    [offline] = only_run(tmp_path / "runs").glob("wandb/offline-run-*/run-*.wandb")
+    assert offline.stat().st_size > 0

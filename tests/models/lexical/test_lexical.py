@@ -1,0 +1,256 @@
+"""Scorers without word vectors against bm25s, scikit-learn, and loops over words."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hydra.utils import instantiate
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.metrics.pairwise import cosine_similarity
+
+from qaexp.config import compose
+from qaexp.data.batch import RankingBatch
+from qaexp.data.bm25 import BM25Index
+from qaexp.data.corpus import RankingCorpus
+from qaexp.data.corpus_builder import CorpusBuilder
+from qaexp.errors import ConfigError
+from qaexp.models.lexical.bag import ngrams
+from qaexp.models.lexical.bm25 import BM25
+from qaexp.models.lexical.bm25_scores import BM25Scores
+from qaexp.models.lexical.candidate_only import CandidateOnly
+from qaexp.models.lexical.common_words import CommonWords
+from qaexp.models.lexical.containment import Containment
+from qaexp.models.lexical.idf_containment import IDFContainment
+from qaexp.models.lexical.jaccard import Jaccard
+from qaexp.models.lexical.tfidf import TFIDF
+from qaexp.models.scorer import AnswerScorer
+from qaexp.train import train
+from qaexp.training.scoring import score_blocks
+
+RNG = np.random.default_rng(3)
+WORDS = ["the", "of", "and", "grub", "boot", "disk", "usb", "kernel", "menu", "screen", "unity", "?"]
+CANDIDATES = [RNG.choice(WORDS, size=size).tolist() for size in RNG.integers(1, 16, size=40)]
+QUESTIONS = [RNG.choice(WORDS, size=size).tolist() for size in RNG.integers(1, 10, size=12)] + [["unseen", "grub"]]
+
+
+@pytest.fixture
+def corpus() -> RankingCorpus:
+    """Every candidate in the pool of the first question; the questions are texts but no candidates."""
+    builder = CorpusBuilder()
+    questions = [builder.text(words) for words in QUESTIONS]
+    builder.question("dev", "q", questions[0], [(f"c{i}", builder.text(words), i % 2) for i, words in enumerate(CANDIDATES)])
+    return builder.build()
+
+
+def no_examples(epoch: int) -> Iterable[RankingBatch]:
+    raise AssertionError("only learners ask for training examples")
+
+
+def all_scores(scorer: AnswerScorer, corpus: RankingCorpus, prepared: bool = True) -> np.ndarray:
+    """(question, candidate)."""
+    if prepared:
+        scorer.prepare(corpus, no_examples)
+
+    def tokens(texts: list[list[str]]) -> torch.Tensor:
+        rows = [torch.tensor(corpus.vocabulary.ids(words)) for words in texts]
+        return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
+
+    num_q, num_c = len(QUESTIONS), len(CANDIDATES)
+    batch = RankingBatch(
+        questions=tokens(QUESTIONS),
+        candidates=tokens(CANDIDATES),
+        pair_question=torch.arange(num_q).repeat_interleave(num_c),
+        pair_candidate=torch.arange(num_c).repeat(num_q),
+        labels=torch.zeros(num_q * num_c, dtype=torch.int64),
+        groups=torch.zeros(num_q * num_c, dtype=torch.int64),
+    )
+    return scorer(batch).reshape(num_q, num_c).numpy()
+
+
+def vectors(corpus: RankingCorpus) -> torch.Tensor:
+    return torch.zeros(len(corpus.vocabulary), 2)
+
+
+@pytest.mark.parametrize(("k1", "b"), [(1.2, 0.75), (0.5, 0.0), (2.0, 1.0)])
+def test_bm25_is_what_bm25s_computes(corpus: RankingCorpus, k1: float, b: float) -> None:
+    distinct = list(dict.fromkeys(map(tuple, CANDIDATES)))
+    index = BM25Index([corpus.vocabulary.ids(words) for words in distinct], len(corpus.vocabulary), k1, b)
+    place = [distinct.index(tuple(words)) for words in CANDIDATES]
+    expected = [index.scores(corpus.vocabulary.ids(words))[place] for words in QUESTIONS]
+    np.testing.assert_allclose(all_scores(BM25(k1=k1, b=b, vectors=vectors(corpus)), corpus), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("max_order", [1, 2, 3])
+@pytest.mark.parametrize("stop_words", [True, False])
+def test_tfidf_is_what_scikit_learn_computes(corpus: RankingCorpus, max_order: int, stop_words: bool) -> None:
+    """Over the distinct candidates. An n-gram that no candidate holds lengthens our question's vector: every score of it by one factor."""
+    stopped = None if stop_words else ["the", "of", "and", "?"]
+    sklearn = TfidfVectorizer(tokenizer=str.split, token_pattern=None, lowercase=False, ngram_range=(1, max_order), stop_words=stopped).fit(
+        [*{" ".join(words) for words in CANDIDATES}]
+    )
+    questions, candidates = (sklearn.transform([" ".join(words) for words in texts]) for texts in (QUESTIONS, CANDIDATES))
+    expected = cosine_similarity(questions, candidates)
+    ours = all_scores(TFIDF(max_order=max_order, stop_words=stop_words, vectors=vectors(corpus)), corpus)
+    known = set(sklearn.vocabulary_)
+    analyse = sklearn.build_analyzer()
+    whole = 0
+    for words, row, other in zip(QUESTIONS, ours, expected, strict=True):
+        if set(analyse(" ".join(words))) <= known:
+            np.testing.assert_allclose(row, other, atol=1e-6)
+            whole += 1
+        else:
+            factor = np.linalg.norm(row) / max(np.linalg.norm(other), 1e-12)
+            np.testing.assert_allclose(row, factor * other, atol=1e-6)
+            assert factor < 1
+    assert whole >= 2
+
+
+def grams(words: list[str], n: int) -> set[tuple[str, ...]]:
+    return {tuple(words[i : i + n]) for i in range(len(words) - n + 1)}
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_containment_and_jaccard_are_those_of_sets(corpus: RankingCorpus, order: int) -> None:
+    contained = all_scores(Containment(order=order, vectors=vectors(corpus)), corpus)
+    jaccard = all_scores(Jaccard(order=order, vectors=vectors(corpus)), corpus)
+    for i, q in enumerate(QUESTIONS):
+        for j, c in enumerate(CANDIDATES):
+            a, b = grams(q, order), grams(c, order)
+            assert contained[i, j] == pytest.approx(len(a & b) / max(1, len(a)))
+            assert jaccard[i, j] == pytest.approx(len(a & b) / max(1, len(a | b)))
+
+
+def test_idf_containment_is_a_share_of_the_idf(corpus: RankingCorpus) -> None:
+    scorer = IDFContainment(vectors=vectors(corpus))
+    shares = all_scores(scorer, corpus)
+    idf = dict(zip(corpus.vocabulary.words, scorer.idf.tolist(), strict=True))
+    for i, q in enumerate(QUESTIONS):
+        for j, c in enumerate(CANDIDATES):
+            share = sum(idf[word] for word in set(q) & set(c)) / sum(idf[word] for word in set(q))
+            assert shares[i, j] == pytest.approx(share, abs=1e-5)
+
+
+def longest(q: list[str], c: list[str], gaps: bool) -> int:
+    table = [[0] * (len(c) + 1) for _ in range(len(q) + 1)]
+    for i, a in enumerate(q, start=1):
+        for j, b in enumerate(c, start=1):
+            table[i][j] = table[i - 1][j - 1] + 1 if a == b else max(table[i - 1][j], table[i][j - 1]) * gaps
+    return max(map(max, table))
+
+
+@pytest.mark.parametrize("gaps", [True, False])
+def test_common_words_are_those_of_the_table(corpus: RankingCorpus, gaps: bool) -> None:
+    scores = all_scores(CommonWords(gaps=gaps, vectors=vectors(corpus)), corpus)
+    for i, q in enumerate(QUESTIONS):
+        for j, c in enumerate(CANDIDATES):
+            assert scores[i, j] == pytest.approx(longest(q, c, gaps) / len(q))
+
+
+def test_fields_are_one_bag_and_no_ngram_or_substring_reaches_across() -> None:
+    empty = torch.zeros(10, 2)
+    question, apart, whole = (torch.tensor([fields]) for fields in ([[3, 4], [0, 0]], [[2, 3], [4, 5]], [[3, 4], [2, 5]]))
+
+    def score(scorer: AnswerScorer, candidate: torch.Tensor) -> float:
+        return scorer.score(scorer.encode_question(question), scorer.encode_candidate(candidate)).item()
+
+    for scorer in (BM25(k1=1.2, b=0.75, vectors=empty), Containment(order=1, vectors=empty), CommonWords(gaps=True, vectors=empty)):
+        assert score(scorer, apart) == score(scorer, whole) > 0
+    for scorer in (Containment(order=2, vectors=empty), CommonWords(gaps=False, vectors=empty)):
+        assert score(scorer, apart) < score(scorer, whole) == 1
+
+
+@pytest.mark.parametrize("longest", [2, 50])
+def test_published_scores_come_back_and_other_pairs_have_none(longest: int) -> None:
+    """Of texts that are cut to two words, too."""
+    builder = CorpusBuilder()
+    texts = {"boot": ["boot"], "disk": ["disk", "is", "full"], "usb": ["usb", "stick", "broken"]}
+    pool = [("1", builder.text(texts["boot"]), 1, 7.5), ("2", builder.text(texts["disk"]), 0, 3.0)]
+    builder.question("dev", "q", builder.text(texts["usb"]), pool)
+    corpus = builder.build()
+    scorer = BM25Scores(longest, longest, vectors=torch.zeros(9, 2))
+    scorer.prepare(corpus, no_examples)
+    boot, disk, usb = (torch.tensor([corpus.vocabulary.ids(words)[:longest]]) for words in texts.values())
+    for candidate, expected in ((boot, 7.5), (disk, 3.0), (usb, 0.0)):
+        assert scorer.score(scorer.encode_question(usb), scorer.encode_candidate(candidate)).tolist() == [expected]
+    with pytest.raises(ConfigError, match="publish none; choose model=bm25"):
+        BM25Scores(longest, longest, vectors=torch.zeros(9, 2)).prepare(CorpusBuilder().build(), no_examples)
+
+
+def test_ngrams_have_a_word_and_a_number() -> None:
+    tokens = torch.ones(1, 5, dtype=torch.long)
+    with pytest.raises(ConfigError, match="at least 1 word"):
+        ngrams(tokens, range(0, 1), num_words=9)
+    with pytest.raises(ConfigError, match="n-grams of 4 words out of 100000"):
+        ngrams(tokens, range(4, 5), num_words=100_000)
+
+
+def test_the_svm_ranks_by_what_scikit_learn_fits(cache_dir: Path) -> None:
+    """Its margin is that of LinearSVC on the features, up to a constant; and it is no worse than chance by far."""
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import LinearSVC
+
+    cfg = compose(["model=svm", "dataset=toy", f"cache_dir={cache_dir}", "dataset/negatives=pool_pairs", "model.num_pairs=2000"])
+    data: Any = instantiate(cfg.dataset)
+    scorer: Any = instantiate(cfg.model, vectors=data.word_vectors)
+    scorer.prepare(data.corpus, data.training_batches)
+    x, labels = scorer._measured(data.training_batches)
+    assert x.shape == (2000, len(cfg.model.features))
+    machine = make_pipeline(StandardScaler(), LinearSVC(C=1.0, class_weight="balanced", dual=False)).fit(x.double().numpy(), labels)
+    batch = next(iter(data.training_batches(0)))
+    margins = machine.decision_function(x[: len(batch.labels)].double().numpy())
+    np.testing.assert_allclose(scorer(batch).numpy() - margins, np.full(len(margins), (scorer(batch)[0] - margins[0]).item()), atol=1e-3)
+    metrics = data.metrics("dev", score_blocks(scorer, data.scoring_blocks("dev"), data.splits["dev"].num_pairs)).compute()
+    assert metrics["map"] > 0.45  # chance: 0.31
+
+
+def test_candidate_only_ranks_by_what_scikit_learn_fits_and_reads_no_question(cache_dir: Path) -> None:
+    """Its scores are the log-odds of LogisticRegression on scikit-learn's own counts of words, up to a constant."""
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.linear_model import LogisticRegression
+
+    cfg = compose(["model=candidate_only", "dataset=toy", f"cache_dir={cache_dir}", "dataset/negatives=pool_pairs"])
+    data: Any = instantiate(cfg.dataset)
+    scorer: Any = instantiate(cfg.model, vectors=data.word_vectors)
+    scorer.prepare(data.corpus, data.training_batches)
+    batches = list(data.training_batches(0))
+    texts = [" ".join(str(int(word)) for word in row) for batch in batches for row in batch.candidates[batch.pair_candidate]]
+    counter = CountVectorizer(binary=True, token_pattern=r"\S+", stop_words=["0", "1"])  # padding and the unknown word
+    labels = torch.cat([batch.labels for batch in batches])
+    machine = LogisticRegression(C=1.0, max_iter=1000).fit(counter.fit_transform(texts), labels)
+    batch = batches[0]
+    log_odds = machine.decision_function(counter.transform(texts[: len(batch.labels)])) - machine.intercept_
+    np.testing.assert_allclose(scorer(batch).numpy(), log_odds, atol=2e-3)
+    assert np.ptp(log_odds) > 1
+    other = replace(batch, questions=batch.questions.roll(1, dims=0))
+    assert torch.equal(scorer(batch), scorer(other))
+
+
+def test_candidate_only_needs_right_and_wrong_candidates(corpus: RankingCorpus) -> None:
+    tokens = torch.tensor([[2, 3]])
+    one = torch.zeros(1, dtype=torch.int64)
+    batch = RankingBatch(questions=tokens, candidates=tokens, pair_question=one, pair_candidate=one, labels=one + 1, groups=one)
+    with pytest.raises(ConfigError, match="have only one kind"):
+        CandidateOnly(C=1.0, num_pairs=10, vectors=torch.zeros(9, 2)).prepare(corpus, lambda _: [batch])
+
+
+@pytest.mark.parametrize(
+    ("split", "printed"),
+    [
+        ("dev", {"map": 52.0, "mrr": 66.0, "p@1": 51.9, "p@5": 42.1}),
+        ("test", {"map": 56.0, "mrr": 68.0, "p@1": 53.8, "p@5": 42.5}),
+    ],
+)
+def test_the_run_of_bm25_scores_gives_the_papers_row(
+    data_dir: Path, tmp_path: Path, cache_dir: Path, split: str, printed: dict[str, float]
+) -> None:
+    """Lei et al. 2016, Table 2, to a tenth of a point, from the command's own record."""
+    if not (data_dir / "askubuntu" / "dev.txt").is_file():
+        pytest.skip("askubuntu/dev.txt is not at hand")
+    places = [f"data_dir={data_dir}", f"cache_dir={cache_dir}", "logger=none"]
+    record = train(compose(["model=bm25_scores", "dataset=askubuntu_ids", *places]), tmp_path)
+    assert {name: 100 * record.metrics[split][name] for name in printed} == pytest.approx(printed, abs=0.05)

@@ -1,0 +1,50 @@
+"""The word-overlap features against sets of words."""
+
+import math
+
+import pytest
+import torch
+
+from qaexp.data.corpus_builder import CorpusBuilder
+from qaexp.errors import ConfigError
+from qaexp.models.lexical.overlap_features import WordOverlapFeatures
+
+TEXTS = ["what is the boiling point of water ?", "water boils at the boiling point of water .", "ice is cold", "nothing shared here"]
+
+
+def test_features_are_those_of_sets_of_words() -> None:
+    builder = CorpusBuilder()
+    numbers = [builder.text(text.split()) for text in TEXTS]
+    builder.split("train")
+    corpus = builder.build()
+    features = WordOverlapFeatures(len(corpus.vocabulary))
+    features.count_words(corpus)
+    tokens = torch.from_numpy(corpus.texts.padded(torch.tensor(numbers).numpy(), 20))
+    measured = features(tokens[[0, 0, 0, 2]], tokens[[1, 2, 3, 2]])
+    frequency = {word: sum(word in text.split() for text in TEXTS) for text in TEXTS for word in text.split()}
+    for row, (q, a) in zip(measured.tolist(), [(0, 1), (0, 2), (0, 3), (2, 2)], strict=True):
+        shared = set(TEXTS[q].split()) & set(TEXTS[a].split())
+        content = shared - {"what", "is", "the", "of", "at", "here", "?", ".", "nothing"}
+        length = len(TEXTS[q].split()) + len(TEXTS[a].split())
+        idf = {word: math.log(4 / frequency[word]) for word in shared}
+        expected = [len(shared), sum(idf.values()), len(content), sum(idf[word] for word in content)]
+        assert row == pytest.approx([value / length for value in expected], abs=1e-6)
+
+
+def test_padding_and_repeats_add_nothing() -> None:
+    features = WordOverlapFeatures(10)
+    short, long = torch.tensor([[3, 3, 4]]), torch.tensor([[3, 5, 0, 0, 0]])
+    assert features(short, long)[0, 0].item() == pytest.approx(1 / 5)
+    assert features(torch.zeros(1, 3, dtype=torch.int64), long)[0].tolist() == [0.0] * 4
+
+
+def test_unknown_words_equal_none() -> None:
+    assert WordOverlapFeatures(10)(torch.tensor([[3, 1]]), torch.tensor([[1, 3]]))[0, 0].item() == pytest.approx(1 / 4)
+
+
+def test_texts_with_fields_are_refused_in_one_sentence() -> None:
+    builder = CorpusBuilder(num_fields=2)
+    builder.text(["water"], ["it", "boils"])
+    corpus = builder.build()
+    with pytest.raises(ConfigError, match=r"of one field: leave them out with model\.similarity\.overlap=false"):
+        WordOverlapFeatures(len(corpus.vocabulary)).count_words(corpus)

@@ -1,0 +1,3 @@
+"""The library is imported as the package does, without its warnings."""
+
+import qaexp.tracking.dashboard  # noqa: F401

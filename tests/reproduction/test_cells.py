@@ -1,0 +1,67 @@
+"""Which of a row's alternatives runs on what is on disk."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from shutil import copytree
+
+import pytest
+
+from qaexp.reproduction import cells
+from qaexp.reproduction.cells import CONF, Keys, alternatives, at_hand, lacking
+from qaexp.reproduction.read import result_tables
+from qaexp.reproduction.spec import Row, Setting, Table
+
+YAHOOQA = next(table for table in result_tables() if table.title == "ctrn, Table 4")
+BM25 = next(row for row in YAHOOQA.rows if row.label == "BM-25")
+LSTM = next(row for row in YAHOOQA.rows if row.label == "LSTM")
+TEXTS = ("YahooCQA-data.txt", "qnn-yahoo-train.txt")
+
+
+@pytest.fixture
+def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A part of YahooQA, and no word vectors."""
+    monkeypatch.setenv("QAEXP_DATA", str(tmp_path))
+    for folder in ("yahooqa", "embeddings"):
+        (tmp_path / folder).mkdir()
+    for name in TEXTS:
+        (tmp_path / "yahooqa" / name).touch()
+    cells._lacking.cache_clear()
+    yield tmp_path
+    cells._lacking.cache_clear()
+
+
+def chosen(row: Row, table: Table = YAHOOQA) -> tuple[str, str, str]:
+    cell = at_hand(list(alternatives(table, row, "YahooQA")))
+    return cell.dataset, cell.vectors, lacking(cell)
+
+
+def test_a_row_that_reads_no_vectors_runs_without_them(disk: Path) -> None:
+    assert chosen(BM25) == ("yahooqa_partial", "glove300", "")
+    assert chosen(LSTM)[2].startswith("yahooqa: ")
+
+
+def test_data_of_ones_own_are_looked_for_where_the_table_says(disk: Path) -> None:
+    mine = {"mine": Setting(["own"], ["random"], overrides=[f"dataset.reader.folder={disk}"])}
+    table = Table(**{**YAHOOQA.__dict__, "settings": mine})
+    cell = next(alternatives(table, LSTM, "mine"))
+    assert lacking(cell) == "own: train.tsv and 2 more missing"
+    for split in ("train", "dev", "test"):
+        (disk / f"{split}.tsv").touch()
+    cells._lacking.cache_clear()
+    assert lacking(cell) == ""
+
+
+def test_vectors_that_are_there_are_named_even_where_they_are_not_read(disk: Path) -> None:
+    (disk / "embeddings" / "webtext.300d.txt").touch()
+    assert chosen(BM25) == chosen(LSTM) == ("yahooqa_partial", "webtext300", "")
+
+
+def test_keys_are_not_remembered_beyond_a_change_of_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cells, "CONF", copytree(CONF, tmp_path / "conf"))
+    places = set[Path]()
+    for margin in (0.1, 0.2):
+        (tmp_path / "conf" / "loss" / "pairwise_hinge.yaml").write_text(f"margin: {margin}\n")
+        cells._conf_digest.cache_clear()
+        places.add(Keys(tmp_path)._path)
+    cells._conf_digest.cache_clear()
+    assert len(places) == 2

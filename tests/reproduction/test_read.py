@@ -1,0 +1,275 @@
+"""The files of experiments/: every table of results loads, and a mistake is named with its file."""
+
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+import yaml
+
+from qaexp.config import choices, compose
+from qaexp.errors import ConfigError
+from qaexp.reproduction.cells import alternatives
+from qaexp.reproduction.paper_table import EXPERIMENTS
+from qaexp.reproduction.read import result_tables, tunings
+from qaexp.reproduction.spec import UNPRINTED, Table, Tuning
+from qaexp.reproduction.tuned import taken
+
+TABLES = {table.title: table for table in result_tables()}
+PAPERS = {
+    "ap": {"3": (6, 3), "4": (7, 2), "5": (6, 2)},
+    "clstm": {"2": (11, 3), "4": (12, 3)},
+    "ctrn": {"4": (11, 2), "5": (8, 2), "6": (9, 4), "7": (16, 2)},
+    "ggsa": {"2": (6, 2), "3": (3, 3), "4": (5, 2), "5": (14, 2), "6": (11, 2), "7": (4, 2)},
+    "rcnn": {"2": (10, 8), "4": (8, 8), "5": (6, 3)},
+}
+"""Rows and columns, counted in the papers."""
+
+
+def test_all_tables_of_results_are_there_in_full() -> None:
+    found: dict[str, dict[str, tuple[int, int]]] = {}
+    for table in TABLES.values():
+        found.setdefault(table.paper, {})[table.number] = (len(table.rows), len(table.columns))
+    assert found == PAPERS
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_what_a_file_names_exists(table: Table) -> None:
+    data, vectors = set(choices("dataset")), set(choices("dataset/vectors"))
+    for where in (*table.settings.values(), *table.rows):
+        assert set(where.datasets) <= data
+        assert set(where.vectors) <= vectors
+    used = {name for row in table.rows for name in table.settings_of(row)}
+    assert used == set(table.settings)
+    for column in table.columns.values():
+        assert set(column.metric_on) <= {dataset for setting in table.settings.values() for dataset in setting.datasets}
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_printed_numbers_have_no_more_decimals_than_the_table(table: Table) -> None:
+    for row in table.rows:
+        for printed, column in zip(row.published, table.columns.values(), strict=True):
+            if isinstance(printed, (int, float)):
+                assert printed == pytest.approx(round(printed, table.decimals_of(column)), abs=1e-12)
+                if column.metric and "/" in column.metric:
+                    assert 0 < printed / table.scale_of(column) < 1
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_rows_that_are_published_only_say_why(table: Table) -> None:
+    assert [row.label for row in table.rows if row.overrides is None and not row.note] == []
+
+
+def test_one_printed_number_is_the_same_wherever_it_stands() -> None:
+    """A row that a paper repeats in another table runs the same command and has the same numbers."""
+    again = [
+        ("ctrn, Table 6", "CTRN (This paper)", [2, 3], "ctrn, Table 7", "CTRN (TRAIN-ALL)"),
+        ("ctrn, Table 6", "CTRN (This paper)", [0, 1], "ctrn, Table 7", "CTRN (TRAIN)"),
+        ("ctrn, Table 6", "HD-LSTM", [2, 3], "ctrn, Table 7", "Tay et al. (2017) - HD-LSTM"),
+        ("ctrn, Table 6", "QRNN", [2, 3], "ctrn, Table 7", "Bradbury et al. (2016) - QRNN+MLP"),
+        ("ctrn, Table 6", "CNN + LR", [2, 3], "ctrn, Table 7", "Yu et al. (2014) - CNN+LR"),
+        ("ggsa, Table 2", "GGSA with max-pooling", [0, 1], "ggsa, Table 5", "GGSA with max-pooling"),
+        ("ggsa, Table 2", "GGSA with attention", [0, 1], "ggsa, Table 5", "GGSA with attention"),
+        ("ggsa, Table 4", "iGGSA", [0, 1], "ggsa, Table 5", "iGGSA with max-pooling"),
+        ("ggsa, Table 4", "global self-attention", [0, 1], "ggsa, Table 2", "global self-attention with max-pooling"),
+        ("ggsa, Table 6", "GGSA with max-pooling", [0, 1], "ggsa, Table 7", "GGSA with max-pooling (pointwise loss)"),
+        ("ggsa, Table 6", "iGGSA with attention", [0, 1], "ggsa, Table 7", "iGGSA with attention (pointwise loss)"),
+        ("rcnn, Table 2", "RCNNs + pre-train (last)", list(range(8)), "rcnn, Table 4", "RCNNs + pre-train, last state"),
+        ("rcnn, Table 2", "CNNs (mean)", list(range(8)), "rcnn, Table 4", "CNNs, mean-pooling"),
+        ("rcnn, Table 2", "RCNNs (last)", [4, 5, 6], "rcnn, Table 5", "RCNNs, last state, title + body"),
+        ("rcnn, Table 2", "TF-IDF", [4, 5, 6], "rcnn, Table 5", "TF-IDF, title + body"),
+    ]
+    for first, one, places, second, other in again:
+        a, b = (next(r for r in TABLES[title].rows if r.label == label) for title, label in ((first, one), (second, other)))
+        assert [a.published[place] for place in places] == list(b.published), (one, other)
+        if first != "ctrn, Table 6":
+            assert sorted(a.overrides or ()) == sorted(b.overrides or ()), (one, other)
+        assert sorted(a.pretrain or ()) == sorted(b.pretrain or ()), (one, other)
+
+
+def _content() -> dict:
+    return yaml.safe_load((EXPERIMENTS / "ctrn" / "table5.yaml").read_text(encoding="utf-8"))
+
+
+def _loaded(folder: Path, content: object) -> list[Table]:
+    (folder / "ctrn").mkdir()
+    (folder / "ctrn" / "table5.yaml").write_text(content if isinstance(content, str) else yaml.safe_dump(content), encoding="utf-8")
+    return result_tables(folder)
+
+
+def _too_few(content: dict) -> None:
+    content["rows"][0]["published"].pop()
+
+
+def _no_such_setting(content: dict) -> None:
+    content["rows"][1]["setting"] = "TRAIN"
+
+
+def _twice(content: dict) -> None:
+    content["rows"][1]["label"] = "ARC-I CNN"
+
+
+def _misspelt(content: dict) -> None:
+    content["rows"][1]["override"] = []
+
+
+def _no_columns(content: dict) -> None:
+    del content["columns"]
+
+
+def _no_caption(content: dict) -> None:
+    del content["caption"]
+
+
+def _one_seed(content: dict) -> None:
+    content["seeds"] = 3
+
+
+def _no_list(content: dict) -> None:
+    content["rows"][1]["overrides"] = "model=arc_ii"
+
+
+def _no_metric(content: dict) -> None:
+    content["columns"]["MAP"]["metric"] = "test/nonsense"
+
+
+def _no_data(content: dict) -> None:
+    content["settings"]["QatarLiving"]["datasets"] = ["qatarlivin"]
+
+
+def _no_list_of_data(content: dict) -> None:
+    content["settings"]["QatarLiving"]["datasets"] = "qatarliving"
+
+
+def _no_rows(content: dict) -> None:
+    content["rows"] = []
+
+
+def _one_number(content: dict) -> None:
+    content["rows"][1]["published"] = 66
+
+
+def _one_note(content: dict) -> None:
+    content["notes"] = "as in our paper"
+
+
+def _no_option(content: dict) -> None:
+    content["rows"][1]["overrides"] = ["model"]
+
+
+def _seed_twice(content: dict) -> None:
+    content["seeds"] = [1, 1]
+
+
+def _no_data_at_all(content: dict) -> None:
+    content["settings"]["QatarLiving"]["datasets"] = []
+
+
+def _empty_row(content: dict) -> None:
+    content["rows"].append({"label": "CTRM"})
+
+
+@pytest.mark.parametrize(
+    ("spoil", "fault"),
+    [
+        (_too_few, "row 'ARC-I CNN' has 1 printed numbers for 2 columns"),
+        (_no_such_setting, "there is no setting 'TRAIN'"),
+        (_twice, "two rows are called 'ARC-I CNN'"),
+        (_misspelt, "nothing reads 'override' in a row; did you mean overrides"),
+        (_no_columns, "it lacks 'columns'"),
+        (_no_caption, "a table lacks 'caption'"),
+        (_one_seed, "seeds: 3 is not a list, such as [1, 2, 3]"),
+        (_no_list, "row 'ARC-II CNN': overrides: 'model=arc_ii' is not a list, such as [model=ggsa]"),
+        (
+            _no_metric,
+            "there is no metric 'test/nonsense'; there are p@1, mrr, map, p@5, accuracy of a split, as in test/map, or parameters, ",
+        ),
+        (_no_data, "there is no dataset=qatarlivin; did you mean qatarliving"),
+        (_no_list_of_data, "setting 'QatarLiving': datasets: 'qatarliving' is not a list, such as [wikiqa]"),
+        (_one_number, "row 'ARC-II CNN': published: 66 is not a list, such as [66.12]"),
+        (_one_note, "notes: 'as in our paper' is not a list"),
+        (_no_option, "row 'ARC-II CNN': 'model' is no option, such as model=ggsa"),
+        (_seed_twice, "seeds: [1, 1] are not whole numbers, each once"),
+        (_no_data_at_all, "each of its settings names a data set or several, as in datasets: [wikiqa]"),
+        (_no_rows, "it has no rows"),
+        (_empty_row, "row 'CTRM' has neither overrides nor printed numbers"),
+    ],
+)
+def test_a_mistake_is_named_with_file_and_fault(spoil: Callable[[dict], None], fault: str, tmp_path: Path) -> None:
+    content = _content()
+    spoil(content)
+    with pytest.raises(ConfigError) as raised:
+        _loaded(tmp_path, content)
+    assert str(tmp_path / "ctrn" / "table5.yaml") in str(raised.value)
+    assert fault in str(raised.value)
+
+
+def test_a_file_without_a_number_is_named(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "tableA.yaml").write_text(yaml.safe_dump(_content()))
+    with pytest.raises(ConfigError, match=r"mine/tableA\.yaml: a file of a table or figure is named by its number"):
+        result_tables(tmp_path)
+
+
+def test_a_kind_that_is_none_is_named(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    path = tmp_path / "mine" / "table1.yaml"
+    path.write_text("kind: result\ncaption: Mine.\n")
+    with pytest.raises(ConfigError, match=r"mine/table1\.yaml: there is no kind 'result'; did you mean results\?"):
+        result_tables(tmp_path)
+    path.write_text("caption: Mine.\n")  # one of results, where it does not say
+    with pytest.raises(ConfigError, match=r"mine/table1\.yaml: it is not a table of results: it lacks 'rows'"):
+        result_tables(tmp_path)
+    path.write_text("rows\n  - label: QA-CNN\n")
+    with pytest.raises(ConfigError, match=r"mine/table1\.yaml, line 2: mapping values are not allowed here"):
+        result_tables(tmp_path)
+
+
+def test_what_is_no_yaml_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"table5\.yaml"):
+        _loaded(tmp_path, "rows: [")
+
+
+def test_a_table_of_ones_own_prints_nothing(tmp_path: Path) -> None:
+    content = _content()
+    content["rows"] = [row for row in content["rows"] if "overrides" in row]
+    for row in content["rows"]:
+        del row["published"]
+    [table] = _loaded(tmp_path, content)
+    assert {printed for row in table.rows for printed in row.published} == {UNPRINTED}
+
+
+def test_the_least_that_a_file_says_is_what_the_readme_has(tmp_path: Path) -> None:
+    readme = (EXPERIMENTS.parent / "README.md").read_text(encoding="utf-8")
+    [table] = _loaded(tmp_path, dedent(readme.partition("  ```yaml\n")[2].partition("  ```\n")[0]))
+    assert (table.label, table.scale, table.decimals, list(table.seeds)) == ("Model", 100, 2, [1, 2, 3])
+    cells = [next(alternatives(table, row, "wikiqa", quick)) for row in table.rows for quick in (False, True)]
+    assert [" ".join(cell.overrides) for cell in cells] == [
+        "dataset=wikiqa model=ggsa",
+        "dataset=wikiqa model=ggsa trainer=short",
+        "dataset=wikiqa model=qa_lstm optimizer=adam",
+        "dataset=wikiqa model=qa_lstm optimizer=adam trainer=short",
+    ]
+    for cell in cells:
+        assert compose(cell.overrides).model
+
+
+def test_an_unspoilt_copy_loads(tmp_path: Path) -> None:
+    assert [table.title for table in _loaded(tmp_path, _content())] == ["ctrn, Table 5"]
+
+
+@pytest.mark.parametrize("tuning", tunings(), ids=lambda tuning: tuning.title)
+def test_each_row_of_a_tuning_is_in_the_tables_with_one_of_its_values(tuning: Tuning) -> None:
+    """So that this one is run once, and what was chosen on dev is what the tables have."""
+    assert list(taken(tuning)) == [row.label for row in tuning.rows]
+    for row in tuning.rows:
+        commands = {frozenset(next(alternatives(tuning, row, name)).overrides) for name in tuning.settings}
+        assert len(commands) == len(tuning.columns)
+
+
+def test_a_tuning_without_values_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "ctrn" / "tuning_trecqa.yaml"
+    path.parent.mkdir()
+    path.write_text("metric: dev/map\nrows: []\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"tuning_trecqa\.yaml: it is not what a paper tuned: it lacks 'values'"):
+        tunings(tmp_path)

@@ -1,0 +1,246 @@
+"""The whole way of `python -m qaexp.reproduce`, with real runs on toy."""
+
+import argparse
+import json
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import asdict
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from made_up_questions import write_questions
+from small_table import TABLE, TINY, entry_of
+
+from qaexp.cli import reproduce
+from qaexp.cli.exit_status import USER_ERROR
+from qaexp.config import choices
+from qaexp.reproduction import cells, reproduction, runs
+from qaexp.reproduction.cells import Keys, alternatives
+from qaexp.reproduction.ledger import Ledger
+from qaexp.reproduction.plan import Choice, Run, plan
+from qaexp.reproduction.read import result_figures
+from qaexp.reproduction.spec import Column, Row, Setting, Table
+from qaexp.runs.store import Outcome
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_table_is_run_once_goes_on_and_outlives_a_failing_row(
+    jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    bad = Row("Bad", [1.0, 1.0, None], overrides=[*TINY, "model.encoder.num_filters=0"])
+    table = Table(**{**TABLE.__dict__, "rows": [*TABLE.rows[:3], bad], "seeds": [1, 2]})
+    monkeypatch.setattr(reproduction, "result_tables", lambda: [table])
+    monkeypatch.setattr(reproduction, "result_figures", list)
+    monkeypatch.setattr(reproduction, "claims", lambda paper: [])
+    monkeypatch.setattr(reproduction, "configuration_tables", list)
+    monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("QAEXP_DATA", str(tmp_path / "no data"))
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    places = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs"), "--jobs", str(jobs)]
+    caplog.set_level("INFO")
+    assert reproduce.main(["--paper", "ctrn", *places]) == reproduction.FAILED
+    frame = pd.read_csv(tmp_path / "results" / "ctrn" / "table9.csv", dtype=str).fillna("").set_index("Model")
+    assert frame["seeds"].to_dict() == {"Kelp": "", "Word Overlap": "toy: 1; absent: 0", "CNN": "2", "Bad": "0"}
+    assert frame.loc["CNN", "status"] == "measured"
+    assert 0 < float(frame.loc["CNN", "MAP"]) <= 100
+    assert "Bad (toy), seed 1 failed: model.encoder.num_filters=0: at least 1 is expected" in caplog.text
+    entries = sorted(path.name for path in (tmp_path / "results" / "ledger").iterdir())
+    assert len(entries) == 3
+    caplog.clear()
+    assert reproduce.main(["--plan", *places]) == 0
+    assert reproduce.main([*places, "--rows", "CNN"]) == 0  # nothing left of this row
+    assert "[1/" not in caplog.text
+    assert sorted(path.name for path in (tmp_path / "results" / "ledger").iterdir()) == entries
+    kept = (tmp_path / "results" / "ctrn" / "table9.csv").read_text()
+    assert reproduce.main(["--no-run", *places]) == 0
+    assert (tmp_path / "results" / "ctrn" / "table9.csv").read_text() == kept
+
+
+def test_where_the_process_of_a_run_is_killed_one_sentence_says_so_and_the_rest_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    killing = Row("Killing", [1.0, 1.0, None], overrides=["model._target_=killing.kill"])
+    table = Table(**{**TABLE.__dict__, "rows": [TABLE.rows[2], killing], "seeds": [1]})
+    monkeypatch.setattr(reproduction, "result_tables", lambda: [table])
+    monkeypatch.setattr(reproduction, "result_figures", list)
+    monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
+    places = ["--paper", "ctrn", "--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs")]
+    assert reproduce.main([*places, "--jobs", "1", "--rows", "CNN"]) == 0
+    assert reproduce.main([*places, "--jobs", "2"]) == USER_ERROR
+    assert "the process of a run was killed, perhaps as memory ran out (fewer than --jobs 2 need less)" in caplog.text
+    assert len(list((tmp_path / "results" / "ledger").iterdir())) == 1
+
+
+def test_what_is_busy_is_tried_again_after_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    tried, at_once = list[str](), runs._outcome
+
+    def busy_at_first(run: Run, options: argparse.Namespace) -> Outcome:
+        tried.append(run.cell.row.label)
+        return at_once(run, options) if len(tried) > 1 else Outcome("busy", tmp_path)
+
+    table = Table(**{**TABLE.__dict__, "rows": TABLE.rows[1:3], "seeds": [1]})
+    monkeypatch.setattr(runs, "_outcome", busy_at_first)
+    monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
+    ledger = Ledger(tmp_path / "ledger")
+    planned = plan([table], ledger, Keys(tmp_path / "plans"), Choice(seeds=[1], rows=[], settings=["toy"]))
+    caplog.set_level("INFO")
+    assert runs.run_all(planned, ledger, argparse.Namespace(jobs=1, runs=tmp_path / "runs", logger="none")) == []
+    assert tried == ["Word Overlap", "CNN", "Word Overlap"]
+    assert len(ledger.entries) == 2
+    assert "left to the processes" not in caplog.text
+
+
+def empty_ledger_of(table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Its folder, where this is the only table that there is."""
+    monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(reproduction, "result_tables", lambda: [table])
+    monkeypatch.setattr(reproduction, "result_figures", list)
+    monkeypatch.setattr(reproduction, "claims", lambda paper: [])
+    folder = tmp_path / "results" / "ledger"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def test_records_that_no_table_shows_any_more_are_named_and_pruned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = empty_ledger_of(TABLE, tmp_path, monkeypatch)
+    [(shown, *_)] = Keys(tmp_path / "plans").of(next(alternatives(TABLE, TABLE.rows[2], "toy")), [1])
+    for key in (shown, "1234567890abcdef"):
+        (folder / f"{key}.json").write_text(json.dumps(asdict(entry_of(key, 1, [0.5]))))
+    assert reproduce.main(["--no-run", "--results", str(tmp_path / "results")]) == 0
+    assert reproduce.main(["--no-run", "--prune", "--results", str(tmp_path / "results")]) == 0
+    assert [path.stem for path in folder.iterdir()] == [shown]
+    assert reproduce.main(["--no-run", "--results", str(tmp_path / "results")]) == 0
+    named, deleted = (message for message in caplog.messages if "of no table" in message)
+    assert named.endswith("to be deleted with --prune: m_toy_seed1_1234567890abcdef")
+    assert deleted.endswith("deleted: m_toy_seed1_1234567890abcdef")
+
+
+def test_runs_on_a_part_stay_when_the_whole_has_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table(**{**TABLE.__dict__, "settings": {**TABLE.settings, "toy": Setting(["wikiqa", "toy"])}})
+    folder = empty_ledger_of(table, tmp_path, monkeypatch)
+    names = {Keys(tmp_path / "plans").of(cell, [1])[0].whole: cell.dataset for cell in alternatives(table, table.rows[2], "toy")}
+    for key, dataset in names.items():
+        entry = {**asdict(entry_of(key, 1, [0.5])), "command": f"model=qa_cnn dataset={dataset}"}
+        (folder / f"{key}.json").write_text(json.dumps(entry))
+    assert reproduce.main(["--no-run", "--prune", "--results", str(tmp_path / "results")]) == 0
+    assert {path.stem for path in folder.iterdir()} == names.keys()
+    assert len(names) == 2
+
+
+def test_a_bar_counts_each_table_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = list[str]()
+
+    class Bar:
+        def track(self, tables: Sequence[Table], description: str) -> Sequence[Table]:
+            counted.extend(f"{description}: {table.title}" for table in tables)
+            return tables
+
+    other = Table(**{**TABLE.__dict__, "name": "table8"})
+    for name, found in (("result_tables", [TABLE, other]), ("result_figures", []), ("tunings", []), ("configuration_tables", [])):
+        monkeypatch.setattr(reproduction, name, lambda found=found: found)
+    monkeypatch.setattr(reproduction, "claims", lambda paper: [])
+    monkeypatch.setattr(reproduction, "progress", lambda: nullcontext(Bar()))
+    monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
+    assert reproduce.main(["--no-run", "--table", "9", "--results", str(tmp_path)]) == 0
+    assert counted == ["tables: ctrn, Table 9", "tables: ctrn, Table 8"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--paper", "ctrm"], "there is no paper 'ctrm'"),
+        (["--paper", "ctrn", "--table", "99"], "there is no table 99 in ctrn; there are ctrn 2, 3, "),
+        (["--paper", "ctrn", "--table", "tuning_snli"], "tuning_qatarliving, tuning_trecqa, tuning_yahooqa"),
+        (["--paper", "ctrn", "--seeds", "7", "--plan"], "seed 7 is none of these tables'; theirs are 1, 2, 3, 4, 5"),
+        (["--paper", "ctrn", "--figure", "4"], "there is no figure 4 in ctrn; there are ctrn 3 (those of single runs come from"),
+        (["--paper", "ctrn", "--table", "6", "--rows", "QRN"], "did you mean QRNN"),
+        (["--paper", "ctrn", "--table", "6", "--settings", "zzz"], "no setting is called 'zzz'; choose among TRAIN, TRAIN-ALL"),
+        (["--paper", "clstm", "--table", "4", "--rows", "TC-LSTMs (10)"], "--rows TC-LSTMs --settings 10"),
+    ],
+)
+def test_mistakes_are_answered_in_a_sentence(options: list[str], said: str, caplog: pytest.LogCaptureFixture) -> None:
+    assert reproduce.main(options) == USER_ERROR
+    assert said in caplog.text
+
+
+def test_a_logger_is_one_of_the_choices(capsys: pytest.CaptureFixture[str]) -> None:
+    assert list(reproduce.LOGGERS) == choices("logger")
+    with pytest.raises(SystemExit):
+        reproduce.main(["--logger", "foo", "--plan"])
+    assert "argument --logger: invalid choice: 'foo' (choose from 'none', 'wandb')" in capsys.readouterr().err
+
+
+def test_a_pretrained_row_begins_with_its_pre_training_and_is_known_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = write_questions(tmp_path / "data")
+    monkeypatch.setenv("QAEXP_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
+    for cached in (cells._lacking, cells._fingerprint):
+        cached.cache_clear()
+    model = ["model=rcnn", "model/pooling=last", "model.encoder.hidden_dim=6"]
+    before = [*model[:1], *model[2:], "output.cutoffs=[20]", "pairs.steps_per_epoch=2", "trainer.max_epochs=1"]
+    reading = [option for option in data if option.startswith("dataset.")]
+    common = [*reading, "loss=max_margin", "dataset/negatives=lists", "trainer.max_epochs=1"]
+    table = Table(
+        **{
+            **TABLE.__dict__,
+            "paper": "rcnn",
+            "seeds": [1, 2],
+            "common": common,
+            "settings": {"titles": Setting(["askubuntu"], ["random"])},
+            "columns": {"MAP": Column("test/map")},
+            "rows": [
+                Row("RCNN", [50.0], overrides=model),
+                Row("RCNN, pre-trained", [50.0], overrides=model, pretrain=before),
+                Row("RCNN, pre-trained otherwise", [50.0], overrides=model, pretrain=[*before, "optimizer.lr=0.02"]),
+            ],
+        }
+    )
+    monkeypatch.setattr(reproduction, "result_tables", lambda: [table])
+    monkeypatch.setattr(reproduction, "claims", lambda paper: [])
+    monkeypatch.setattr(reproduction, "configuration_tables", list)
+    places = ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs (1)")]
+    assert reproduce.main(["--seeds", "1", *places]) == 0
+    frame = pd.read_csv(tmp_path / "results" / "rcnn" / "table9.csv", dtype=str).set_index("Model")
+    assert frame["seeds"].tolist() == ["1", "1", "1"]
+    assert "init_from" not in frame.loc["RCNN", "command"]
+    assert frame.loc["RCNN, pre-trained", "command"].startswith("python -m qaexp.pretrain ")
+    assert " && python -m qaexp dataset=askubuntu " in frame.loc["RCNN, pre-trained", "command"]
+    ledger, keys = Ledger(tmp_path / "results" / "ledger"), Keys(tmp_path / "plans")
+    assert len(ledger.entries) == 3
+    planned = plan([table], ledger, keys, Choice())
+    assert [run.seed for run in planned.done] == [1, 1, 1]
+    assert [run.seed for run in planned.to_do] == [2, 2, 2]
+    records = [json.loads(path.read_text()) for path in (tmp_path / "runs (1)").rglob("record.json")]
+    begun = [record["config"]["init_from"]["key"] for record in records if record["config"].get("init_from")]
+    assert len(records) == 5
+    assert len(set(begun)) == 2
+    assert {record["config"]["labels"]["row"] for record in records} >= {"RCNN, pre-trained", "RCNN, pre-trained, pre-training"}
+    capsys.readouterr()
+    assert reproduce.main(["--plan", *places]) == 0
+    assert ", and 2 of pre-training\n" in capsys.readouterr().out
+
+
+def test_tables_of_settings_and_of_data_come_out_of_the_same_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Data statistics that cannot be counted here stay as they are."""
+    monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("QAEXP_DATA", str(tmp_path / "no data"))
+    monkeypatch.setattr(reproduction, "result_tables", list)
+    monkeypatch.setattr(reproduction, "result_figures", lambda: [figure for figure in result_figures() if figure.paper == "ctrn"])
+    monkeypatch.setattr(reproduction, "claims", lambda paper: [])
+    caplog.set_level("INFO")
+    places = ["--paper", "ctrn", "--results", str(tmp_path / "results")]
+    assert reproduce.main(["--table", "2", "--latex", *places]) == 0
+    assert "| CTRN" in (tmp_path / "results" / "ctrn" / "table2.md").read_text()
+    assert r"\toprule" in (tmp_path / "results" / "ctrn" / "table2.tex").read_text()
+    assert reproduce.main(["--table", "3", *places]) == 0
+    assert "ctrn, Table 3: none of its data sets is here" in caplog.text
+    assert not (tmp_path / "results" / "ctrn" / "table3.csv").exists()

@@ -1,0 +1,201 @@
+"""What the ledger has of a cell: whose runs are shown, what is doubted, and what is no verdict."""
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from omegaconf import OmegaConf
+from small_table import TABLE, TINY, entry_of, over
+
+from qaexp.config import compose
+from qaexp.reproduction.build import Measured, measured
+from qaexp.reproduction.cells import Keys, alternatives
+from qaexp.reproduction.ledger import Entry, Ledger
+from qaexp.reproduction.page import as_markdown
+from qaexp.reproduction.spec import Column, Setting, Table
+from qaexp.reproduction.state import found_in
+from qaexp.runs.record import config_key, placeless_config
+
+
+def test_a_cell_whose_data_are_not_here_is_shown_with_those_that_other_cells_were_run_on(tmp_path: Path, keys: Keys) -> None:
+    elsewhere = replace(TABLE, settings={**TABLE.settings, "absent": Setting(["yahooqa", "insuranceqa"], ["glove300", "googlenews300"])})
+    ledger = Ledger(tmp_path / "ledger")
+    ledger.folder.mkdir()
+    assert measured(elsewhere, ledger, keys).states["Word Overlap", "absent"].status == "data missing"
+    entry = replace(entry_of("of another table", 1, [0.5] * 8), command="model=ctrn dataset=insuranceqa dataset/vectors=glove300")
+    (ledger.folder / "elsewhere.json").write_text(json.dumps(asdict(entry)))
+    ledger.read_anew()
+    state = measured(elsewhere, ledger, keys).states["Word Overlap", "absent"]
+    assert (state.status, state.cell.dataset, state.cell.vectors) == ("not run", "insuranceqa", "glove300")
+
+
+def test_of_data_that_changed_and_changed_back_all_seeds_count(tmp_path: Path, keys: Keys) -> None:
+    """Of seed 1 the newer run, over the data of the meantime, had hidden the one over those of now."""
+    cell, folder = next(alternatives(TABLE, TABLE.rows[2], "toy")), tmp_path / "ledger"
+    folder.mkdir()
+    meantime = {"fingerprint": "e" * 64, "partial": False}
+    for number, (seed, of_seed) in enumerate(zip((1, 2, 1, 3), (*keys.of(cell, [1, 2, 1, 3]),), strict=True)):
+        entry = replace(entry_of(of_seed.whole, seed, [0.5]), started=f"2026-01-0{number + 1}")
+        (folder / f"{number}.json").write_text(json.dumps(asdict(replace(entry, data=meantime) if number == 2 else entry)))
+    assert [entry.seed for entry in found_in(Ledger(folder), [cell], keys).entries] == [1, 2, 3]
+
+
+def test_a_run_is_shown_however_its_model_was_chosen(tmp_path: Path, keys: Keys) -> None:
+    cell, folder = next(alternatives(TABLE, TABLE.rows[2], "toy")), tmp_path / "ledger"
+    folder.mkdir()
+    [key] = keys.of(cell, [1])
+    (folder / "1.json").write_text(json.dumps(asdict(replace(entry_of(key.whole, 1, [0.5]), command="model=mine dataset=toy"))))
+    assert [entry.seed for entry in found_in(Ledger(folder), [cell], keys).entries] == [1]
+
+
+def test_seeds_over_different_questions_are_not_averaged(filled: Measured) -> None:
+    state = filled.states["CNN", "toy"]
+    [first, *_] = over(filled, "CNN", "others").states["CNN", "toy"].entries
+    assert replace(state, entries=[first, *state.entries[1:]]).scored(TABLE.columns["MAP"]) is None
+
+
+def test_quick_runs_are_no_verdict(filled: Measured) -> None:
+    states = {place: replace(state, cell=replace(state.cell, quick=True)) for place, state in filled.states.items()}
+    frame = Measured(TABLE, states).frame
+    assert frame.loc[2, ["status", "verdict"]].tolist() == ["quick", "not comparable: quick"]
+
+
+def test_other_data_or_vectors_than_the_papers_are_named() -> None:
+    table = Table(
+        **{**TABLE.__dict__, "settings": {"toy": Setting(["yahooqa", "toy"], ["random"], "glove300"), "absent": Setting(["toy"])}}
+    )
+    cell = next(cell for cell in alternatives(table, table.rows[2], "toy") if cell.dataset == "toy")
+    assert cell.differs == "data: toy, not yahooqa; word vectors: random, not glove300"
+
+
+def test_a_run_whose_loss_did_not_move_is_named_below_its_table(keys: Keys, tmp_path: Path) -> None:
+    (key, *_), *_ = keys.of(next(alternatives(TABLE, TABLE.rows[2], "toy")), TABLE.seeds)
+    for name, losses, doubts in (
+        ("stuck", [1.011, 1.0, 1.0], ["CNN (toy): next to nothing was learned with seed 1; the training loss went from 1.01 to 1"]),
+        ("learning", [1.011, 1.0, 0.9], []),
+        ("short", [1.011], []),
+    ):
+        ledger = Ledger(tmp_path / name)
+        ledger.folder.mkdir()
+        entry = {**asdict(entry_of(key, 1, [0.5])), "history": [{"train/loss": loss} for loss in losses]}
+        (ledger.folder / "one.json").write_text(json.dumps(entry))
+        measured_now = measured(TABLE, ledger, keys)
+        assert measured_now.doubts() == doubts
+        assert ("next to nothing was learned" in as_markdown(measured_now)) == bool(doubts)
+
+
+def test_a_seed_far_below_the_others_on_dev_is_named(keys: Keys, tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger")
+    ledger.folder.mkdir()
+    of_seeds = keys.of(next(alternatives(TABLE, TABLE.rows[2], "toy")), TABLE.seeds)
+    for seed, ((key, *_), best) in enumerate(zip(of_seeds, [0.7, 0.55, 0.72], strict=True), 1):
+        history = [{"train/loss": 1.0, "dev/map": 0.3}, {"train/loss": 0.5, "dev/map": best}]
+        entry = {**asdict(entry_of(key, seed, [0.5])), "history": history, "config": {"dataset": {"selection_metric": "dev/map"}}}
+        (ledger.folder / f"{seed}.json").write_text(json.dumps(entry))
+    assert measured(TABLE, ledger, keys).doubts() == [
+        "CNN (toy): seed 2 is far below the others on dev, 0.550 where the median of its seeds is 0.700"
+    ]
+
+
+def _of(max_epochs: int, fixed: bool = False) -> Table:
+    """The row CNN alone, with a limit of epochs."""
+    row = replace(TABLE.rows[2], overrides=[*TINY, "patience=3", f"trainer.max_epochs={max_epochs}"])
+    return replace(TABLE, rows=[row], fixed_epochs=fixed)
+
+
+@pytest.mark.parametrize(
+    ("best", "table", "doubts"),
+    [
+        (4, _of(5), ["dev might have become better after the 5 epochs that these runs had: CNN (toy) (1 of 1)"]),
+        (4, _of(50), ["dev might have become better after the 5 epochs that these runs had: CNN (toy) (1 of 1)"]),
+        (4, _of(5, fixed=True), []),
+        (4, _of(50, fixed=True), ["dev might have become better after the 5 epochs that these runs had: CNN (toy) (1 of 1)"]),
+        (2, _of(5), []),
+        (2, _of(50), []),
+        (2, _of(50, fixed=True), []),
+    ],
+)
+def test_a_run_that_its_limit_of_epochs_cut_short_is_shown_and_named(
+    best: int, table: Table, doubts: list[str], keys: Keys, tmp_path: Path
+) -> None:
+    """So is it in a table of more epochs, the paper's or not, till these have run; what patience ended is in no doubt there."""
+    cell = next(alternatives(_of(5), _of(5).rows[0], "toy"))
+    config: Any = OmegaConf.to_container(compose(cell.seeded(1)), resolve=True)
+    entry = replace(entry_of(config_key(config), 1, [0.5]), config=placeless_config(config), best_epoch=best)
+    entry = replace(entry, history=[{"train/loss": 1.0 / epoch, "dev/map": 0.5} for epoch in range(1, 6)])
+    ledger = Ledger(tmp_path / "ledger")
+    ledger.folder.mkdir()
+    (ledger.folder / "one.json").write_text(json.dumps(asdict(entry)))
+    found = measured(table, ledger, keys)
+    assert found.states["CNN", "toy"].entries == [entry]
+    assert found.doubts() == doubts
+
+
+def test_runs_on_data_that_have_changed_since_give_way_to_the_newest(keys: Keys, tmp_path: Path) -> None:
+    """Seeds 1 and 2 were run again, on new data; seed 3 was not."""
+    ledger = Ledger(tmp_path / "ledger")
+    ledger.folder.mkdir()
+    of_seeds = keys.of(next(alternatives(TABLE, TABLE.rows[2], "toy")), TABLE.seeds)
+    for seed, ((key, *_), started, data) in enumerate(zip(of_seeds, ["2026-03-02", "2026-03-03", "2026-01-01"], "nno", strict=True), 1):
+        entry = replace(entry_of(key, seed, [0.5]), started=started, data={"fingerprint": data * 64, "partial": False})
+        (ledger.folder / f"{seed}.json").write_text(json.dumps(asdict(entry)))
+    assert [entry.seed for entry in measured(TABLE, ledger, keys).states["CNN", "toy"].entries] == [1, 2]
+
+
+def test_runs_without_a_number_for_any_column_are_none_of_the_table(filled: Measured) -> None:
+    """As those on a part of the data that lacks the split."""
+    other = replace(TABLE, columns={name: replace(column, metric="test2/map") for name, column in TABLE.columns.items()})
+    states = {place: replace(state, cell=replace(state.cell, table=other)) for place, state in filled.states.items()}
+    assert states["CNN", "toy"].status == "data missing"
+    assert Measured(other, states).runs.startswith("0 of ")
+
+
+def test_seconds_of_another_machine_are_not_compared(filled: Measured) -> None:
+    timed = replace(TABLE, columns={**TABLE.columns, "MAP": Column("seconds per batch", "toy")})
+    states = {
+        place: replace(
+            state,
+            cell=replace(state.cell, table=timed),
+            entries=[replace(entry, seconds={"steps": 3.0}, steps=2) for entry in state.entries],
+        )
+        for place, state in filled.states.items()
+    }
+    assert "MAP: not comparable: another machine" in Measured(timed, states).frame["verdict"][2]
+
+
+def test_seconds_on_a_gpu_and_without_are_not_averaged(filled: Measured) -> None:
+    state = filled.states["CNN", "toy"]
+    first, *others = (replace(entry, seconds={"steps": 3.0}, steps=2) for entry in state.entries)
+    quick = replace(first, hardware={**first.hardware, "gpu": "H100"}, seconds={"steps": 0.2})
+    column = Column("seconds per batch", "toy", scale=1)
+
+    def seconds(*entries: Entry) -> float | None:
+        found = replace(state, entries=entries).interval(column)
+        return found and found.mean
+
+    assert seconds(quick, *others) == seconds(*others) == 1.5
+    assert seconds(quick) == 0.1
+
+
+def test_a_column_of_seconds_is_of_machines_with_a_gpu_or_without(filled: Measured) -> None:
+    timed = replace(TABLE, columns={**TABLE.columns, "MAP": Column("seconds per batch", "toy")})
+
+    def on(gpus: dict[str, str | None]) -> Measured:
+        def entry_on(entry: Entry, label: str) -> Entry:
+            return replace(entry, hardware={**entry.hardware, "gpu": gpus.get(label)}, seconds={"steps": 3.0}, steps=2)
+
+        states = {
+            (label, setting): replace(state, cell=replace(state.cell, table=timed), entries=[entry_on(e, label) for e in state.entries])
+            for (label, setting), state in filled.states.items()
+        }
+        return Measured(timed, states)
+
+    one = on({"CNN, wide": "H100"})
+    assert one.frame.set_index("Model")["MAP"][["CNN", "CNN, wide"]].tolist() == ["150.0", ""]
+    assert "MAP: not shown for CNN, wide, timed with a GPU where the other rows were not" in one.doubts()
+    assert one.frame.set_index("Model")["verdict"]["CNN, wide"] == ""
+    both = on({"CNN": "H100", "CNN, wide": "H100"})
+    assert both.frame.set_index("Model")["MAP"][["CNN", "CNN, wide"]].tolist() == ["150.0", "150.0"]
+    assert not any("not shown" in doubt for doubt in both.doubts())

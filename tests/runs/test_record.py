@@ -1,0 +1,125 @@
+"""What a record says of its run, and what is said of one that cannot be read."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from qaexp.errors import ConfigError, RecordError
+from qaexp.runs.record import RunRecord, _version, commit_of, config_key
+
+
+@pytest.mark.parametrize("content", ["", '{"key": ', '{"colour": "green"}'])
+def test_a_file_that_is_no_record_is_named_with_the_remedy(content: str, tmp_path: Path) -> None:
+    (tmp_path / "record.json").write_text(content)
+    with pytest.raises(RecordError, match=r"record\.json is no run's record .*; delete its folder"):
+        RunRecord.load(tmp_path)
+    assert RunRecord.with_status(tmp_path, "finished") is None
+
+
+def test_a_folder_without_a_record_is_no_finished_run(tmp_path: Path) -> None:
+    with pytest.raises(RecordError, match="No such file"):
+        RunRecord.load(tmp_path)
+    assert RunRecord.with_status(tmp_path, "finished") is None
+
+
+def test_a_run_that_began_on_other_data_does_not_go_on() -> None:
+    record = RunRecord(key="k", config={"dataset": {"name": "own"}}, seed=1, command="")
+    vectors = {"source": "glove.txt", "files": ["c" * 16]}
+    record.of_data({"fingerprint": "a" * 64, "vectors": vectors}, "trec")
+    record.of_data({"fingerprint": "a" * 64, "vectors": vectors}, "trec")
+    with pytest.raises(ConfigError, match=r"the data of own are others than when this run began \(aaaaaaaa then, bbbbbbbb now\)"):
+        record.of_data({"fingerprint": "b" * 64, "vectors": vectors}, "trec")
+    with pytest.raises(ConfigError, match=r"the word vectors of glove\.txt are others than when this run began; put the former file back"):
+        record.of_data({"fingerprint": "a" * 64, "vectors": {**vectors, "files": ["d" * 16]}}, "trec")
+
+
+def test_a_run_that_goes_on_under_other_code_or_elsewhere_says_so_from_which_epoch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def go_on() -> RunRecord:
+        record = RunRecord.resumed(tmp_path)
+        record.add_epoch(len(record.history) + 1, {"dev/map": 0.5}, "dev/map")
+        record.save(tmp_path)
+        return record
+
+    of = "qaexp.runs.record"
+    monkeypatch.setattr(f"{of}.git_commit", lambda: "a" * 40)
+    begun = RunRecord.begin({"seed": 1, "dataset": {}, "data_dir": "/data", "cache_dir": "/cache"}, "")
+    begun.save(tmp_path)
+    assert go_on().continued == []
+    monkeypatch.setattr(f"{of}.hardware", lambda: {**begun.hardware, "processor": "another"})
+    [elsewhere] = go_on().continued
+    assert (elsewhere["from_epoch"], elsewhere["commit"], elsewhere["hardware"]["processor"]) == (2, begun.commit, "another")
+    assert not caplog.messages
+    monkeypatch.setattr(f"{of}.git_commit", lambda: "b" * 40 + "+changes")
+    monkeypatch.setattr(f"{of}.versions", lambda: {**begun.versions, "torch": "0.1"})
+    go_on()
+    _, changed = go_on().continued
+    assert (changed["from_epoch"], changed["commit"], changed["versions"]["torch"]) == (3, "b" * 40 + "+changes", "0.1")
+    [told] = caplog.messages
+    assert f"commit {'a' * 40} then, {'b' * 40}+changes now; torch {begun.versions['torch']} then, 0.1 now" in told
+    record = RunRecord.load(tmp_path)
+    record.add_epoch(2, {"dev/map": 0.5}, "dev/map")  # again: it was measured, and had no checkpoint
+    assert [process["from_epoch"] for process in record.continued] == [2, 2]
+    assert (record.commit, record.versions, record.hardware) == (begun.commit, begun.versions, begun.hardware)
+
+
+def test_a_configuration_is_a_runs_own_wherever_its_folders_are_and_whatever_table_it_is_for() -> None:
+    config = {"seed": 1, "dataset": {"folder": "/data/own"}, "data_dir": "/data", "cache_dir": "/cache", "labels": {"table": "table4"}}
+    record = RunRecord(key="", config=config, seed=1, command="")
+    assert record.is_of({**config, "labels": {"table": "table5"}, "logger": None})
+    assert record.is_of({**config, "data_dir": "/elsewhere", "dataset": {"folder": "/elsewhere/own"}})
+    for other in ({**config, "seed": 2}, {**config, "dataset": {"folder": "/elsewhere/own"}}, {"seed": 1}):
+        assert not record.is_of(other)
+
+
+def test_of_equal_epochs_the_first_is_the_best_as_for_its_checkpoint() -> None:
+    record = RunRecord(key="", config={}, seed=1, command="")
+    for epoch, value in enumerate((0.1, 0.5, 0.5), start=1):
+        record.add_epoch(epoch, {"dev/map": value}, "dev/map")
+    assert record.best_epoch == 2
+
+
+def test_a_record_says_whether_the_code_was_committed_whatever_tables_were_written_since(tmp_path: Path) -> None:
+    def git(*command: str) -> None:
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *command], cwd=tmp_path, check=True, capture_output=True)
+
+    assert commit_of(tmp_path) == ""
+    for name in ("qaexp/losses.py", "conf/config.yaml", "results/table4.md"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("as it was\n")
+    git("init")
+    git("add", ".")
+    git("commit", "-m", "first")
+    commit = commit_of(tmp_path)
+    assert len(commit) == 40
+    (tmp_path / "results/table4.md").write_text("a new number\n")
+    (tmp_path / "results/run.json").write_text("{}\n")
+    assert commit_of(tmp_path) == commit
+    for name in ("qaexp/losses.py", "conf/new.yaml"):
+        (tmp_path / name).write_text("changed\n")
+        assert commit_of(tmp_path) == f"{commit}+changes"
+        git("stash", "--include-untracked")
+
+
+def test_what_a_data_set_is_checked_against_is_no_part_of_a_run() -> None:
+    first, second = (
+        config_key({"dataset": {"name": "toy", "expected": expected}, "data_dir": "/data", "cache_dir": "/cache"})
+        for expected in (None, {"test": 1})
+    )
+    assert first == second
+
+
+def test_of_word_vectors_paths_alone_are_without_their_places() -> None:
+    config = {"data_dir": "data", "cache_dir": "data/cache"}
+    for path, placeless in (("data/data.txt", "data_dir/data.txt"), ("data/cache/a.txt", "cache_dir/a.txt"), ("metadata/a", "metadata/a")):
+        source = f"PublishedVectors(name='my data', path={path!r}, scale=1.0)"
+        record = RunRecord(key="", config=config, seed=1, command="", data={"vectors": {"source": source}})
+        assert record.vectors == f"PublishedVectors(name='my data', path={placeless!r}, scale=1.0)"
+
+
+def test_a_library_that_is_not_installed_is_called_so() -> None:
+    """A checkout may be run where it is not installed, and a run may do without some of the libraries."""
+    assert _version("no-such-library") == "not installed"
+    assert _version("torch")[0].isdigit()

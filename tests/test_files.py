@@ -1,0 +1,55 @@
+"""A file is whole or as it was, and what stands in its way is said with the option that names another place."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from qaexp.errors import OutputError
+from qaexp.files import OF_FIGURES, whole, write_whole
+from qaexp.reproduction.cells import Keys, cells_of
+from qaexp.reproduction.read import result_tables
+
+
+def test_folders_are_made_and_nothing_else_is_left(tmp_path: Path) -> None:
+    write_whole(tmp_path / "new" / "folder" / "table.csv", "a,b\n")
+    assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*")] == ["new/folder/table.csv"]
+    assert (tmp_path / "new" / "folder" / "table.csv").read_bytes() == b"a,b\n"
+
+
+def test_what_was_there_stays_when_writing_breaks_off(tmp_path: Path) -> None:
+    path = tmp_path / "record.json"
+    path.write_text("before")
+
+    def break_off() -> None:
+        with whole(path) as staging:
+            staging.write_text("half")
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(OutputError, match=r"cannot write .*record\.json: No space left on device\. Free some space there"):
+        break_off()
+    assert path.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_in_the_way_of_a_folder_is_named_with_the_remedy(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(OutputError, match=r"cannot write .*/file/line\.csv: .*name another place with --to FOLDER$"):
+        write_whole(tmp_path / "file" / "line.csv", "", OF_FIGURES)
+
+
+def test_keys_that_cannot_be_kept_are_composed_again(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    cell = next(cells_of(result_tables()[0]))
+    keys = Keys(tmp_path / "file" / "plans")
+    found = keys.of(cell, [1])
+    keys.save()
+    assert Keys(tmp_path / "file" / "plans").of(cell, [1]) == found
+
+
+def test_two_processes_do_not_write_into_one_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with whole(tmp_path / "table.csv") as mine:
+        mine.write_text("mine")
+        monkeypatch.setattr(os, "getpid", lambda: 1)
+        write_whole(tmp_path / "table.csv", "another process's")
+        assert mine.read_text() == "mine"

@@ -1,0 +1,323 @@
+"""W&B runs: who is online, who is not, that every run is closed, and that what was logged is what was measured."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import torch
+import wandb
+from closed_runs import closed_runs
+from matplotlib.image import imread
+from omegaconf import OmegaConf
+from torch import Tensor
+
+from qaexp.cli.sync import pending
+from qaexp.config import compose
+from qaexp.data.batch import RankingBatch
+from qaexp.errors import BadDataError, ConfigError
+from qaexp.runs.record import RunRecord
+from qaexp.tracking.logger import open_logger
+from qaexp.tracking.offline import OfflineRun, read_offline
+from qaexp.tracking.wandb_key import has_key
+from qaexp.train import train
+from qaexp.training.ranking import RankingModule
+
+SPEEDS = {"speed/examples_per_second", "speed/tokens_per_second"}
+TRAINED = {"train/learning_rate", "train/gradient_norm", "train/gradient_norm_max"}
+
+
+@pytest.fixture(autouse=True)
+def no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WANDB_API_KEY", raising=False)
+    monkeypatch.delenv("WANDB_MODE", raising=False)
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+
+
+@pytest.fixture
+def record() -> RunRecord:
+    config = OmegaConf.to_container(compose(["logger=wandb", "labels={paper: ctrn, table: table6, row: CTRN}", "seed=3"]), resolve=True)
+    assert isinstance(config, dict)
+    return RunRecord.begin({str(name): value for name, value in config.items()}, "dataset=toy")
+
+
+@pytest.fixture(scope="module")
+def overrides(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    return [
+        "logger=wandb",
+        "logger.mode=offline",
+        "model=ap_bilstm",
+        "model.encoder.hidden_dim=8",
+        "schedule=inverse_epoch",
+        "optimizer=sgd",
+        "optimizer.lr=0.1",
+        "labels={paper: ap, table: table5, row: AP-biLSTM}",
+        f"cache_dir={tmp_path_factory.mktemp('cache')}",
+        "dataset.reader.num_train=80",
+        "dataset.reader.num_dev=24",
+        "dataset.reader.num_test=30",
+        "dataset.vectors.dim=12",
+        "trainer.max_epochs=3",
+    ]
+
+
+@pytest.fixture(scope="module")
+def folder(overrides: list[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of a finished run."""
+    folder = tmp_path_factory.mktemp("run")
+    train(compose(overrides), folder, "model=ap_bilstm")
+    yield folder
+    assert wandb.run is None
+
+
+@pytest.fixture(scope="module")
+def run(folder: Path) -> OfflineRun:
+    [only] = closed_runs(folder)
+    return only
+
+
+def test_a_key_in_the_environment_or_in_netrc_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not has_key()
+    (tmp_path / "netrc").write_text("machine api.wandb.ai\n  login user\n  password secret\n")
+    assert has_key()
+    (tmp_path / "netrc").write_text("machine example.org\n  login user\n  password secret\n")
+    assert not has_key()
+    monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
+    assert has_key()
+
+
+def test_unknown_modes_are_refused(record: RunRecord, tmp_path: Path) -> None:
+    record.config["logger"]["mode"] = "ofline"
+    with pytest.raises(ConfigError, match=r"logger\.mode=ofline: choose one of auto, online, offline, none"), open_logger(record, tmp_path):
+        pass
+
+
+def test_none_opens_nothing(record: RunRecord, tmp_path: Path) -> None:
+    record.config["logger"]["mode"] = "none"
+    with open_logger(record, tmp_path) as logger:
+        assert logger is False
+    assert list(tmp_path.glob("wandb*")) == []
+
+
+def test_the_environment_says_the_mode_unless_the_configuration_does(
+    record: RunRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WANDB_MODE", "disabled")
+    with open_logger(record, tmp_path) as logger:
+        assert logger is False
+    monkeypatch.setenv("WANDB_MODE", "of")
+    with pytest.raises(ConfigError, match="WANDB_MODE=of: choose online, offline or disabled"), open_logger(record, tmp_path):
+        pass
+    monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    with open_logger(record, tmp_path) as logger:
+        assert logger
+        assert logger.experiment.offline
+    record.config["logger"]["mode"] = "none"
+    with open_logger(record, tmp_path) as logger:
+        assert logger is False
+
+
+@pytest.fixture
+def out_of_reach(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """There is a key, and nothing answers where W&B should be."""
+    monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
+    monkeypatch.setenv("WANDB_BASE_URL", "http://localhost:9")
+    monkeypatch.setenv("WANDB_INIT_TIMEOUT", "2")
+    wandb.teardown()  # it reads the environment once
+    yield
+    wandb.teardown()
+
+
+def test_a_run_that_the_trainer_refuses_is_not_begun(overrides: list[str], tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="the trainer cannot be built from this configuration"):
+        train(compose([*overrides, "trainer.precision=12"]), tmp_path)
+    assert list(tmp_path.glob("wandb*")) == []
+
+
+@pytest.mark.usefixtures("out_of_reach")
+def test_a_run_is_kept_offline_where_w_and_b_is_out_of_reach(record: RunRecord, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with open_logger(record, tmp_path) as logger:
+        assert logger
+        logger.log_line({"dev/map": 0.5}, step=1)
+    assert "connection refused; this run is kept offline" in caplog.text
+    [run] = closed_runs(tmp_path)
+    assert run.logged("dev/map") == [0.5]
+    assert [path.name for path in pending(tmp_path)] == [path.name for path in tmp_path.glob("wandb/offline-run-*")]
+
+
+@pytest.mark.usefixtures("out_of_reach")
+def test_a_run_that_must_be_online_is_refused_where_w_and_b_is_out_of_reach(record: RunRecord, tmp_path: Path) -> None:
+    record.config["logger"]["mode"] = "online"
+    with pytest.raises(ConfigError, match=r"W&B does not start: .*connection refused.*; `logger=none` runs"), open_logger(record, tmp_path):
+        pass
+
+
+def test_a_run_is_closed_after_a_crash_and_goes_on_under_its_id(
+    record: RunRecord, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+
+    def crash() -> None:
+        with open_logger(record, tmp_path):
+            assert wandb.run is not None
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        crash()
+    assert wandb.run is None
+    time.sleep(1)  # W&B names folders by the second
+    with open_logger(record, tmp_path) as logger:
+        assert logger
+        logger.log_line({"dev/map": 0.5}, step=1)
+    assert wandb.run is None
+    crashed, finished = closed_runs(tmp_path)
+    assert (crashed.exit_code, finished.exit_code) == (1, 0)
+    assert crashed.id == finished.id
+    assert finished.logged("dev/map") == [0.5]
+    assert caplog.text.count("all runs with `make sync`") == 2
+
+
+def test_runs_are_grouped_by_table_named_by_row_and_tagged(run: OfflineRun, folder: Path, record: RunRecord, tmp_path: Path) -> None:
+    assert (run.project, run.group, run.name) == ("qaexp", "ap/table5", "AP-biLSTM, seed 1")
+    assert set(run.tags) == {"ap_bilstm", "toy", "seed 1"}
+    record.config["labels"] = {"paper": None, "table": None, "row": None}
+    with open_logger(record, tmp_path):
+        pass
+    [unlabelled] = closed_runs(tmp_path)
+    assert (unlabelled.group, unlabelled.name) == ("", "ggsa_toy_seed3")
+
+
+def test_the_configuration_is_nested_as_it_was_composed_beside_the_fingerprints(run: OfflineRun, folder: Path) -> None:
+    record = RunRecord.load(folder)
+    assert {name: run.config[name] for name in record.config} == record.config
+    assert run.config["model"]["encoder"]["hidden_dim"] == 8
+    assert run.config["fingerprints"] == {"code": record.commit, "data": record.data["fingerprint"], "run": record.key}
+    assert run.config["record"]["data"] == record.data
+    assert run.config["record"]["versions"] == record.versions
+
+
+def test_each_epoch_is_one_line_that_repeats_the_record(run: OfflineRun, folder: Path) -> None:
+    record = RunRecord.load(folder)
+    epochs = [line for line in run.history if "epoch" in line]
+    assert [{name: value for name, value in line.items() if name in record.history[0]} for line in epochs] == record.history
+    for line in epochs:
+        own = {name for name in line if not name.startswith("_")}
+        assert own == {*record.history[0], *SPEEDS, *TRAINED}
+        assert line["train/learning_rate"] == pytest.approx(0.1 / line["epoch"])
+        assert 0 < line["train/gradient_norm"] < line["train/gradient_norm_max"]
+        assert line["speed/examples_per_second"] < line["speed/tokens_per_second"]
+    assert sum(line["_runtime"] for line in epochs[:1]) < record.seconds["total"]
+    assert run.exit_code == 0
+
+
+def test_a_logger_changes_no_score(folder: Path, overrides: list[str], tmp_path: Path) -> None:
+    record = train(compose([*overrides, "logger.mode=none"]), tmp_path)
+    assert (tmp_path / "test.run").read_bytes() == (folder / "test.run").read_bytes()
+    logged = RunRecord.load(folder)
+    assert (record.key, record.history, record.metrics) == (logged.key, logged.history, logged.metrics)
+
+
+def test_the_gradient_norm_is_how_far_a_step_goes_and_speeds_are_of_what_was_read(
+    overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[str, list[Tensor]] = {}
+    batches: list[RankingBatch] = []
+
+    def look(when: str) -> Callable[[RankingModule], None]:
+        return lambda module: seen.update({when: [p.detach().clone() for p in module.parameters()]})
+
+    def keep(self: RankingModule, batch: RankingBatch, batch_idx: int) -> None:
+        batches.append(batch)
+
+    monkeypatch.setattr(RankingModule, "on_train_start", look("before"))
+    monkeypatch.setattr(RankingModule, "on_train_end", look("after"))
+    monkeypatch.setattr(RankingModule, "on_train_batch_start", keep)
+    record = train(compose([*overrides, "dataset.batch_size=1000", "trainer.max_epochs=1"]), tmp_path)
+    [run] = closed_runs(tmp_path)
+    [batch], line = batches, run.history[0]
+    moved = sum(((after - before) ** 2).sum().item() for before, after in zip(seen["before"], seen["after"], strict=True)) ** 0.5
+    assert line["train/gradient_norm"] == line["train/gradient_norm_max"] == pytest.approx(moved / 0.1, rel=1e-3)
+    texts = [*batch.questions.tolist(), *batch.candidates.tolist()]
+    num_tokens = sum(token != 0 for text in texts for token in text)
+    assert line["speed/tokens_per_second"] / line["speed/examples_per_second"] == pytest.approx(num_tokens / batch.num_groups)
+    assert batch.num_groups / line["speed/examples_per_second"] < record.seconds["fit"]
+
+
+def test_a_resumed_run_goes_on_in_the_same_w_and_b_run(overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = RankingModule.training_step
+
+    def step(self: RankingModule, batch: RankingBatch, index: int) -> torch.Tensor:
+        if self.current_epoch == 1:
+            raise ZeroDivisionError
+        return original(self, batch, index)
+
+    monkeypatch.setattr(RankingModule, "training_step", step)
+    with pytest.raises(ZeroDivisionError):
+        train(compose(overrides), tmp_path)
+    monkeypatch.setattr(RankingModule, "training_step", original)
+    record = train(compose(overrides), tmp_path, resume=True)
+    first, second = closed_runs(tmp_path)
+    assert first.id == second.id
+    lines = [*first.history, *second.history]
+    assert [line["_step"] for line in lines] == [1, 2, 3, 4]
+    assert [{name: line[name] for name in record.history[0]} for line in lines[:3]] == record.history
+    assert second.config["fingerprints"] == first.config["fingerprints"]
+
+
+def test_the_summary_is_the_record_of_the_best_epoch(run: OfflineRun, folder: Path) -> None:
+    record = RunRecord.load(folder)
+    for split, metrics in record.metrics.items():
+        assert {name: run.summary[f"{split}/{name}"] for name in metrics} == metrics
+    assert run.summary["best_epoch"] == record.best_epoch
+
+
+def test_a_damaged_log_is_refused_and_one_that_breaks_off_is_read_as_far_as_it_goes(folder: Path, run: OfflineRun, tmp_path: Path) -> None:
+    [log] = run.folder.parent.glob("*.wandb")
+    content = log.read_bytes()
+    copy = tmp_path / "offline-run-1" / log.name
+    copy.parent.mkdir()
+    copy.write_bytes(content[:-100])
+    assert read_offline(copy.parent).config == run.config
+    copy.write_bytes(content[:5000] + bytes([content[5000] ^ 1]) + content[5001:])
+    with pytest.raises(BadDataError, match="a checksum does not fit"):
+        read_offline(copy.parent)
+    copy.write_bytes(b"")
+    assert read_offline(copy.parent).exit_code is None
+    copy.write_bytes(b"some text")
+    with pytest.raises(BadDataError, match="does not begin as W&B's logs do"):
+        read_offline(copy.parent)
+
+
+def test_records_longer_than_a_block_of_the_log_are_put_together(record: RunRecord, tmp_path: Path) -> None:
+    long = {f"value {length}": "x" * length for length in (32_000, 32_768, 100_000, *range(32_690, 32_720))}
+    with open_logger(record, tmp_path) as logger:
+        assert logger
+        for name, value in long.items():
+            logger.experiment.log({name: value})
+    [run] = closed_runs(tmp_path)
+    assert {name: value for line in run.history for name, value in line.items() if not name.startswith("_")} == long
+
+
+def test_tables_of_questions_are_those_of_the_run_and_the_hardest_are_among_them(run: OfflineRun, folder: Path) -> None:
+    for split in ("dev", "test"):
+        questions, measured = run.table(f"questions/{split}"), pd.read_csv(folder / f"{split}.questions.csv")
+        pd.testing.assert_frame_equal(pd.DataFrame(questions["data"], columns=questions["columns"]), measured, check_dtype=False)
+        hardest = run.table(f"hardest/{split}")
+        found = pd.DataFrame(hardest["data"], columns=hardest["columns"]).set_index("question")
+        assert len(found) == 20
+        by_name = measured.set_index("question")["mrr"]
+        assert (1 / found["rank"]).tolist() == pytest.approx(by_name[found.index].tolist())
+        assert found["rank"].is_monotonic_decreasing
+        assert by_name[found.index].max() <= by_name.drop(found.index).min()
+
+
+def test_heat_maps_of_the_hardest_questions_are_pictures(run: OfflineRun) -> None:
+    hardest = run.table("hardest/dev")
+    for number, row in enumerate(hardest["data"][:3], 1):
+        [logged] = run.logged(f"heat maps/{number}")
+        assert logged["caption"].startswith(f"question {row[0]}, rank {row[1]}")
+        picture = imread(run.folder / logged["path"])
+        assert picture.shape[:2] == (logged["height"], logged["width"])
+        assert picture[..., :3].std() > 0.1

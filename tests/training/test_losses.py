@@ -1,0 +1,140 @@
+"""Losses against values worked out by hand, and what their gradients touch."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from qaexp.errors import ConfigError
+from qaexp.training.losses import ClassCrossEntropy, Loss, PairwiseHinge, PointwiseCrossEntropy, by_group
+
+
+def hinge(margin: float, scores: list[float], labels: list[int], groups: list[int]) -> tuple[Tensor, Tensor]:
+    """The loss and its gradient."""
+    leaf = torch.tensor(scores, requires_grad=True)
+    loss = PairwiseHinge(margin)(leaf, torch.tensor(labels), torch.tensor(groups))
+    loss.backward()
+    assert leaf.grad is not None
+    return loss.detach(), leaf.grad
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ([0.9, 0.1], 0.0),  # 0.2 - 0.9 + 0.1 < 0
+        ([0.3, 0.1], 0.0),  # exactly the margin
+        ([0.3, 0.2], 0.1),
+        ([0.1, 0.5], 0.6),
+        ([-0.5, -0.6], 0.1),
+    ],
+)
+def test_one_negative(scores: list[float], expected: float) -> None:
+    loss, _ = hinge(0.2, scores, [1, 0], [0, 0])
+    assert loss.item() == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_hardest_negative_counts_and_it_alone_learns_with_the_right_one() -> None:
+    loss, gradient = hinge(0.5, [0.1, 0.3, 0.4, -0.9], [0, 1, 0, 0], [0, 0, 0, 0])
+    assert loss.item() == pytest.approx(0.6, abs=1e-6)
+    assert gradient.tolist() == [0.0, -1.0, 1.0, 0.0]
+
+
+def test_groups_of_different_sizes_are_averaged() -> None:
+    """Group 0: 0.5 - 0.2 + 0.4 = 0.7; group 1: 0.5 - 0.9 + 0.1 < 0; group 2: 0.5 + 0.3 - 0.3 = 0.5."""
+    scores = [0.2, 0.4, 0.9, 0.0, -1.0, 0.1, -0.3, -0.3]
+    loss, gradient = hinge(0.5, scores, [1, 0, 1, 0, 0, 0, 1, 0], [0, 0, 1, 1, 1, 1, 2, 2])
+    assert loss.item() == pytest.approx((0.7 + 0.5) / 3, abs=1e-6)
+    expected = torch.tensor([-1, 1, 0, 0, 0, 0, -1, 1]) / 3
+    torch.testing.assert_close(gradient, expected)
+
+
+def test_a_negative_of_another_group_does_not_count() -> None:
+    loss, _ = hinge(0.1, [0.5, 0.0, 0.5, 0.45], [1, 0, 1, 0], [0, 0, 1, 1])
+    assert loss.item() == pytest.approx(0.05 / 2, abs=1e-6)
+
+
+@pytest.mark.parametrize("score", [0.4, -1e30, 1e30])
+def test_a_group_without_a_negative_costs_nothing(score: float) -> None:
+    loss, gradient = hinge(0.5, [0.2, 0.4, score], [1, 0, 1], [0, 0, 1])
+    assert loss.item() == pytest.approx(0.35, abs=1e-6)
+    assert gradient.tolist() == [-0.5, 0.5, 0.0]
+
+
+def test_a_group_without_a_right_candidate_costs_nothing() -> None:
+    loss, gradient = hinge(0.5, [0.9, 0.8, 0.2, 0.4], [0, 0, 1, 0], [0, 0, 1, 1])
+    assert loss.item() == pytest.approx(0.7, abs=1e-6)
+    assert gradient.tolist() == [0.0, 0.0, -1.0, 1.0]
+
+
+def test_each_of_several_right_candidates_is_an_example() -> None:
+    loss, _ = hinge(0.5, [0.2, 0.4, 0.8], [1, 0, 1], [0, 0, 0])
+    assert loss.item() == pytest.approx((0.7 + 0.1) / 2, abs=1e-6)
+
+
+@pytest.mark.parametrize(("labels", "groups"), [([1, 0], [0, 1]), ([1, 1], [0, 0]), ([0, 0], [0, 0])])
+def test_a_batch_with_nothing_to_compare_is_refused(labels: list[int], groups: list[int]) -> None:
+    """dataset/negatives=pool_pairs would otherwise train on a loss of 0 for ever."""
+    with pytest.raises(ConfigError, match="dataset/negatives=pool or random"):
+        hinge(0.5, [0.2, 0.4], labels, groups)
+
+
+def test_a_score_that_is_not_a_number_shows_in_the_loss() -> None:
+    loss = PairwiseHinge(0.5)(torch.tensor([0.2, torch.nan]), torch.tensor([1, 0]), torch.tensor([0, 0]))
+    assert torch.isnan(loss)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
+def test_the_hinge_holds_in_every_type(dtype: torch.dtype) -> None:
+    scores = torch.tensor([0.25, 0.5, 0.75], dtype=dtype)
+    loss = PairwiseHinge(0.5)(scores, torch.tensor([1, 0, 1]), torch.tensor([0, 0, 1]))
+    assert loss.dtype == dtype
+    assert loss.item() == 0.375
+
+
+def test_cross_entropy_is_torchs_two_way_softmax() -> None:
+    """The score is the difference of two logits: with z0 = 0, z1 is the score."""
+    scores, labels = torch.randn(9, generator=torch.Generator().manual_seed(0)) * 5, torch.tensor([1, 0, 0, 1, 1, 0, 0, 0, 1])
+    expected = torch.nn.functional.cross_entropy(torch.stack([torch.zeros(9), scores], dim=1), labels)
+    torch.testing.assert_close(PointwiseCrossEntropy()(scores, labels, torch.arange(9)), expected)
+
+
+def test_cross_entropy_is_finite_for_extreme_scores() -> None:
+    scores = torch.tensor([200.0, -200.0], requires_grad=True)
+    loss = PointwiseCrossEntropy()(scores, torch.tensor([0, 1]), torch.tensor([0, 0]))
+    loss.backward()
+    assert loss.item() == 200.0
+    assert scores.grad is not None
+    assert scores.grad.tolist() == [0.5, -0.5]
+
+
+def test_rows_by_group() -> None:
+    lowest = torch.finfo(torch.float32).min
+    scores, keep = torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.tensor([True, False, True, True])
+    assert by_group(scores, torch.tensor([0, 1, 1, 1]), keep).tolist() == [[1.0, lowest, lowest], [lowest, 3.0, 4.0]]
+
+
+def test_losses_of_one_score_and_of_classes_do_not_take_each_others() -> None:
+    labels, groups = torch.tensor([1, 0]), torch.tensor([0, 0])
+    for loss, name in ((PairwiseHinge(margin=1.0), "pairwise_hinge"), (PointwiseCrossEntropy(), "pointwise_cross_entropy")):
+        with pytest.raises(ConfigError, match=rf"loss={name} takes one score of a pair, and this model gives 3.*class_cross_entropy"):
+            loss(torch.zeros(2, 3), labels, groups)
+    with pytest.raises(ConfigError, match="gives a pair one score"):
+        ClassCrossEntropy()(torch.zeros(2), labels, groups)
+
+
+def test_class_cross_entropy_is_minus_the_log_of_the_class_s_share() -> None:
+    scores, labels = torch.tensor([[1.0, 2.0, -1.0], [0.5, 0.0, 0.0]]), torch.tensor([2, 0])
+    shares = [
+        math.exp(row[label]) / sum(math.exp(each) for each in row) for row, label in zip(scores.tolist(), labels.tolist(), strict=True)
+    ]
+    expected = -sum(math.log(share) for share in shares) / 2
+    assert ClassCrossEntropy()(scores, labels, labels).item() == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("loss", [PairwiseHinge(margin=0.5), PointwiseCrossEntropy()], ids=lambda loss: type(loss).__name__)
+def test_negatives_are_left_out_only_where_the_loss_gives_them_no_gradient(loss: Loss) -> None:
+    scores = torch.linspace(0.0, 0.3, 4, requires_grad=True)
+    loss(scores, torch.tensor([1, 0, 0, 0]), torch.zeros(4, dtype=torch.int64)).backward()
+    assert scores.grad is not None
+    assert loss.reads_hardest_alone == (scores.grad[1:].count_nonzero() == 1)

@@ -1,0 +1,95 @@
+"""Products by oneDNN: as exact as MKL's, and left alone where they are not."""
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from qaexp.training import matmul as products
+from qaexp.training.matmul import choose_products, prefer_onednn, use_onednn
+
+
+@pytest.fixture(autouse=True)
+def _as_before() -> Iterator[None]:
+    before = torch.get_float32_matmul_precision(), torch.backends.cuda.flash_sdp_enabled(), torch.backends.cudnn.allow_tf32
+    yield
+    torch.set_float32_matmul_precision(before[0])
+    torch.backends.cuda.enable_flash_sdp(before[1])
+    torch.backends.cudnn.allow_tf32 = before[2]
+
+
+@pytest.mark.parametrize(("rows", "inner", "columns"), [(1, 300, 900), (7, 33, 5), (200, 1200, 300), (3000, 50, 400)])
+def test_whoever_multiplies_float32_is_float32(rows: int, inner: int, columns: int) -> None:
+    """Factors in bfloat16 would be off by some 0.4%: thousands of times what is allowed here."""
+    prefer_onednn()
+    X, W = torch.randn(rows, inner, requires_grad=True), torch.randn(columns, inner, requires_grad=True)
+    F.linear(X, W).square().sum().backward()
+    Y = X.detach().double() @ W.detach().double().T
+    assert X.grad is not None
+    assert W.grad is not None
+    torch.testing.assert_close(F.linear(X, W).double(), Y, atol=3e-6 * inner**0.5, rtol=1e-5)
+    torch.testing.assert_close(X.grad.double(), 2 * Y @ W.detach().double(), atol=1e-5 * inner * columns**0.5, rtol=1e-5)
+    torch.testing.assert_close(W.grad.double(), 2 * Y.T @ X.detach().double(), atol=1e-5 * inner * rows**0.5, rtol=1e-5)
+
+
+def test_a_processor_that_rounds_factors_keeps_mkl(monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = products._product
+
+    def rounding() -> torch.Tensor:
+        if torch.get_float32_matmul_precision() == "highest":
+            return exact()
+        A, B = products._factors()
+        return (A.bfloat16() @ B.bfloat16()).float()
+
+    monkeypatch.setattr(products, "_product", rounding)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert not prefer_onednn()
+    assert torch.get_float32_matmul_precision() == "highest"
+    assert torch.backends.cuda.flash_sdp_enabled()
+
+
+def test_where_nothing_changes_fused_attention_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyTorch does not ask oneDNN on processors without bfloat16."""
+    A, B = products._factors()
+    monkeypatch.setattr(products, "_product", lambda: A @ B)
+    monkeypatch.setattr(products, "_factors", lambda: (A, B))
+    monkeypatch.setattr(torch, "equal", lambda *_: True)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert not prefer_onednn()
+    assert torch.backends.cuda.flash_sdp_enabled()
+
+
+def test_a_machine_with_a_gpu_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    use_onednn(False)
+    assert not prefer_onednn()
+    assert torch.backends.cuda.flash_sdp_enabled()
+
+
+def test_attention_is_the_same_fused_or_not() -> None:
+    Q, K, V = torch.randn(3, 5, 2, 10, 50)
+    use_onednn(False)
+    fused = F.scaled_dot_product_attention(Q, K, V)
+    use_onednn(True)
+    torch.testing.assert_close(F.scaled_dot_product_attention(Q, K, V), fused, atol=2e-2, rtol=1e-2)  # on AMX, bfloat16
+
+
+def test_a_gpu_rounds_no_factors() -> None:
+    torch.backends.cudnn.allow_tf32 = True
+    choose_products()
+    assert not torch.backends.cudnn.allow_tf32
+    assert not torch.backends.cuda.matmul.allow_tf32 or not torch.cuda.is_available()
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_gpus_convolutions_lstms_and_products_are_float32() -> None:
+    """Factors of 10 bits would be off by some 0.05%: hundreds of times what is allowed here."""
+    choose_products()
+    x, layer, lstm = torch.randn(8, 64, 50), torch.nn.Conv1d(64, 128, 3), torch.nn.LSTM(64, 128, batch_first=True)
+    linear = torch.nn.Linear(64, 128)
+    for module, given in ((layer, x), (lstm, x.transpose(1, 2)), (linear, x.transpose(1, 2))):
+        expected, found = module.double()(given.double()), module.float().cuda()(given.cuda())
+        expected, found = (each[0] if isinstance(each, tuple) else each for each in (expected, found))
+        torch.testing.assert_close(found.cpu().double(), expected, atol=1e-5, rtol=1e-5)
