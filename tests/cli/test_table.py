@@ -7,9 +7,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from qaexp.cli.table import main
 from qaexp.errors import ConfigError
 from qaexp.runs.record import RunRecord
-from qaexp.runs.table import by_row, main, read_records, run_table
+from qaexp.runs.table import by_row, read_records, run_table
 
 
 def record(folder: Path, seed: int, score: float, status: str = "finished", fingerprint: str = "f", **options: str) -> None:
