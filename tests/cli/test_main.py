@@ -60,7 +60,7 @@ def command(*arguments: str, **environment: str) -> subprocess.Popen[str]:
 )
 def test_help_names_every_group_and_imports_no_torch(program: str, named: list[str]) -> None:
     script = (
-        "import sys, qaexp.pretrain; from qaexp.command_line import main; from qaexp.config import PRETRAIN, RANK\n"
+        "import sys, qaexp.pretrain; from qaexp.cli.main import main; from qaexp.config import PRETRAIN, RANK\n"
         f"status = main(['--help'], {program})\n"
         "heavy = {'torch', 'pytorch_lightning', 'wandb', 'pandas'} & set(sys.modules)\n"
         "sys.exit(status or (f'imported {heavy}' if heavy else 0))"
