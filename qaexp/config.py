@@ -84,37 +84,37 @@ def compose(overrides: Sequence[str] = (), program: Program = RANK) -> DictConfi
     return cfg
 
 
-def joined(options: Iterable[str]) -> str:
+def join_options(options: Iterable[str]) -> str:
     """Options end to end. One that has a blank in it is quoted for the shell, any other stands as it is.
 
-    >>> print(joined(["model=ggsa", "widths=[2,3]", "dataset.reader.folder='my data'"]))
+    >>> print(join_options(["model=ggsa", "widths=[2,3]", "dataset.reader.folder='my data'"]))
     model=ggsa widths=[2,3] 'dataset.reader.folder='"'"'my data'"'"''
     """
     return " ".join(option if option.split() == [option] else shlex.quote(option) for option in options)
 
 
-def besides(options: Iterable[str], names: Collection[str]) -> list[str]:
+def without_keys(options: Iterable[str], names: Collection[str]) -> list[str]:
     """The options of other top-level keys and groups than these.
 
-    >>> besides(["model=ggsa", "logger.project=mine", "+labels.row=a", "seed=1"], ("logger", "labels"))
+    >>> without_keys(["model=ggsa", "logger.project=mine", "+labels.row=a", "seed=1"], ("logger", "labels"))
     ['model=ggsa', 'seed=1']
     """
     return [option for option in options if re.split("[=/.]", option.lstrip("+~"))[0] not in names]
 
 
-def as_value(text: str) -> str:
+def quoted_value(text: str) -> str:
     """A text as Hydra reads it back: quoted where it is more than a plain word.
 
-    >>> print(as_value("runs/a-1"), as_value("runs(1)/it's"))
+    >>> print(quoted_value("runs/a-1"), quoted_value("runs(1)/it's"))
     runs/a-1 'runs(1)/it\\'s'
     """
     return text if re.fullmatch(r"[A-Za-z0-9_/.@%+-]+", text) else "'" + text.replace("'", "\\'") + "'"
 
 
-def options_of(command: str) -> list[str]:
+def split_options(command: str) -> list[str]:
     """The options that were joined.
 
-    >>> options_of(joined(["dataset.reader.folder='my data'", "labels.row='a'", "seed=1"]))
+    >>> split_options(join_options(["dataset.reader.folder='my data'", "labels.row='a'", "seed=1"]))
     ["dataset.reader.folder='my data'", "labels.row='a'", 'seed=1']
     """
     words = re.findall(r"""('[^']*'(?:"'"'[^']*')*)|(\S+)""", command)

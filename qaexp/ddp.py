@@ -24,34 +24,34 @@ def require_one_process(trainer: Mapping[str, Any], what: str) -> None:
         raise ConfigError(f"{what} runs in one process: leave trainer=ddp and trainer.devices out")
 
 
-def writes() -> bool:
+def is_rank_zero() -> bool:
     """Whether this process is the one of its run that writes: the only one, or the first. Known before the processes have met."""
     return all(os.environ.get(name, "0") == "0" for name in ("NODE_RANK", "LOCAL_RANK"))
 
 
-def for_the_writer(context: AbstractContextManager[Entered]) -> "AbstractContextManager[Entered | Literal[False]]":
+def on_rank_zero(context: AbstractContextManager[Entered]) -> "AbstractContextManager[Entered | Literal[False]]":
     """The context in the process that writes; False in the others."""
-    return context if writes() else nullcontext(False)
+    return context if is_rank_zero() else nullcontext(False)
 
 
-def place_among() -> tuple[int, int]:
+def rank_and_world_size() -> tuple[int, int]:
     """This process' number in its run, and how many there are; (0, 1) by itself."""
     import torch.distributed as dist
 
     return (dist.get_rank(), dist.get_world_size()) if dist.is_available() and dist.is_initialized() else (0, 1)
 
 
-def no_others() -> bool:
+def do_not_sync() -> bool:
     """What metrics are told of the other processes: they are given the scores of all, so that adding up would count a question twice."""
     return False
 
 
-def gathered(tensor: "Tensor") -> "Sequence[Tensor]":
+def all_gather_ragged(tensor: "Tensor") -> "Sequence[Tensor]":
     """Every process' tensor, in order of the processes. They may differ in their first axis, and carry no gradient."""
     import torch
     import torch.distributed as dist
 
-    _, processes = place_among()
+    _, processes = rank_and_world_size()
     if processes == 1:
         return [tensor.detach()]
     sizes = [torch.zeros(1, dtype=torch.int64, device=tensor.device) for _ in range(processes)]

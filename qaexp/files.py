@@ -15,20 +15,22 @@ from qaexp.errors import OutputError
 log = logging.getLogger(__name__)
 
 
-def elsewhere(option: str) -> str:
+def name_another_place(option: str) -> str:
     """The remedy for a folder that is full or read-only.
 
-    >>> elsewhere("--csv FILE")
+    >>> name_another_place("--csv FILE")
     'Free some space there, or name another place with --csv FILE'
     """
     return f"Free some space there, or name another place with {option}"
 
 
-OF_RUNS, OF_RESULTS, OF_FIGURES = elsewhere("output_dir=FOLDER"), elsewhere("--results FOLDER"), elsewhere("--to FOLDER")
+RUNS_REMEDY = name_another_place("output_dir=FOLDER")
+RESULTS_REMEDY = name_another_place("--results FOLDER")
+FIGURES_REMEDY = name_another_place("--to FOLDER")
 
 
 @contextmanager
-def whole(path: Path, remedy: str = OF_RUNS) -> Iterator[Path]:
+def atomic_write(path: Path, remedy: str = RUNS_REMEDY) -> Iterator[Path]:
     """A place beside `path`: what the block writes there takes the place of `path` as the block ends. Folders are made.
 
     Raises:
@@ -46,21 +48,21 @@ def whole(path: Path, remedy: str = OF_RUNS) -> Iterator[Path]:
             staging.unlink()
 
 
-def write_whole(path: Path, text: str, remedy: str = OF_RUNS) -> None:
+def atomic_write_text(path: Path, text: str, remedy: str = RUNS_REMEDY) -> None:
     """Write a text file, in UTF-8.
 
     Raises:
-        OutputError: as `whole`.
+        OutputError: as `atomic_write`.
     """
-    with whole(path, remedy) as staging:
+    with atomic_write(path, remedy) as staging:
         staging.write_text(text, encoding="utf-8", newline="\n")
 
 
-def require_writable(path: Path, remedy: str = OF_RUNS) -> None:
+def require_writable(path: Path, remedy: str = RUNS_REMEDY) -> None:
     """Look beforehand whether a file can be put there. Folders are made.
 
     Raises:
-        OutputError: as `whole`.
+        OutputError: as `atomic_write`.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -72,7 +74,7 @@ def require_writable(path: Path, remedy: str = OF_RUNS) -> None:
 
 
 @contextmanager
-def turn(lock_file: Path, doing: str) -> Iterator[bool]:
+def file_lock(lock_file: Path, doing: str) -> Iterator[bool]:
     """Hold `lock_file` until the block ends; gives whether another process had to be waited for, which is then told to be `doing` it.
 
     The file is there only as long as it is held; one that a killed process has left is in nobody's way.

@@ -11,11 +11,11 @@ from pytorch_lightning.callbacks import Callback
 
 from qaexp.data.missing_files import reads_vectors
 from qaexp.data.module_cache import open_data
-from qaexp.ddp import for_the_writer, writes
+from qaexp.ddp import is_rank_zero, on_rank_zero
 from qaexp.models.scorer import num_parameters
 from qaexp.runs.checkpoint import best_checkpoint, clear, last_checkpoint, rebuild_plan
 from qaexp.runs.folder import BEST
-from qaexp.runs.initial_weights import begin_from, pinned
+from qaexp.runs.initial_weights import begin_from, with_pinned_source
 from qaexp.runs.rankings import write_rankings
 from qaexp.runs.record import RunRecord
 from qaexp.tracking.conclusion import log_conclusion
@@ -35,7 +35,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
     `watchers` look on in place of the screen.
     """
     config: dict[str, Any] = OmegaConf.to_container(cfg, resolve=True)  # type: ignore[assignment]
-    record = RunRecord.resumed(folder) if resume else RunRecord.begin(pinned(config), command)
+    record = RunRecord.resumed(folder) if resume else RunRecord.begin(with_pinned_source(config), command)
     last = last_checkpoint(folder) if resume else None
     with record.kept_in(folder), record.timing("total"):
         pl.seed_everything(cfg.seed, workers=True, verbose=False)
@@ -54,7 +54,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
         rebuild = rebuild_plan(record.config, data, vectors.shape[1], record.key, record.command)
         module = RankingModule(scorer, as_loss(instantiate(cfg.loss)), instantiate(cfg.optimizer), instantiate(cfg.schedule), data, rebuild)
         trainer = open_trainer(cfg.trainer, **callbacks(folder, record, data, cfg.patience, watchers))
-        with for_the_writer(open_logger(record, folder)) as logger:
+        with on_rank_zero(open_logger(record, folder)) as logger:
             trainer.logger = logger or None
             if record.parameters["trainable"]:
                 with record.timing("fit"):
@@ -64,10 +64,10 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
                 trainer.test(module, datamodule=data, ckpt_path=best, weights_only=True, verbose=False)
             if best is None:
                 trainer.save_checkpoint(folder / BEST, weights_only=True)  # where processes wait for each other
-            if writes():
+            if is_rank_zero():
                 record.metrics = write_rankings(folder, module.scores, data, record.key)
             if logger:
                 log_conclusion(logger, folder, record, module, data)
-    if writes():
+    if is_rank_zero():
         clear(folder)
     return record

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from qaexp.errors import OutputError
-from qaexp.files import OF_FIGURES, whole, write_whole
+from qaexp.files import FIGURES_REMEDY, atomic_write, atomic_write_text
 from qaexp.reproduction.cells import Keys, cells_of
 from qaexp.reproduction.read import result_tables
 
 
 def test_folders_are_made_and_nothing_else_is_left(tmp_path: Path) -> None:
-    write_whole(tmp_path / "new" / "folder" / "table.csv", "a,b\n")
+    atomic_write_text(tmp_path / "new" / "folder" / "table.csv", "a,b\n")
     assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*")] == ["new/folder/table.csv"]
     assert (tmp_path / "new" / "folder" / "table.csv").read_bytes() == b"a,b\n"
 
@@ -22,7 +22,7 @@ def test_what_was_there_stays_when_writing_breaks_off(tmp_path: Path) -> None:
     path.write_text("before")
 
     def break_off() -> None:
-        with whole(path) as staging:
+        with atomic_write(path) as staging:
             staging.write_text("half")
             raise OSError(28, "No space left on device")
 
@@ -35,7 +35,7 @@ def test_what_was_there_stays_when_writing_breaks_off(tmp_path: Path) -> None:
 def test_a_file_in_the_way_of_a_folder_is_named_with_the_remedy(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(OutputError, match=r"cannot write .*/file/line\.csv: .*name another place with --to FOLDER$"):
-        write_whole(tmp_path / "file" / "line.csv", "", OF_FIGURES)
+        atomic_write_text(tmp_path / "file" / "line.csv", "", FIGURES_REMEDY)
 
 
 def test_keys_that_cannot_be_kept_are_composed_again(tmp_path: Path) -> None:
@@ -48,8 +48,8 @@ def test_keys_that_cannot_be_kept_are_composed_again(tmp_path: Path) -> None:
 
 
 def test_two_processes_do_not_write_into_one_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with whole(tmp_path / "table.csv") as mine:
+    with atomic_write(tmp_path / "table.csv") as mine:
         mine.write_text("mine")
         monkeypatch.setattr(os, "getpid", lambda: 1)
-        write_whole(tmp_path / "table.csv", "another process's")
+        atomic_write_text(tmp_path / "table.csv", "another process's")
         assert mine.read_text() == "mine"

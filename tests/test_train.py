@@ -152,7 +152,7 @@ def test_an_epoch_that_was_whole_but_for_its_checkpoint_is_counted_once(
 
 def test_no_two_epochs_seeds_or_processes_share_their_dropout(monkeypatch: pytest.MonkeyPatch) -> None:
     def begun(seed: int, epoch: int, process: int) -> int:
-        monkeypatch.setattr("qaexp.training.module.place_among", lambda: (process, 2))
+        monkeypatch.setattr("qaexp.training.module.rank_and_world_size", lambda: (process, 2))
         module: Any = SimpleNamespace(_data=SimpleNamespace(seed=seed), current_epoch=epoch)
         ScoringModule.on_train_epoch_start(module)
         return torch.initial_seed()
@@ -235,7 +235,7 @@ def test_a_hostile_checkpoint_is_refused_and_nothing_runs(run: Path, tmp_path: P
         ("model", {"_target_": "qaexp.models.scorer.Scorer", "encoder": {"_target_": "os.mkdir", "path": str(victim)}}),
         ("tokenise", {"_target_": "os.mkdir", "path": str(victim)}),
         ("tokenise", {"_target_": "qaexp.runs.checkpoint.os.mkdir", "path": str(victim)}),
-        ("tokenise", {"_target_": "qaexp.files.write_whole", "_args_": [path, "content"]}),
+        ("tokenise", {"_target_": "qaexp.files.atomic_write_text", "_args_": [path, "content"]}),
         ("tokenise", {"_target_": "qaexp.data.tokenise.words_v1", "text": f"${{oc.create:{{_target_: os.mkdir, path: '{victim}'}}}}"}),
     ):
         checkpoint = torch.load(run / "best.ckpt", weights_only=True)

@@ -17,7 +17,7 @@ from qaexp.cli.exit_status import ended
 from qaexp.cli.quiet import quieten
 from qaexp.config import CONF, choices
 from qaexp.errors import ConfigError, QaexpError, meant
-from qaexp.files import elsewhere, write_whole
+from qaexp.files import atomic_write_text, name_another_place
 from qaexp.reproduction.paper_table import content_of, filled
 from qaexp.runs.record import RunRecord
 from qaexp.runs.store import run_overrides
@@ -159,7 +159,7 @@ def _learn(plan: Plan, models: Sequence[str], order: Sequence[str], options: arg
                 failed.append(f"{model} on {dataset}")
             if rows:
                 shown = with_others(pd.DataFrame(rows), options.csv, plan.datasets, order)
-                write_whole(options.csv, shown.to_csv(index=False), elsewhere("--csv FILE"))
+                atomic_write_text(options.csv, shown.to_csv(index=False), name_another_place("--csv FILE"))
     if not rows:
         raise QaexpError("no run was finished; the messages above say why")
     return pd.DataFrame(rows), failed

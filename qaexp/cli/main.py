@@ -15,7 +15,7 @@ from typing import Any
 from qaexp.cli.exit_status import INTERRUPTED, USER_ERROR
 from qaexp.cli.mistakes import SWEEP, explain, is_sweep, require_meaningful, require_no_flags, require_sweep, usual_config
 from qaexp.cli.quiet import quieten
-from qaexp.config import CONF, PRETRAIN, RANK, Program, joined
+from qaexp.config import CONF, PRETRAIN, RANK, Program, join_options
 from qaexp.errors import ConfigError, OutputError, QaexpError
 from qaexp.runs.folder import BEST, CONFIG, LAST, LOG, RECORD, TRACEBACK
 
@@ -73,7 +73,7 @@ def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
         try:
             require_meaningful(cfg, usual, overrides)
             require_files(cfg)
-            run_in(folder, cfg, joined(overrides), program)
+            run_in(folder, cfg, join_options(overrides), program)
         except Exception as error:  # past Hydra, which would print a line of its own above ours
             failures.append(error)
             with contextlib.suppress(OSError):
@@ -129,15 +129,15 @@ def _resume(folder: Path, arguments: Sequence[str], program: Program) -> None:
 
 def run_in(folder: Path, cfg: Any, command: str, program: Program = RANK, resume: bool = False) -> None:
     """One run in a folder of its own, with everything that the screen shows around it."""
-    from qaexp.ddp import writes
-    from qaexp.runs.store import claimed
+    from qaexp.ddp import is_rank_zero
+    from qaexp.runs.store import claim
 
-    if not writes():  # another process of the same run
+    if not is_rank_zero():  # another process of the same run
         quieten()
         logging.disable(logging.INFO)
         program.load()(cfg, folder, command, resume)
         return
-    with claimed(folder) as mine:
+    with claim(folder) as mine:
         if not mine:
             raise ConfigError(f"another process is at work in {folder}; wait for it to end, or stop it")
         _run_alone(folder, cfg, command, program, resume)
@@ -172,7 +172,7 @@ def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: b
         console.show_results(results, folder)
     except (KeyboardInterrupt, SystemExit) as stop:  # Lightning turns Ctrl-C into SystemExit
         if (folder / RECORD).is_file():
-            log.error("interrupted; go on with: %s %s", program.command, joined([f"resume={folder}"]))
+            log.error("interrupted; go on with: %s %s", program.command, join_options([f"resume={folder}"]))
         else:
             log.error("interrupted before anything was read or measured; the same command begins again")
         raise KeyboardInterrupt from stop
@@ -180,7 +180,7 @@ def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: b
         with contextlib.suppress(OSError):  # a full disk is what may have brought us here
             (folder / TRACEBACK).write_text(traceback.format_exc(), encoding="utf-8")
         if (folder / LAST).exists() and (folder / RECORD).exists():
-            again = joined([f"resume={folder}"])
+            again = join_options([f"resume={folder}"])
             log.error("what was measured is in %s; to go on from its last epoch: %s %s", folder, program.command, again)
         raise
     finally:

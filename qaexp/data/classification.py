@@ -14,7 +14,7 @@ from qaexp.data.audit import card
 from qaexp.data.corpus import RankingSplit
 from qaexp.data.module import RankingDataModule
 from qaexp.data.negatives import PoolPairs
-from qaexp.ddp import no_others
+from qaexp.ddp import do_not_sync
 from qaexp.errors import ConfigError
 from qaexp.evaluation.metrics import UnrankableScoresError
 
@@ -65,6 +65,8 @@ class ClassificationDataModule(RankingDataModule):
             )
         if bool(nan := scores.isnan().any(dim=1).sum()):
             raise UnrankableScoresError(f"scores of {int(nan)} of {len(scores)} pairs are NaN: has training diverged?")
-        metrics = MetricCollection({"accuracy": MulticlassAccuracy(self.num_classes, average="micro", distributed_available_fn=no_others)})
+        metrics = MetricCollection(
+            {"accuracy": MulticlassAccuracy(self.num_classes, average="micro", distributed_available_fn=do_not_sync)}
+        )
         metrics.update(scores, torch.from_numpy(self.splits[split].labels.astype(np.int64)))
         return metrics

@@ -18,7 +18,7 @@ from qaexp.data.corpus import RankingCorpus, RankingSplit, ranges
 from qaexp.data.negatives import NegativeSampling
 from qaexp.data.prepare import Reader, prepared, remembered_digest
 from qaexp.data.vectors.sources import VectorSource, WordVectors, coverage
-from qaexp.ddp import no_others, place_among
+from qaexp.ddp import do_not_sync, rank_and_world_size
 from qaexp.errors import BadDataError, ConfigError
 from qaexp.evaluation.conventions import METRICS, find_convention
 from qaexp.evaluation.metrics import RankingMetrics
@@ -161,7 +161,7 @@ class RankingDataModule(pl.LightningDataModule):
         """The metrics of a ranked split, given the scores of its pairs in order."""
         table = self.splits[split]
         metrics = RankingMetrics(self.convention)
-        metrics.distributed_available_fn = no_others
+        metrics.distributed_available_fn = do_not_sync
         metrics.update(
             scores,
             torch.from_numpy(table.labels.astype(np.int64)),
@@ -238,7 +238,7 @@ class RankingDataModule(pl.LightningDataModule):
         return ScoringBlocks(
             split,
             self.corpus.texts,
-            self.share(split, *place_among())[0],
+            self.share(split, *rank_and_world_size())[0],
             self.max_question_length,
             self.max_candidate_length,
             self.block_tokens,

@@ -19,7 +19,7 @@ _sharing = False
 
 
 @contextmanager
-def sharing() -> Iterator[None]:
+def reuse_data_modules() -> Iterator[None]:
     """Within the block, data modules of equal configurations are the same one. They outlive the block, for the process' next job."""
     global _sharing
     before, _sharing = _sharing, True

@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.files import digest
 from qaexp.errors import ConfigError, OutputError
-from qaexp.files import turn
+from qaexp.files import file_lock
 
 log = logging.getLogger(__name__)
 
@@ -94,7 +94,7 @@ def kept(folder: Path, load: Callable[[Path], Kept], make: Callable[[], Kept], s
     with contextlib.ExitStack() as stack:
         with _output_errors(folder):
             folder.parent.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(turn(folder.with_name(f".{folder.name}.lock"), f"making {folder}"))
+            stack.enter_context(file_lock(folder.with_name(f".{folder.name}.lock"), f"making {folder}"))
             try:
                 return _loaded(folder, load)  # another process has made it meanwhile
             except DAMAGE as error:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from qaexp.errors import BadDataError
 from qaexp.evaluation.metrics import rank_pairs
-from qaexp.files import whole
+from qaexp.files import atomic_write
 
 
 def write_run(
@@ -68,5 +68,5 @@ def _require_words(path: Path, kind: str, ids: Iterable[str]) -> None:
 
 
 def _write(path: Path, lines: Iterable[str]) -> None:
-    with whole(path) as staging, staging.open("w", encoding="utf-8", newline="\n") as file:
+    with atomic_write(path) as staging, staging.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(lines)

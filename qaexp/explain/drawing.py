@@ -19,7 +19,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font
 
-from qaexp.files import OF_FIGURES, whole, write_whole
+from qaexp.files import FIGURES_REMEDY, atomic_write, atomic_write_text
 
 INK = "#767676"
 """Of text, axes and ticks: as far from white as from a dark page."""
@@ -86,7 +86,7 @@ def write_picture(figure: Figure, path: Path, **options: Any) -> None:
     Raises:
         OutputError: the folder is full or read-only.
     """
-    with whole(path, OF_FIGURES) as staging:
+    with atomic_write(path, FIGURES_REMEDY) as staging:
         figure.savefig(staging, format=path.suffix.removeprefix("."), **options)
 
 
@@ -100,5 +100,5 @@ def save(figure: Figure, data: pd.DataFrame, folder: Path, name: str) -> list[Pa
     with look():
         write_picture(figure, paths[0], dpi=200, metadata={"Software": None})
         write_picture(figure, paths[1], metadata={"Date": None})
-    write_whole(paths[2], data.to_csv(index=False), OF_FIGURES)
+    atomic_write_text(paths[2], data.to_csv(index=False), FIGURES_REMEDY)
     return paths

@@ -24,7 +24,7 @@ from qaexp.explain.drawing import save
 from qaexp.explain.heat_map import draw
 from qaexp.explain.heats import Heat, frame, neurons
 from qaexp.explain.run_data import Pair, data_of, pairs_of
-from qaexp.files import OF_FIGURES, write_whole
+from qaexp.files import FIGURES_REMEDY, atomic_write_text
 from qaexp.runs.checkpoint import Ranker
 
 KEPT = 5
@@ -117,5 +117,5 @@ def drawn(options: argparse.Namespace) -> list[Path]:
     units = options.units or sorted(np.argsort(outstanding)[::-1][:2].tolist())
     placed = grids(ranker, excited, units)
     paths = save(draw(placed, options.run.name), frame(placed), options.to, "figure3")
-    write_whole(options.to / "neurons.csv", table(excited, outstanding).to_csv(index=False), OF_FIGURES)
+    atomic_write_text(options.to / "neurons.csv", table(excited, outstanding).to_csv(index=False), FIGURES_REMEDY)
     return [*paths, options.to / "neurons.csv"]

@@ -11,13 +11,12 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 from torch import Tensor
 
-from qaexp.config import joined
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError
 from qaexp.models.pairwise.readout import read_out
 from qaexp.runs.checkpoint import Ranker
 from qaexp.runs.folder import CONFIG, RECORD
-from qaexp.runs.record import RunRecord, moved
+from qaexp.runs.record import RunRecord, with_places
 
 
 def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
@@ -31,7 +30,7 @@ def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
     cfg = OmegaConf.load(run / CONFIG)
     assert isinstance(cfg, DictConfig)
     if data_dir is not None:
-        cfg = OmegaConf.create(moved(OmegaConf.to_container(cfg), {str(cfg.data_dir): data_dir}))
+        cfg = OmegaConf.create(with_places(OmegaConf.to_container(cfg), {str(cfg.data_dir): data_dir}))
     data: RankingDataModule = instantiate(cfg.dataset)
     record = RunRecord.load(run) if (run / RECORD).is_file() else None
     if record and record.data and not record.is_over(data.corpus.fingerprint, None):

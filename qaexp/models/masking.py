@@ -12,10 +12,10 @@ SLICE = {"cpu": 2**17}
 """Numbers that are masked at once on a device where a copy of some texts, which stays in its cache, is cheaper than one of all."""
 
 
-def silenced(states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text length dim"]:
+def zero_padding(states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text length dim"]:
     """The states, with zeros on padding.
 
-    >>> silenced(torch.tensor([[[2.0], [9.0]]]), torch.tensor([[True, False]])).tolist()
+    >>> zero_padding(torch.tensor([[[2.0], [9.0]]]), torch.tensor([[True, False]])).tolist()
     [[[2.0], [0.0]]]
     """
     return states.masked_fill(~mask.unsqueeze(2), 0.0)

@@ -17,7 +17,7 @@ from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.encoding import encode_texts
 from qaexp.models.lexical.overlap_features import WordOverlapFeatures
 from qaexp.models.pairing import score_pairs
-from qaexp.models.stage import Encoder, Stage, fitting, giving
+from qaexp.models.stage import Encoder, Stage, require_key, require_kind
 from qaexp.models.types import Text
 from qaexp.models.uniform import draw_uniformly
 
@@ -134,13 +134,13 @@ class Scorer(AnswerScorer):
         initial_bound: float | None = None,
     ) -> None:
         super().__init__()
-        self.embedding = fitting(embedding(vectors=vectors), WordEmbedding, "embedding")
-        self.question_encoder = fitting(encoder(input_dim=self.embedding.output_dim), Encoder, "encoder")
+        self.embedding = require_kind(embedding(vectors=vectors), WordEmbedding, "embedding")
+        self.question_encoder = require_kind(encoder(input_dim=self.embedding.output_dim), Encoder, "encoder")
         self.candidate_encoder = self.question_encoder if shared else encoder(input_dim=self.embedding.output_dim)
-        self.interaction = fitting(interaction(input_dim=self.candidate_encoder.output_dim), Interaction, "interaction")
-        self.pooling = fitting(pooling(input_dim=self.interaction.output_dim), Stage, "pooling")
+        self.interaction = require_kind(interaction(input_dim=self.candidate_encoder.output_dim), Interaction, "interaction")
+        self.pooling = require_kind(pooling(input_dim=self.interaction.output_dim), Stage, "pooling")
         self.pooling.backward_dim = self.candidate_encoder.backward_dim
-        self.similarity = fitting(similarity(input_dim=self.pooling.output_dim), Similarity, "similarity")
+        self.similarity = require_kind(similarity(input_dim=self.pooling.output_dim), Similarity, "similarity")
         self.skips_padding = self.candidate_encoder.skips_padding
         self.bounded = self.similarity.bounded
         self.overlap = WordOverlapFeatures(num_words=len(vectors)) if self.similarity.reads_overlap else None
@@ -174,7 +174,7 @@ class Scorer(AnswerScorer):
         if self.pooling.pairwise:
             if self.interaction.pairwise:
                 question, candidate = self.pooling.prepare("question", question), self.pooling.prepare("candidate", candidate)
-            question, candidate = (giving("vector", text, self.pooling, "pooling") for text in self.pooling(question, candidate))
+            question, candidate = (require_key("vector", text, self.pooling, "pooling") for text in self.pooling(question, candidate))
         elif self.interaction.pairwise:
             question, candidate = self._pooled(question), self._pooled(candidate)
         q, c = question["vector"].float(), candidate["vector"].float()  # (pair, dim) or (pair, hop, dim)
@@ -185,7 +185,7 @@ class Scorer(AnswerScorer):
             return by_hop.unflatten(0, q.shape[:2]).sum(dim=1)
 
     def _pooled(self, text: Text) -> Text:
-        return giving("vector", self.pooling(text), self.pooling, "pooling")
+        return require_key("vector", self.pooling(text), self.pooling, "pooling")
 
     def _encode(self, side: str, encoder: Encoder, tokens: Int[Tensor, "text length"]) -> Text:
         """What comes before the cut."""
@@ -193,7 +193,7 @@ class Scorer(AnswerScorer):
         if side in self.interaction.begun:
             text = encoder.begin(words)
         else:
-            text = giving("states", encoder(words), encoder, "encoder")
+            text = require_key("states", encoder(words), encoder, "encoder")
             if not self.interaction.pairwise:
                 text = self.interaction(text)
                 text = self.pooling.prepare(side, text) if self.pooling.pairwise else self._pooled(text)

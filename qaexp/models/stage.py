@@ -60,7 +60,7 @@ class Encoder(Stage):
         return self.finish(self.begin(text))
 
 
-def fitting(part: object, kind: type[Part], slot: str) -> Part:
+def require_kind(part: object, kind: type[Part], slot: str) -> Part:
     """The module of a slot, if it is what stands there.
 
     Raises:
@@ -73,7 +73,7 @@ def fitting(part: object, kind: type[Part], slot: str) -> Part:
     return part
 
 
-def giving(key: str, text: object, part: nn.Module, slot: str) -> Text:
+def require_key(key: str, text: object, part: nn.Module, slot: str) -> Text:
     """What the module of a slot has made of a text, if what others read is in it.
 
     Raises:

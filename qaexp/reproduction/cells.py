@@ -14,10 +14,10 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from qaexp.cli.mistakes import explain
-from qaexp.config import CONF, PRETRAIN, RANK, Program, compose, joined
+from qaexp.config import CONF, PRETRAIN, RANK, Program, compose, join_options
 from qaexp.data.missing_files import missing
 from qaexp.errors import ConfigError, OutputError
-from qaexp.files import write_whole
+from qaexp.files import atomic_write_text
 from qaexp.reproduction.ledger import Key
 from qaexp.reproduction.spec import Row, Setting, Table
 from qaexp.runs import record
@@ -77,7 +77,7 @@ class Cell:
     def commands(self) -> list[str]:
         """What a user would type for it, without a seed."""
         begun = [f"python -m qaexp.pretrain {joined(before[:-1])}"] if (before := self.pretraining(1)) else []
-        return [*begun, joined(["python", "-m", "qaexp", *self.overrides, *(["init_from=FOLDER"] if begun else [])])]
+        return [*begun, join_options(["python", "-m", "qaexp", *self.overrides, *(["init_from=FOLDER"] if begun else [])])]
 
     @property
     def differs(self) -> str:
@@ -187,7 +187,7 @@ class Keys:
         """Keep them for the next time; where that cannot be written, they are composed again."""
         if self._new:
             with suppress(OutputError):
-                write_whole(self._path, json.dumps(self._known))
+                atomic_write_text(self._path, json.dumps(self._known))
                 self._new = False
 
 

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from qaexp.config import options_of
+from qaexp.config import split_options
 from qaexp.errors import QaexpError
 from qaexp.evaluation.conventions import METRICS
-from qaexp.files import OF_RESULTS, write_whole
-from qaexp.runs.record import RunRecord, config_key, endless_key, is_over, placeless_config
+from qaexp.files import RESULTS_REMEDY, atomic_write_text
+from qaexp.runs.record import RunRecord, config_key, is_over, key_without_max_epochs, measured_config
 from qaexp.runs.table import row_name
 
 PRECISION = 6
@@ -35,7 +35,7 @@ class Key(NamedTuple):
 
     @classmethod
     def of(cls, config: dict[str, Any]) -> "Key":
-        return cls(config_key(config), endless_key(placeless_config(config)), config["trainer"]["max_epochs"])
+        return cls(config_key(config), key_without_max_epochs(measured_config(config)), config["trainer"]["max_epochs"])
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Entry:
     @property
     def endless(self) -> str:
         """Its key but for the limit of epochs."""
-        return endless_key(_begun_anywhere(self.config))
+        return key_without_max_epochs(_begun_anywhere(self.config))
 
     @property
     def learned(self) -> bool:
@@ -186,7 +186,7 @@ class Ledger:
     @cached_property
     def data(self) -> set[tuple[str, str]]:
         """The choices of data set and word vectors that there are entries of."""
-        return {dataset_and_vectors(options_of(entry.command)) for entry in self.entries}
+        return {dataset_and_vectors(split_options(entry.command)) for entry in self.entries}
 
     def find(self, key: Key, over: Over = _anything) -> Entry | None:
         """The newest entry of a run that is `over` the data meant; else of the same run under another limit of epochs, where patience
@@ -213,7 +213,7 @@ class Ledger:
         """
         entry = _entry(RunRecord.load(run), run)
         path = self.folder / f"{entry.name}_{entry.key}_{entry.fingerprint[:8]}.json"
-        write_whole(path, json.dumps(asdict(entry), separators=(",", ":"), sort_keys=True) + "\n", OF_RESULTS)
+        atomic_write_text(path, json.dumps(asdict(entry), separators=(",", ":"), sort_keys=True) + "\n", RESULTS_REMEDY)
         self.read_anew()
         return entry
 
@@ -270,7 +270,7 @@ def _begun_anywhere(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _entry(record: RunRecord, run: Path) -> Entry:
-    config = placeless_config(record.config)
+    config = measured_config(record.config)
     return Entry(
         key=_key(record),
         name=record.config["run_name"],

@@ -10,7 +10,7 @@ from jaxtyping import Int
 
 from qaexp.config import compose
 from qaexp.errors import QaexpError
-from qaexp.files import OF_RESULTS, write_whole
+from qaexp.files import RESULTS_REMEDY, atomic_write_text
 from qaexp.reproduction.cells import Cell, fingerprint, lacking
 from qaexp.reproduction.ledger import Ledger, PerQuestion, digest
 from qaexp.reproduction.paper_table import FAULTS, fault_in
@@ -35,7 +35,7 @@ def answer_lengths(state: CellState, split: str, scored: PerQuestion, ledger: Le
     if not path.is_file():
         if lacking(state.cell) or fingerprint(state.cell) != measured_on:
             return None
-        write_whole(path, json.dumps(_lengths(state.cell), separators=(",", ":")) + "\n", OF_RESULTS)
+        atomic_write_text(path, json.dumps(_lengths(state.cell), separators=(",", ":")) + "\n", RESULTS_REMEDY)
     return _read(path, split, scored)
 
 

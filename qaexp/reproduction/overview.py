@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from qaexp.files import OF_RESULTS, write_whole
+from qaexp.files import RESULTS_REMEDY, atomic_write_text
 from qaexp.reproduction.build import Measured
 from qaexp.reproduction.configuration import ConfigurationTable
 from qaexp.reproduction.held import VERDICTS
@@ -89,7 +89,7 @@ def write_overview(
         "",
     ]
     pages += [_figure_page(each) for each in figures if _drawn(each, folder)]
-    write_whole(folder / "README.md", "\n".join([*head, *pages]), remedy=OF_RESULTS)
+    atomic_write_text(folder / "README.md", "\n".join([*head, *pages]), remedy=RESULTS_REMEDY)
 
 
 def _made_by(entries: Iterable[Entry]) -> str:

@@ -5,7 +5,7 @@ from string import ascii_lowercase
 
 import pandas as pd
 
-from qaexp.config import joined
+from qaexp.config import join_options
 from qaexp.evaluation.significance import INCOMPARABLE
 from qaexp.reproduction.build import Measured, by_setting_text
 from qaexp.reproduction.cells import Cell
@@ -78,7 +78,7 @@ def _commands(measured: Measured) -> list[str]:
     lines += [f"- every row{f' ({setting})' if len(shared) > 1 else ''}: `{joined(options)}`" for setting, options in shared.items()]
     for row in measured.table.rows:
         states = {name: measured.states[row.label, name] for name in measured.table.settings_of(row)}
-        own = {name: joined(o for o in state.cell.overrides if o not in shared[name]) for name, state in states.items()}
+        own = {name: join_options(o for o in state.cell.overrides if o not in shared[name]) for name, state in states.items()}
         if own:
             options = f"`{text}`" if (text := by_setting_text(own)) else "nothing of its own"
             after = f", after `{state.cell.commands[0]}`" if len((state := next(iter(states.values()))).cell.commands) > 1 else ""

@@ -6,7 +6,7 @@ from functools import partial
 from statistics import mean
 from typing import NamedTuple
 
-from qaexp.config import options_of
+from qaexp.config import split_options
 from qaexp.errors import QaexpError
 from qaexp.reproduction.cells import Cell, Keys, alternatives, at_hand, fingerprint, lacking, vector_files
 from qaexp.reproduction.ledger import Entry, Ledger
@@ -130,7 +130,7 @@ class Past(NamedTuple):
         test, epochs = entry.seconds["test"], len(entry.history)
         other = max(0.0, entry.seconds["total"] - _fit(entry) - test)
         return cls(
-            frozenset(options_of(entry.command)),
+            frozenset(split_options(entry.command)),
             epochs,
             _an_epoch(entry),
             test,

@@ -12,7 +12,7 @@ from joblib import Parallel, delayed
 from rich.console import Console
 
 from qaexp.cli.quiet import now_and_then
-from qaexp.config import PRETRAIN, as_value
+from qaexp.config import PRETRAIN
 from qaexp.errors import KilledError
 from qaexp.reproduction.ledger import Entry, Ledger
 from qaexp.reproduction.plan import Plan, Run, Times

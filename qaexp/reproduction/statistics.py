@@ -18,7 +18,7 @@ from qaexp.data.audit.counts import FILE_MEASURES, MEASURES, Count
 from qaexp.data.fetch.fetch import data_root
 from qaexp.data.files import locate
 from qaexp.errors import ConfigError, MissingDataError
-from qaexp.files import elsewhere, write_whole
+from qaexp.files import atomic_write_text, name_another_place
 from qaexp.reproduction.paper_table import EXPERIMENTS, FAULTS, PaperTable, content_of, fault_in, filled, name_of
 
 if TYPE_CHECKING:  # it needs torch, and tables are written without
@@ -204,5 +204,5 @@ def describe_all(data_dir: str | None, csv_dir: str | None) -> None:
         show(table, rows, Console())
         if csv_dir is not None:
             path = Path(csv_dir).expanduser() / table.paper / f"{table.name}.csv"
-            write_whole(path, to_csv(table, rows), elsewhere("--csv FOLDER"))
+            atomic_write_text(path, to_csv(table, rows), name_another_place("--csv FOLDER"))
             log.info("%s", path)

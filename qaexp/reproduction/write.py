@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from qaexp.files import OF_RESULTS, write_whole
+from qaexp.files import RESULTS_REMEDY, atomic_write_text
 from qaexp.reproduction.build import Measured
 from qaexp.reproduction.comparison import comparisons
 from qaexp.reproduction.configuration import ConfigurationTable
@@ -16,7 +16,7 @@ from qaexp.reproduction.spec import Tuning
 from qaexp.reproduction.statistics import MeasuredRow, StatisticsTable, cell_of, to_csv
 from qaexp.runs.table import markdown
 
-_write = partial(write_whole, remedy=OF_RESULTS)
+_write = partial(atomic_write_text, remedy=RESULTS_REMEDY)
 
 CLAIMS_EXPLAINED = """\
 What a paper says of one model against another is held against our runs by two tests of the difference, a paired randomisation over \

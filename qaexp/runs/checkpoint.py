@@ -14,9 +14,9 @@ from pytorch_lightning.plugins.io import TorchCheckpointIO
 
 from qaexp.data.module import RankingDataModule
 from qaexp.data.vocabulary import Vocabulary
-from qaexp.ddp import writes
+from qaexp.ddp import is_rank_zero
 from qaexp.errors import CheckpointError
-from qaexp.files import whole
+from qaexp.files import atomic_write
 from qaexp.models.encoding import encode_texts
 from qaexp.models.pairing import MOST_TOKENS, score_pairs
 from qaexp.models.pairwise.readout import read_out
@@ -40,7 +40,7 @@ class WholeCheckpoints(TorchCheckpointIO):
     """
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: str | os.PathLike[str], storage_options: Any = None) -> None:
-        with whole(Path(path), "The checkpoint before it is kept: free some space there, then resume") as staging:
+        with atomic_write(Path(path), "The checkpoint before it is kept: free some space there, then resume") as staging:
             super().save_checkpoint(checkpoint, staging, storage_options)
 
 
@@ -95,7 +95,7 @@ def last_checkpoint(folder: Path) -> Path | None:
     if path.is_file():
         try:
             last = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
-            if writes():
+            if is_rank_zero():
                 settle_best(folder, of=last["epoch"])
         except Exception as error:
             raise CheckpointError(

@@ -10,7 +10,7 @@ from qaexp.models.scorer import AnswerScorer, Scorer
 from qaexp.runs.checkpoint import open_checkpoint, rebuild_scorer, require_same_vocabulary
 
 
-def pinned(config: dict[str, Any]) -> dict[str, Any]:
+def with_pinned_source(config: dict[str, Any]) -> dict[str, Any]:
     """The configuration with, in place of the path at `init_from`, also what lies there: the run's key and command, and its step.
 
     Key and step are what counts as identity, so that a folder may be moved, and a path come to hold something else.

@@ -12,7 +12,7 @@ from torch import Tensor
 from qaexp.data.module import RankingDataModule
 from qaexp.evaluation.conventions import METRICS
 from qaexp.evaluation.trec_files import write_qrels, write_run
-from qaexp.files import write_whole
+from qaexp.files import atomic_write_text
 
 Scores = Mapping[str, Float[Tensor, "pair *class"]]
 """Split to the scores of its pairs, in order."""
@@ -37,7 +37,7 @@ def _write_classes(folder: Path, scores: Float[Tensor, "pair class"], data: Rank
         "predicted": names[scores.argmax(dim=1).numpy()],
         **{f"score of {name}": scores[:, place].tolist() for place, name in enumerate(names)},
     }
-    write_whole(folder / f"{split}.pairs.csv", pd.DataFrame(columns).to_csv(index=False))
+    atomic_write_text(folder / f"{split}.pairs.csv", pd.DataFrame(columns).to_csv(index=False))
     return {**{name: value.item() for name, value in data.metrics(split, scores).compute().items()}, "pairs": table.num_pairs}
 
 
@@ -51,7 +51,7 @@ def _write_ranking(folder: Path, scores: Float[Tensor, " pair"], data: RankingDa
     measured = {name: values.tolist() for name, values in metrics.per_question().items()}
     measured["question"] = [names[q] for q in measured["question"]]
     columns = ["question", "candidates", "answers", *METRICS]
-    write_whole(folder / f"{split}.questions.csv", pd.DataFrame(measured)[columns].to_csv(index=False))
+    atomic_write_text(folder / f"{split}.questions.csv", pd.DataFrame(measured)[columns].to_csv(index=False))
     return {
         **{name: value.item() for name, value in metrics.compute().items()},
         "questions": len(measured["question"]),

@@ -17,10 +17,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from qaexp.config import CONF, besides
-from qaexp.ddp import writes
+from qaexp.config import CONF, without_keys
+from qaexp.ddp import is_rank_zero
 from qaexp.errors import ConfigError, OutputError, PrunedError, QaexpError, RecordError
-from qaexp.files import write_whole
+from qaexp.files import atomic_write_text
 from qaexp.runs.folder import RECORD
 from qaexp.runs.renamed import with_current_targets, with_short_targets
 
@@ -32,9 +32,9 @@ NOT_IDENTITY = ("data_dir", "cache_dir", "output_dir", "logger", "choices", "lab
 """Top-level keys of a configuration that do not change what a run measures."""
 
 
-def measuring(options: Iterable[str]) -> list[str]:
+def measured_options(options: Iterable[str]) -> list[str]:
     """Of options those that change what a run measures."""
-    return besides(options, NOT_IDENTITY)
+    return without_keys(options, NOT_IDENTITY)
 
 
 @dataclass
@@ -113,14 +113,16 @@ class RunRecord:
     def vectors(self) -> str:
         """Where its word vectors are from, with `data_dir` and `cache_dir` in place of folders."""
         places = _places(self.config)
-        return re.sub(r"""(['"])(.*?)\1""", lambda quoted: quoted[1] + moved(quoted[2], places) + quoted[1], self.data["vectors"]["source"])
+        return re.sub(
+            r"""(['"])(.*?)\1""", lambda quoted: quoted[1] + with_places(quoted[2], places) + quoted[1], self.data["vectors"]["source"]
+        )
 
     def is_of(self, config: Any) -> bool:
         """Whether a configuration is the run's own, wherever its folders are and whatever table it is for; the pre-training that it begins
         with may be named by its folder."""
         left_out = (*NOT_IDENTITY, "init_from")
         ours, theirs = ({name: each[name] for name in each if name not in left_out} for each in (self.config, config))
-        return _digest(moved(ours, _places(self.config))) == _digest(moved(theirs, _places(config)))
+        return _digest(with_places(ours, _places(self.config))) == _digest(with_places(theirs, _places(config)))
 
     def of_data(self, described: dict[str, Any], convention: str) -> None:
         """Say what the run is on.
@@ -193,9 +195,9 @@ class RunRecord:
             OutputError: the folder is full or read-only.
         """
         self.seconds |= {stage: read() for stage, read in self._watches.items()}
-        if writes():
+        if is_rank_zero():
             kept = {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
-            write_whole(folder / RECORD, json.dumps(kept, indent=1) + "\n")
+            atomic_write_text(folder / RECORD, json.dumps(kept, indent=1) + "\n")
 
 
 def is_over(data: Mapping[str, Any], fingerprint: str, vector_files: Sequence[str] | None) -> bool:
@@ -208,10 +210,10 @@ def is_over(data: Mapping[str, Any], fingerprint: str, vector_files: Sequence[st
 
 def config_key(config: dict[str, Any]) -> str:
     """A name for what a configuration measures: equal keys mean the same run, whatever its folders, machine and loggers."""
-    return _digest(placeless_config(config))
+    return _digest(measured_config(config))
 
 
-def endless_key(placeless: Mapping[str, Any]) -> str:
+def key_without_max_epochs(placeless: Mapping[str, Any]) -> str:
     """Of a configuration without places, the key but for its limit of epochs: where it alone differs, one run is the other's beginning."""
     return _digest({**placeless, "trainer": {**placeless.get("trainer", {}), "max_epochs": None}})
 
@@ -222,36 +224,36 @@ def _digest(identity: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(named, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
-def placeless_config(config: dict[str, Any]) -> dict[str, Any]:
+def measured_config(config: dict[str, Any]) -> dict[str, Any]:
     """The part of a configuration that says what is measured, with `data_dir` and `cache_dir` in place of folders.
 
     Of `init_from` it is the run and the step found there that count, not the path.
     """
     identity = {name: value for name, value in config.items() if name not in NOT_IDENTITY}
     if identity.pop("init_from", None) is not None:
-        from qaexp.runs.initial_weights import pinned  # needs torch
+        from qaexp.runs.initial_weights import with_pinned_source  # needs torch
 
-        identity["init_from"] = {name: value for name, value in pinned(config)["init_from"].items() if name in ("key", "step")}
+        identity["init_from"] = {name: value for name, value in with_pinned_source(config)["init_from"].items() if name in ("key", "step")}
     identity["dataset"] = {name: value for name, value in config["dataset"].items() if name != "expected"}  # a check, no setting
-    return moved(identity, _places(config))
+    return with_places(identity, _places(config))
 
 
 def _places(config: Mapping[str, Any]) -> dict[str, str]:
     return {config[name]: name for name in ("data_dir", "cache_dir") if name in config}
 
 
-def moved(node: Any, places: Mapping[str, str]) -> Any:
+def with_places(node: Any, places: Mapping[str, str]) -> Any:
     """Each path of a configuration that is one of the places, or lies in one, as a path in what stands there for it.
 
-    >>> moved({"folder": "/home/me/data/wikiqa"}, {"/home/me/data": "data_dir"})
+    >>> with_places({"folder": "/home/me/data/wikiqa"}, {"/home/me/data": "data_dir"})
     {'folder': 'data_dir/wikiqa'}
-    >>> moved(["/data/cache/own", "/data_of_mine"], {"/data": "data_dir", "/data/cache": "cache_dir"})
+    >>> with_places(["/data/cache/own", "/data_of_mine"], {"/data": "data_dir", "/data/cache": "cache_dir"})
     ['cache_dir/own', '/data_of_mine']
     """
     if isinstance(node, dict):
-        return {name: moved(value, places) for name, value in node.items()}
+        return {name: with_places(value, places) for name, value in node.items()}
     if isinstance(node, list):
-        return [moved(value, places) for value in node]
+        return [with_places(value, places) for value in node]
     for place in sorted(places, key=len, reverse=True):  # one may lie in the other
         if isinstance(node, str) and (node == place or node.startswith(f"{place}/")):
             return places[place] + node[len(place) :]

@@ -14,10 +14,10 @@ from omegaconf import DictConfig, OmegaConf
 
 from qaexp.cli.mistakes import explain, require_meaningful, usual_config
 from qaexp.cli.quiet import quieten
-from qaexp.config import RANK, Program, compose, joined
+from qaexp.config import RANK, Program, compose, join_options
 from qaexp.ddp import require_one_process
 from qaexp.errors import BadDataError, MissingDataError, OutputError, PrunedError
-from qaexp.files import write_whole
+from qaexp.files import atomic_write_text
 from qaexp.runs.folder import CONFIG, ERROR, LAST, TRACEBACK
 from qaexp.runs.record import RunRecord, config_key
 
@@ -46,7 +46,7 @@ def place(cfg: DictConfig, runs: Path) -> Path:
     return runs / f"{cfg.run_name}_{config_key(resolved)}"
 
 
-def run_kept(
+def run_or_reuse(
     cfg: DictConfig,
     runs: Path,
     overrides: Sequence[str],
@@ -71,27 +71,27 @@ def run_kept(
         return Outcome("failed", folder, error=str(error))
     if former and former.status == "finished":
         return Outcome("kept", folder, former)
-    with claimed(folder) as mine:
+    with claim(folder) as mine:
         if not mine:
             return Outcome("busy", folder)
         if record := RunRecord.with_status(folder, "finished"):  # by the process that had claimed it until now
             return Outcome("kept", folder, record)
-        write_whole(folder / CONFIG, OmegaConf.to_yaml(cfg, resolve=True))
+        atomic_write_text(folder / CONFIG, OmegaConf.to_yaml(cfg, resolve=True))
         work = program.load()  # torch and Lightning: some seconds, which kept runs need not wait for
         quieten()
         try:
             require_one_process(cfg.trainer, "a run of a table or a sweep")
             if usual is not None:
                 require_meaningful(cfg, usual, overrides)
-            record = work(cfg, folder, joined(overrides), (folder / LAST).is_file(), watchers)
+            record = work(cfg, folder, join_options(overrides), (folder / LAST).is_file(), watchers)
         except OutputError:
             raise
         except PrunedError:
             return Outcome("pruned", folder, RunRecord.load(folder))
         except Exception as error:
             sentence = explain(error, overrides, program) or repr(error)
-            write_whole(folder / ERROR, sentence + "\n")
-            write_whole(folder / TRACEBACK, traceback.format_exc())
+            atomic_write_text(folder / ERROR, sentence + "\n")
+            atomic_write_text(folder / TRACEBACK, traceback.format_exc())
             return Outcome("failed", folder, error=sentence)
         for name in (ERROR, TRACEBACK):
             (folder / name).unlink(missing_ok=True)
@@ -118,7 +118,7 @@ def of_these_data(cfg: DictConfig, runs: Path, overrides: Sequence[str]) -> RunR
     if former.is_over(*over):
         return former
     if aside := set_aside(folder, *over):
-        log.error("%s: the data have changed since; the former run is now in %s", joined(overrides), aside)
+        log.error("%s: the data have changed since; the former run is now in %s", join_options(overrides), aside)
     return None
 
 
@@ -151,14 +151,14 @@ def run_overrides(
     labels: Mapping[str, str] | None = None,
     watchers: Sequence[Any] | None = None,
 ) -> Outcome:
-    """`run_kept` of what a program's command line composes from `overrides`; `labels` say what the run is for, and change nothing of it."""
+    """Calls `run_or_reuse` on the configuration composed from `overrides`. `labels` say what the run is for and change nothing of it."""
     cfg = compose(overrides, program)
     cfg.labels.update(labels or {})
-    return run_kept(cfg, runs, overrides, program, watchers, usual_config(overrides, program))
+    return run_or_reuse(cfg, runs, overrides, program, watchers, usual_config(overrides, program))
 
 
 @contextmanager
-def claimed(folder: Path) -> Iterator[bool]:
+def claim(folder: Path) -> Iterator[bool]:
     """Whether this process alone may write in `folder`, until the block ends. A process that is killed gives its claim up by dying.
 
     Raises:

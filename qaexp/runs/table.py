@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from qaexp.config import besides, joined, options_of
+from qaexp.config import join_options, split_options, without_keys
 from qaexp.errors import ConfigError, QaexpError, RecordError, meant
 from qaexp.evaluation.conventions import METRICS
 from qaexp.runs.folder import RECORD
@@ -48,7 +48,7 @@ def row_name(record: RunRecord) -> str:
 
 
 def _lasting(command: str) -> str:
-    return joined(besides(options_of(command), VOLATILE))
+    return join_options(without_keys(split_options(command), VOLATILE))
 
 
 def run_table(records: Sequence[RunRecord], split: str) -> pd.DataFrame:

@@ -11,11 +11,11 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig, OmegaConf
 
 from qaexp.config import CONF, RANK, Program
-from qaexp.files import elsewhere, write_whole
-from qaexp.runs.record import RunRecord, measuring
+from qaexp.files import atomic_write_text, name_another_place
+from qaexp.runs.record import RunRecord, measured_options
 from qaexp.sweep.job import JobResult
 
-OF_BEST = elsewhere("hydra.sweeper.best=FILE")
+OF_BEST = name_another_place("hydra.sweeper.best=FILE")
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def best_yaml(best: Best, record: RunRecord, num_jobs: int, program: Program = R
 
     `record` is that of its first run. The axes that were swept over are gone: a sweep of `experiment=ctrn/best` has its own alone.
     """
-    options = measuring(best.options)
+    options = measured_options(best.options)
     groups = [option.partition("=")[::2] for option in options if (CONF / option.partition("=")[0]).is_dir()]
     values = [option for option in options if not (CONF / option.partition("=")[0]).is_dir()]
     chosen, tree = dict[str, Any](), OmegaConf.create()
@@ -103,4 +103,4 @@ def write_best(paths: Sequence[Path], best: Best, record: RunRecord, num_jobs: i
         OutputError: a folder is full or read-only.
     """
     for path in paths:
-        write_whole(path, best_yaml(best, record, num_jobs, program), OF_BEST)
+        atomic_write_text(path, best_yaml(best, record, num_jobs, program), OF_BEST)

@@ -16,7 +16,7 @@ from omegaconf import DictConfig
 from qaexp.cli.mistakes import explain, require_meaningful
 from qaexp.cli.quiet import quieten
 from qaexp.config import Program
-from qaexp.files import write_whole
+from qaexp.files import atomic_write_text
 from qaexp.runs.record import RunRecord
 
 log = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ class JobResult:
     error: str = ""
 
     def write(self, outcomes: Path) -> None:
-        write_whole(outcomes / f"{self.cell}.json", json.dumps(asdict(self)) + "\n")
+        atomic_write_text(outcomes / f"{self.cell}.json", json.dumps(asdict(self)) + "\n")
 
     @classmethod
     def read(cls, path: Path) -> "JobResult":
@@ -68,18 +68,18 @@ class Job:
 
     def _run(self, cfg: DictConfig, cell: int, options: Sequence[str]) -> JobResult:
         require_meaningful(cfg, self.usual, options)
-        from qaexp.data.module_cache import sharing  # torch: some seconds, which a sweep whose runs are kept need not wait for
-        from qaexp.runs.store import of_these_data, place, run_kept
+        from qaexp.data.module_cache import reuse_data_modules  # torch: some seconds, which a sweep whose runs are kept need not wait for
+        from qaexp.runs.store import of_these_data, place, run_or_reuse
         from qaexp.sweep.pruning import PruneByDev
 
         folder, watchers = place(cfg, self.runs), []
         quieten()
-        with _quiet_screen(), sharing():
+        with _quiet_screen(), reuse_data_modules():
             if self.pruner:  # what was given up is kept, too
                 if former := of_these_data(cfg, self.runs, options):
                     return JobResult(cell, "kept", options, str(folder), dev_score(former))
                 watchers.append(PruneByDev(self.pruner, folder))
-            outcome = run_kept(cfg, self.runs, options, self.program, watchers)
+            outcome = run_or_reuse(cfg, self.runs, options, self.program, watchers)
         score = dev_score(outcome.record) if outcome.record else None
         return JobResult(cell, outcome.status, options, str(outcome.folder), score, outcome.error)
 

@@ -13,7 +13,7 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from qaexp.config import joined
+from qaexp.config import join_options
 from qaexp.sweep.job import JobResult
 
 log = logging.getLogger(__name__)
@@ -71,7 +71,8 @@ class Watch:
         best = self.best = _better(self.best, result)
         shown = f"best {self._metric} {best.score:.4f}" if best and best.score is not None else ""
         self._bar.update(self._task, completed=len(self.results), best=shown)
-        options = joined(option for option in result.options if option.partition("=")[0] in self._axes)  # those that tell the jobs apart
+        swept = [option for option in result.options if option.partition("=")[0] in self._axes]
+        options = join_options(swept)
         if result.status == "failed":
             log.error("job %s failed: %s", options, result.error)
         elif not self._terminal:

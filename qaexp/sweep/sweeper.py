@@ -21,12 +21,12 @@ from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from qaexp.cli.mistakes import require_fitting, require_meaningful
-from qaexp.config import CONF, PRETRAIN, RANK, Program, joined
+from qaexp.config import CONF, PRETRAIN, RANK, Program, join_options
 from qaexp.data.missing_files import require_files
 from qaexp.ddp import require_one_process
 from qaexp.errors import ConfigError, OutputError, SweepError
 from qaexp.files import require_writable
-from qaexp.runs.record import RunRecord, measuring
+from qaexp.runs.record import RunRecord, measured_options
 from qaexp.sweep.best import OF_BEST, best_of, write_best
 from qaexp.sweep.job import Job, JobResult
 from qaexp.sweep.progress import Watch
@@ -136,7 +136,7 @@ class Sweep(Sweeper):
             write_best(paths, cell, RunRecord.load(Path(cell.runs[0].folder)), len(watch.results), self._program)
             over = f" (mean of {len(cell.runs)} seeds)" if len(cell.runs) > 1 else ""
             over += f" ({cell.failed} more failed)" if cell.failed else ""
-            log.info("best: %s%s\n  %s", joined(cell.options), over, ", ".join(str(path) for path in paths))
+            log.info("best: %s%s\n  %s", join_options(cell.options), over, ", ".join(str(path) for path in paths))
         count = Counter(result.status for result in watch.results.values())
         pruned = f" ({count['pruned']} of them given up)" if count["pruned"] else ""
         line = (
@@ -210,7 +210,7 @@ def sweep_name(arguments: Sequence[str]) -> str:
     >>> sweep_name(["logger=none", "seed=1,2", "experiment=ctrn/grid"])
     'ctrn.grid,seed=1,2'
     """
-    meant = sorted(measuring(arguments))
+    meant = sorted(measured_options(arguments))
     names = [option.removeprefix("experiment=") for option in sorted(meant, key=lambda option: not option.startswith("experiment="))]
     name = ",".join(names).replace("/", ".").replace(" ", "")
     return name if 0 < len(name) <= 100 else f"{name[:80]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"

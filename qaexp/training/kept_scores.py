@@ -12,7 +12,7 @@ from pytorch_lightning.callbacks import Callback
 from torch import Tensor
 
 from qaexp.data.files import digest
-from qaexp.ddp import place_among
+from qaexp.ddp import rank_and_world_size
 from qaexp.runs.checkpoint import WholeCheckpoints, part_of_test
 from qaexp.runs.folder import BEST
 from qaexp.runs.record import RunRecord
@@ -35,7 +35,7 @@ class KeepScores(Callback):
         best = self._folder / BEST
         of = f"weights {digest(best) if best.is_file() else 'untrained'}, data {self._record.data['fingerprint']}"
         self._written = time.monotonic()
-        path = part_of_test(self._folder, place_among()[0])
+        path = part_of_test(self._folder, rank_and_world_size()[0])
         kept = torch.load(path, weights_only=True) if path.is_file() else {}
         if kept.get("of") == of:
             cast(ScoringModule, pl_module).take_up(kept["scores"])
@@ -52,7 +52,7 @@ class KeepScores(Callback):
 
     def _write(self, module: pl.LightningModule) -> None:
         kept = {"of": self._of, "scores": cast(ScoringModule, module).scored_so_far()}
-        WholeCheckpoints().save_checkpoint(kept, part_of_test(self._folder, place_among()[0]))
+        WholeCheckpoints().save_checkpoint(kept, part_of_test(self._folder, rank_and_world_size()[0]))
         self._written = time.monotonic()
 
 

@@ -13,7 +13,7 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from qaexp.data.batch import ScoringBlock
 from qaexp.data.module import RankingDataModule
-from qaexp.ddp import gathered, place_among
+from qaexp.ddp import all_gather_ragged, rank_and_world_size
 from qaexp.errors import ConfigError, NonFiniteLossError
 from qaexp.models.scorer import AnswerScorer
 from qaexp.runs.checkpoint import require_same_vocabulary
@@ -49,7 +49,7 @@ class ScoringModule(pl.LightningModule):
 
     def on_train_epoch_start(self) -> None:
         """Dropout, like the order of the batches, depends on (seed, epoch) alone: a resumed run repeats its epoch exactly."""
-        torch.manual_seed((self._data.seed * EPOCHS + self.current_epoch + place_among()[0] * SEEDS) % 2**63)
+        torch.manual_seed((self._data.seed * EPOCHS + self.current_epoch + rank_and_world_size()[0] * SEEDS) % 2**63)
 
     def configure_optimizers(self) -> tuple[list[Optimizer], list[LRScheduler]]:  # Lightning steps the schedule once an epoch
         try:
@@ -95,7 +95,7 @@ class ScoringModule(pl.LightningModule):
 
     def _places(self, split: str) -> Int[np.ndarray, " pair"]:
         """Of the pairs that this process scores, in the split."""
-        return self._data.share(split, *place_among())[1]
+        return self._data.share(split, *rank_and_world_size())[1]
 
     @property
     def progress(self) -> tuple[str, int, int]:
@@ -124,7 +124,7 @@ class ScoringModule(pl.LightningModule):
                 f"{self._scoring.num_scored} of the {len(self._scoring.scores)} pairs of {self._ranking} were scored, and metrics need "
                 "all; leave out trainer.fast_dev_run and trainer.limit_*_batches"
             )
-        parts = gathered(self._scoring.scores.to(self.device))
+        parts = all_gather_ragged(self._scoring.scores.to(self.device))
         scores = parts[0].new_empty((sum(map(len, parts)), *parts[0].shape[1:]))
         for process, part in enumerate(parts):
             scores[torch.from_numpy(self._data.share(self._ranking, process, len(parts))[1]).to(part.device)] = part

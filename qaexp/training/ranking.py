@@ -12,7 +12,7 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from qaexp.data.batch import RankingBatch, ScoringBlock
 from qaexp.data.module import RankingDataModule
-from qaexp.ddp import place_among
+from qaexp.ddp import rank_and_world_size
 from qaexp.errors import ConfigError
 from qaexp.models.scorer import AnswerScorer
 from qaexp.training.hardest_negatives import hardest_negatives
@@ -67,7 +67,7 @@ class RankingModule(ScoringModule):
         self._learning_pairs.begin_epoch()
 
     def training_step(self, batch: RankingBatch, index: int) -> Float[Tensor, ""]:
-        process, processes = place_among()
+        process, processes = rank_and_world_size()
         share = share_of(batch, process, processes) if processes > 1 else batch
         if self.loss.reads_hardest_alone and len(share.labels) > MANY * share.num_groups:
             share = hardest_negatives(self.scorer, share)

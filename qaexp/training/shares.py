@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from qaexp.data.batch import RankingBatch
-from qaexp.ddp import gathered
+from qaexp.ddp import all_gather_ragged
 from qaexp.training.losses import Loss
 
 
@@ -33,9 +33,9 @@ def loss_of_all(
     counts = process < num_groups  # else the share is ballast: DDP wants every process to take part
     own = scores if counts else scores[:0]
     numbers = share.groups * processes + process
-    groups = torch.cat(list(gathered(numbers if counts else numbers[:0])))
-    labels = torch.cat(list(gathered(share.labels if counts else share.labels[:0])))
-    parts = list(gathered(own))
+    groups = torch.cat(list(all_gather_ragged(numbers if counts else numbers[:0])))
+    labels = torch.cat(list(all_gather_ragged(share.labels if counts else share.labels[:0])))
+    parts = list(all_gather_ragged(own))
     parts[process] = own
     order = groups.argsort(stable=True)
     whole = loss(torch.cat(parts)[order], labels[order], groups[order])

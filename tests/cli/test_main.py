@@ -16,7 +16,7 @@ from qaexp.cli import main as command_line
 from qaexp.cli.main import main
 from qaexp.errors import CheckpointError, OutputError
 from qaexp.models.scorer import Scorer
-from qaexp.runs.store import claimed
+from qaexp.runs.store import claim
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = [
@@ -208,7 +208,7 @@ def test_a_run_is_resumed_as_it_began_or_not_at_all(quiet: list[str], tmp_path: 
 def test_one_process_at_a_time_works_in_a_runs_folder(quiet: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert main([*quiet, "trainer.max_epochs=1"]) == 0
     folder = only_run(tmp_path)
-    with claimed(folder) as mine:
+    with claim(folder) as mine:
         assert mine
         assert main([f"resume={folder}"]) == 2
     assert f"another process is at work in {folder}" in caplog.text

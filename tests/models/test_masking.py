@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from qaexp.data.batch import token_mask
-from qaexp.models.masking import SLICE, highest, masked_max, masked_mean, masked_softmax, silenced
+from qaexp.models.masking import SLICE, highest, masked_max, masked_mean, masked_softmax, zero_padding
 
 LENGTHS = [3, 1, 5, 0]
 MASK = torch.arange(5) < torch.tensor(LENGTHS)[:, None]
@@ -43,8 +43,8 @@ def test_highest_is_the_same_maximum_along_any_axis() -> None:
 
 def test_silenced_states_are_zero_on_padding_and_themselves_elsewhere() -> None:
     values = states()
-    assert silenced(values, MASK)[~MASK].eq(0).all()
-    assert torch.equal(silenced(values, MASK)[MASK], values[MASK])
+    assert zero_padding(values, MASK)[~MASK].eq(0).all()
+    assert torch.equal(zero_padding(values, MASK)[MASK], values[MASK])
 
 
 @pytest.mark.parametrize("dtype", TYPES)

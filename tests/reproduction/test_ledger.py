@@ -8,7 +8,7 @@ import pytest
 from small_table import SMALL, TINY, entry_of
 
 from qaexp.reproduction.ledger import Key, Ledger, digest
-from qaexp.runs.record import RunRecord, endless_key
+from qaexp.runs.record import RunRecord, key_without_max_epochs
 from qaexp.runs.store import run_overrides
 
 
@@ -94,7 +94,7 @@ def test_a_run_that_its_limit_of_epochs_cut_short_is_but_the_beginning_of_a_long
         entry = {**asdict(entry_of(f"k{epochs}", 1, [0.5])), "config": config, "history": history, "best_epoch": best}
         (tmp_path / f"{epochs}.json").write_text(json.dumps(entry))
     ledger = Ledger(tmp_path)
-    longer, shorter = (Key("other", endless_key(config), limit) for limit in (9, 5))
+    longer, shorter = (Key("other", key_without_max_epochs(config), limit) for limit in (9, 5))
     assert ledger.find(longer) is None
     for key, epochs in ((longer, 6), (shorter, 4)):
         begun = ledger.beginning_of(key)

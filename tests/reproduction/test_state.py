@@ -16,7 +16,7 @@ from qaexp.reproduction.ledger import Entry, Ledger
 from qaexp.reproduction.page import as_markdown
 from qaexp.reproduction.spec import Column, Setting, Table
 from qaexp.reproduction.state import found_in
-from qaexp.runs.record import config_key, placeless_config
+from qaexp.runs.record import config_key, measured_config
 
 
 def test_a_cell_whose_data_are_not_here_is_shown_with_those_that_other_cells_were_run_on(tmp_path: Path, keys: Keys) -> None:
@@ -123,7 +123,7 @@ def test_a_run_that_its_limit_of_epochs_cut_short_is_shown_and_named(
     """So is it in a table of more epochs, the paper's or not, till these have run; what patience ended is in no doubt there."""
     cell = next(alternatives(_of(5), _of(5).rows[0], "toy"))
     config: Any = OmegaConf.to_container(compose(cell.seeded(1)), resolve=True)
-    entry = replace(entry_of(config_key(config), 1, [0.5]), config=placeless_config(config), best_epoch=best)
+    entry = replace(entry_of(config_key(config), 1, [0.5]), config=measured_config(config), best_epoch=best)
     entry = replace(entry, history=[{"train/loss": 1.0 / epoch, "dev/map": 0.5} for epoch in range(1, 6)])
     ledger = Ledger(tmp_path / "ledger")
     ledger.folder.mkdir()

@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 from qaexp.runs.record import RunRecord
-from qaexp.runs.store import claimed
+from qaexp.runs.store import claim
 
 RUNS, PROCESSES, KILLED = 2_000, 8, 200
 
@@ -21,7 +21,7 @@ def work(folder: Path, seed: int) -> None:
     rng.shuffle(order)
     for number in order:
         place = folder / "runs" / f"run{number}"
-        with claimed(place) as mine:
+        with claim(place) as mine:
             if not mine or RunRecord.with_status(place, "finished"):
                 continue
             if number < KILLED and not (folder / f"killed{number}").exists():

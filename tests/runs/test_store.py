@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from qaexp.cli.main import main
-from qaexp.config import options_of
+from qaexp.config import split_options
 from qaexp.runs.record import RunRecord
-from qaexp.runs.store import CLAIM, claimed, error_of, run_overrides, set_aside
+from qaexp.runs.store import CLAIM, claim, error_of, run_overrides, set_aside
 from qaexp.runs.table import row_name
 
 TOY = [f"dataset.reader.num_{split}={number}" for split, number in (("train", 10), ("dev", 6), ("test", 6))]
@@ -35,7 +35,7 @@ def test_an_option_with_a_blank_in_it_is_one_option(tmp_path: Path) -> None:
     options = [*TINY, f"cache_dir='{tmp_path}/my cache'", "trainer.max_epochs=1"]
     ran = run_overrides(options, tmp_path / "runs")
     assert ran.record is not None, ran.error
-    assert options_of(ran.record.command) == options
+    assert split_options(ran.record.command) == options
     assert row_name(ran.record) == " ".join([*TINY[:3], *TINY[4:], "trainer.max_epochs=1"])
 
 
@@ -95,7 +95,7 @@ def test_what_another_process_has_finished_meanwhile_is_kept(tmp_path: Path, mon
 
 
 def _hold(folder: Path, held: EventType) -> None:
-    with claimed(folder) as mine:
+    with claim(folder) as mine:
         assert mine
         held.set()
         time.sleep(60)
@@ -107,14 +107,14 @@ def test_one_process_at_a_time_and_a_killed_one_gives_up_its_claim(tmp_path: Pat
     holder = context.Process(target=_hold, args=(tmp_path / "run", held))
     holder.start()
     assert held.wait(60)
-    with claimed(tmp_path / "run") as mine:
+    with claim(tmp_path / "run") as mine:
         assert not mine
     assert holder.pid is not None
     os.kill(holder.pid, signal.SIGKILL)
     holder.join(60)
-    with claimed(tmp_path / "run") as mine:
+    with claim(tmp_path / "run") as mine:
         assert mine
-        with claimed(tmp_path / "other") as other:
+        with claim(tmp_path / "other") as other:
             assert other
     assert (tmp_path / "run" / CLAIM).exists()
 

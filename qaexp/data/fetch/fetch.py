@@ -20,7 +20,7 @@ from qaexp.data.fetch.download import Downloader, UnreachableError
 from qaexp.data.fetch.local_archives import Copies
 from qaexp.data.fetch.remotes import Content, PublishedFile, PublishedSet
 from qaexp.errors import MissingDataError, OutputError, QaexpError
-from qaexp.files import turn
+from qaexp.files import file_lock
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ class Fetch:
         wanted = [content for content in file.contents if not self._there(content, folder)]
         if wanted:
             folder.mkdir(parents=True, exist_ok=True)
-            with turn(folder / ".lock", f"fetching into {folder}") as waited:  # two would write into one half of a file
+            with file_lock(folder / ".lock", f"fetching into {folder}") as waited:  # two would write into one half of a file
                 wanted = [content for content in wanted if not (waited and self._there(content, folder))]
                 if wanted:
                     self._get(file, wanted, folder)

@@ -2,7 +2,7 @@
 
 from torch import nn
 
-from qaexp.models.masking import silenced
+from qaexp.models.masking import zero_padding
 from qaexp.models.ops.convolution import convolved
 from qaexp.models.stage import Encoder
 from qaexp.models.types import Text
@@ -22,6 +22,6 @@ class CNN(Encoder):
         self.output_dim = num_filters
 
     def finish(self, text: Text) -> Text:
-        words = silenced(text["states"], text["mask"])
+        words = zero_padding(text["states"], text["mask"])
         states = convolved(words, self.convolution.weight, self.convolution.bias, self.before, self.after)
         return {"mask": text["mask"], "states": states}

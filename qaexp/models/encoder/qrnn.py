@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from torch import nn
 
-from qaexp.models.masking import silenced
+from qaexp.models.masking import zero_padding
 from qaexp.models.ops.convolution import convolved
 from qaexp.models.ops.recurrence import activate, fo_pool
 from qaexp.models.shown import show, watched
@@ -37,7 +37,7 @@ class QRNN(Encoder):
         self.output_dim = hidden_dim
 
     def begin(self, text: Text) -> Text:
-        words = silenced(text["states"], text["mask"])
+        words = zero_padding(text["states"], text["mask"])
         gates = convolved(words, self.gates.weight.squeeze(2), None, before=self.window - 1)  # (text, length, 3 dim)
         return {"mask": text["mask"], "gates": activate(gates.contiguous())}
 

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from qaexp.models.encoding import blocks_of
-from qaexp.models.masking import silenced
+from qaexp.models.masking import zero_padding
 
 State = Any
 """What torch's layer takes and gives of its memory, (direction, text, hidden) each: h of a GRU, (h, c) of an LSTM."""
@@ -87,7 +87,7 @@ def _run_padded(
             batch_first=True,
         )[0]
         directions.append(H[rows, backwards] if suffix else H)
-    return silenced(torch.cat(directions, dim=2), torch.arange(states.shape[1]) < lengths.unsqueeze(1))
+    return zero_padding(torch.cat(directions, dim=2), torch.arange(states.shape[1]) < lengths.unsqueeze(1))
 
 
 def _parts(layer: nn.RNNBase, start: State, states: Float[Tensor, "text length dim"]) -> Sequence[Tensor]:

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.encoder.stacked_cnn import halved
-from qaexp.models.masking import silenced
+from qaexp.models.masking import zero_padding
 from qaexp.models.ops.convolution import convolved_by
 from qaexp.models.ops.grid import grid_mask, max_by_cell
 from qaexp.models.pairwise.classifier import Classifier
@@ -73,6 +73,6 @@ class ARCII(AnswerScorer):
 
     def _windows(self, tokens: Int[Tensor, "text length"], convolution: nn.Conv1d) -> Text:
         text = self.embedding.of(tokens)
-        words = silenced(text["states"], text["mask"])
+        words = zero_padding(text["states"], text["mask"])
         padded = F.pad(words.transpose(1, 2), (0, self.after))  # (text, dim, length + after)
         return {"mask": text["mask"], "states": convolved_by(convolution, padded).transpose(1, 2)}

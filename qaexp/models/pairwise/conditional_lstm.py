@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from qaexp.models.embedding.word_vectors import WordEmbedding
-from qaexp.models.masking import silenced
+from qaexp.models.masking import zero_padding
 from qaexp.models.ops.packed import leave_one_bias, run_packed, run_packed_from
 from qaexp.models.pairwise.classifier import Classifier
 from qaexp.models.scorer import AnswerScorer
@@ -55,7 +55,7 @@ class ConditionalLSTMs(AnswerScorer):
     def encode_question(self, tokens: Int[Tensor, "text length"]) -> Text:
         text = self.embedding.of(tokens)
         Y, (_, memory) = run_packed_from(self.question_lstm, text["states"], text["mask"], None)
-        return {"mask": text["mask"], "states": silenced(Y, text["mask"]), "vector": memory[0]}  # no word, nothing to attend to
+        return {"mask": text["mask"], "states": zero_padding(Y, text["mask"]), "vector": memory[0]}  # no word, nothing to attend to
 
     def encode_candidate(self, tokens: Int[Tensor, "text length"]) -> Text:
         return self.embedding.of(tokens)

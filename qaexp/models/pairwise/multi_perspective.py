@@ -5,7 +5,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from qaexp.models.masking import silenced
+from qaexp.models.masking import zero_padding
 from qaexp.models.ops.convolution import convolved_by
 
 
@@ -32,7 +32,7 @@ class MultiPerspectiveCNN(nn.Module):
         self, states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]
     ) -> tuple[Float[Tensor, "text 3 width dim"], Float[Tensor, "text 2 filter dim"]]:
         """Block A by pooling and width, ∞ last; block B by pooling and by filter, the narrow ones first."""
-        words = silenced(states, mask).transpose(1, 2)  # (text, dim, length)
+        words = zero_padding(states, mask).transpose(1, 2)  # (text, dim, length)
         lengths = mask.sum(dim=1)
         block_a, block_b = [], []
         for ws, (holistic, by_dimension) in enumerate(zip(self.holistic, self.by_dimension, strict=True), start=1):

@@ -1,6 +1,6 @@
 """Sum over time."""
 
-from qaexp.models.masking import silenced
+from qaexp.models.masking import zero_padding
 from qaexp.models.stage import Stage
 from qaexp.models.types import Text
 
@@ -13,4 +13,4 @@ class SumPooling(Stage):
         self.output_dim = input_dim
 
     def forward(self, text: Text) -> Text:
-        return {"vector": silenced(text["states"], text["mask"]).sum(dim=1)}
+        return {"vector": zero_padding(text["states"], text["mask"]).sum(dim=1)}

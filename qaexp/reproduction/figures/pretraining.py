@@ -17,7 +17,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
-from qaexp.config import joined, options_of
+from qaexp.config import join_options, split_options
 from qaexp.errors import QaexpError
 from qaexp.explain.drawing import COLOURS, MARKERS, look, new_figure, save
 from qaexp.reproduction.figures.of_runs import bars, write_foot
@@ -72,11 +72,11 @@ def curves(records: Sequence[RunRecord]) -> pd.DataFrame:
 def encoder_names(records: Sequence[RunRecord]) -> list[str]:
     """What each run is called: its encoder's class, with the options that set it apart where one class was pre-trained with several."""
     classes = [record.config["model"]["encoder"]["_target_"].rpartition(".")[2] for record in records]
-    options = [options_of(row_name(record)) for record in records]
+    options = [split_options(row_name(record)) for record in records]
     names = []
     for name, own in zip(classes, options, strict=True):
         shared = set[str].intersection(*(set(others) for other, others in zip(classes, options, strict=True) if other == name))
-        apart = joined(option for option in own if option not in shared)
+        apart = join_options(option for option in own if option not in shared)
         names.append(f"{name}: {apart}" if apart else name)
     return names
 

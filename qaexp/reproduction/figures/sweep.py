@@ -11,11 +11,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from qaexp.config import options_of
+from qaexp.config import split_options
 from qaexp.errors import QaexpError, RecordError
 from qaexp.explain.drawing import COLOURS, INK, look, new_figure, save
 from qaexp.runs.folder import RECORD
-from qaexp.runs.record import RunRecord, measuring
+from qaexp.runs.record import RunRecord, measured_options
 from qaexp.sweep.job import dev_score
 
 SHOWN = ("finished", "pruned")
@@ -48,7 +48,7 @@ def sweep_table(folder: Path) -> tuple[pd.DataFrame, str]:
     for path in sorted(folder.rglob(RECORD)):
         with contextlib.suppress(RecordError):
             record = RunRecord.load(path.parent)
-            same = frozenset(measuring(options_of(record.command)))
+            same = frozenset(measured_options(split_options(record.command)))
             if same not in latest or record.started > latest[same][1].started:
                 latest[same] = path, record
     rows, metric = [], ""
@@ -56,7 +56,7 @@ def sweep_table(folder: Path) -> tuple[pd.DataFrame, str]:
         score = dev_score(record)
         if record.status in SHOWN and score is not None:
             metric = record.config["dataset"]["selection_metric"]
-            meant = (option.partition("=") for option in options_of(record.command) if option in same)
+            meant = (option.partition("=") for option in split_options(record.command) if option in same)
             options = {name: value for name, _, value in meant if name != "seed"}
             facts = {"dev score": score, "best epoch": record.best_epoch, "epochs": len(record.history), "status": record.status}
             rows.append({**options, **facts, "seconds": record.seconds.get("total"), "run": path.parent.name})

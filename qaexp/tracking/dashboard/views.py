@@ -13,7 +13,7 @@ from wandb_workspaces.reports.v2.interface import Report
 from wandb_workspaces.workspaces import internal
 
 from qaexp.errors import QaexpError
-from qaexp.files import elsewhere, write_whole
+from qaexp.files import atomic_write_text, name_another_place
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ def write(views: dict[str, View], folder: Path) -> list[Path]:
     paths = []
     for name, view in views.items():
         path = folder / f"{name}.json"
-        write_whole(path, json.dumps(asdict(view), indent=1, ensure_ascii=False) + "\n", elsewhere("--dry-run FOLDER"))
+        atomic_write_text(path, json.dumps(asdict(view), indent=1, ensure_ascii=False) + "\n", name_another_place("--dry-run FOLDER"))
         paths.append(path)
     return paths
 
