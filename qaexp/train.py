@@ -47,7 +47,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
             record.of_data(data.describe(reads), data.convention)
             vectors = data.word_vectors if reads else data.no_vectors
         scorer = instantiate(cfg.model, vectors=vectors)
-        scorer.prepare(data.corpus, data.training_batches)
+        scorer.fit(data.corpus, data.training_batches)
         if last is None:
             begin_from(record.config.get("init_from"), scorer, data.corpus.vocabulary.words)
         record.parameters = num_parameters(scorer)

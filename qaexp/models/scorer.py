@@ -43,14 +43,15 @@ class AnswerScorer(nn.Module, ABC):
     work_per_cell: int = 1
     """How much is done for a question's word beside a candidate's, about: with more, padding of pairs is worth more to be spared."""
 
-    def prepare(self, corpus: RankingCorpus, examples: Examples) -> None:
-        """Take from the data what no gradient finds: document frequencies, tables, weights of another learner.
+    def fit(self, corpus: RankingCorpus, examples: Examples) -> None:
+        """Fit what no gradient finds: document frequencies, tables, weights of another learner.
 
-        Called once, before training; checkpoints keep it.
+        Called once, before training; checkpoints keep what was fitted. By default it calls `fit(corpus, examples)` of every module inside
+        that defines it.
         """
         for module in self.modules():
-            if isinstance(module, WordOverlapFeatures):
-                module.count_words(corpus)
+            if module is not self and hasattr(module, "fit"):
+                module.fit(corpus, examples)
 
     @abstractmethod
     def encode_question(self, tokens: Int[Tensor, "text length"]) -> Text:

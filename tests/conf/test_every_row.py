@@ -130,7 +130,7 @@ def _one_step(overrides: Sequence[str], cache_dir: str) -> tuple[RankingModule, 
     rows_own = {"num_classes": cfg["dataset"]["num_classes"], "negatives": {**cfg["dataset"]["negatives"], "_convert_": "all"}}
     data = instantiate({**toy, **rows_own})
     scorer = instantiate(_shrunk(cfg["model"]), vectors=data.word_vectors)
-    scorer.prepare(data.corpus, data.training_batches)
+    scorer.fit(data.corpus, data.training_batches)
     before = {name: p.detach().clone() for name, p in scorer.named_parameters() if p.requires_grad}
     loss, optimizer, schedule = (instantiate(cfg[name]) for name in ("loss", "optimizer", "schedule"))
     module = RankingModule(scorer, loss, optimizer, schedule, data, {"vocabulary": data.corpus.vocabulary.words})

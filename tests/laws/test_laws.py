@@ -77,7 +77,7 @@ def build(override: str, cfg: DictConfig, vectors: Tensor, batch: RankingBatch) 
         torch.manual_seed(seed)
         scorer = instantiate(cfg.model, vectors=vectors).eval()
         if prepared and override in NAMED:
-            scorer.prepare(_as_corpus(batch), lambda epoch: [batch])
+            scorer.fit(_as_corpus(batch), lambda epoch: [batch])
         return scorer
 
     return built

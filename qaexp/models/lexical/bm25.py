@@ -37,7 +37,7 @@ class BM25(AnswerScorer):
         self.register_buffer("idf", torch.ones(self._num_words))
         self.register_buffer("mean_length", torch.ones(()))
 
-    def prepare(self, corpus: RankingCorpus, examples: Examples) -> None:
+    def fit(self, corpus: RankingCorpus, examples: Examples) -> None:
         texts = collection(corpus)
         holding, words = torch.zeros(self._num_words), 0.0
         for tokens in padded_chunks(corpus, texts):

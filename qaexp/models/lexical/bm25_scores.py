@@ -22,7 +22,7 @@ class BM25Scores(AnswerScorer):
 
     Reading: a model is given words and no ids, so a pair is known by the first 20 words of each field of both its texts.
 
-    Raises, when preparing:
+    Raises, when fitted:
         ConfigError: the data set publishes no scores.
     """
 
@@ -34,7 +34,7 @@ class BM25Scores(AnswerScorer):
         self._of_question, self._of_candidate = min(LOOKED_AT, max_question_length), min(LOOKED_AT, max_candidate_length)
         self.table = NgramTable()  # from a pair's number, below 0, to its score
 
-    def prepare(self, corpus: RankingCorpus, examples: Examples) -> None:
+    def fit(self, corpus: RankingCorpus, examples: Examples) -> None:
         keys, scores = [], []
         for split in corpus.splits.values():
             if not len(split.retrieval_scores):

@@ -25,7 +25,7 @@ class CandidateOnly(AnswerScorer):
     Pairs are those of an epoch's first training batches, whole ones, until there are `num_pairs` or more. Words that training candidates
     lack count nothing.
 
-    Raises, when preparing:
+    Raises, when fitted:
         ConfigError: the pairs are all right or all wrong.
     """
 
@@ -38,7 +38,7 @@ class CandidateOnly(AnswerScorer):
         self.weight: Tensor
         self.register_buffer("weight", torch.zeros(len(vectors)))
 
-    def prepare(self, corpus: RankingCorpus, examples: Examples) -> None:
+    def fit(self, corpus: RankingCorpus, examples: Examples) -> None:
         from scipy.sparse import csr_array
         from sklearn.linear_model import LogisticRegression  # most of a second to import
 

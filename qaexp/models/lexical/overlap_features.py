@@ -1,11 +1,13 @@
 """The four word-overlap features that TrecQA's models put before their dense layers (Severyn & Moschitti 2015, §4.3)."""
 
+from collections.abc import Callable, Iterable
+
 import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from qaexp.data.batch import token_mask
+from qaexp.data.batch import RankingBatch, token_mask
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.vocabulary import UNKNOWN
 from qaexp.errors import ConfigError
@@ -44,7 +46,7 @@ class WordOverlapFeatures(nn.Module):
         self.register_buffer("mean", torch.zeros(self.num_features))
         self.register_buffer("deviation", torch.ones(self.num_features))
 
-    def count_words(self, corpus: RankingCorpus) -> None:
+    def fit(self, corpus: RankingCorpus, examples: Callable[[int], Iterable[RankingBatch]]) -> None:
         """Document frequencies over the distinct texts of a corpus; mean and deviation over its training pairs, if it has any.
 
         Raises:

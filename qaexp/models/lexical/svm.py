@@ -38,7 +38,7 @@ class SVM(AnswerScorer):
 
     Pairs are the first `num_pairs` of an epoch of training examples. Until it is fitted, all features weigh the same.
 
-    Raises, when preparing:
+    Raises, when fitted:
         ConfigError: the pairs are all right or all wrong.
     """
 
@@ -56,11 +56,11 @@ class SVM(AnswerScorer):
         self.register_buffer("mean", torch.zeros(len(features)))
         self.register_buffer("deviation", torch.ones(len(features)))
 
-    def prepare(self, corpus: RankingCorpus, examples: Examples) -> None:
+    def fit(self, corpus: RankingCorpus, examples: Examples) -> None:
         from sklearn.svm import LinearSVC  # most of a second to import
 
         for feature in self._scorers():
-            feature.prepare(corpus, examples)
+            feature.fit(corpus, examples)
         x, labels = self._measured(examples)
         if len(labels.unique()) < 2:
             raise ConfigError("model=svm learns to tell right from wrong pairs, and the training examples have only one kind")

@@ -33,7 +33,7 @@ class TFIDF(AnswerScorer):
         self.content: Tensor
         self.register_buffer("content", torch.ones(self._num_words, dtype=torch.bool))
 
-    def prepare(self, corpus: RankingCorpus, examples: Examples) -> None:
+    def fit(self, corpus: RankingCorpus, examples: Examples) -> None:
         if not self._stop_words:
             self.content.copy_(content_words(corpus.vocabulary))
         self.table.count(corpus, self._orders, self._num_words, self.content)

@@ -53,7 +53,7 @@ def no_examples(epoch: int) -> Iterable[RankingBatch]:
 def all_scores(scorer: AnswerScorer, corpus: RankingCorpus, prepared: bool = True) -> np.ndarray:
     """(question, candidate)."""
     if prepared:
-        scorer.prepare(corpus, no_examples)
+        scorer.fit(corpus, no_examples)
 
     def tokens(texts: list[list[str]]) -> torch.Tensor:
         rows = [torch.tensor(corpus.vocabulary.ids(words)) for words in texts]
@@ -172,12 +172,12 @@ def test_published_scores_come_back_and_other_pairs_have_none(longest: int) -> N
     builder.question("dev", "q", builder.text(texts["usb"]), pool)
     corpus = builder.build()
     scorer = BM25Scores(longest, longest, vectors=torch.zeros(9, 2))
-    scorer.prepare(corpus, no_examples)
+    scorer.fit(corpus, no_examples)
     boot, disk, usb = (torch.tensor([corpus.vocabulary.ids(words)[:longest]]) for words in texts.values())
     for candidate, expected in ((boot, 7.5), (disk, 3.0), (usb, 0.0)):
         assert scorer.score(scorer.encode_question(usb), scorer.encode_candidate(candidate)).tolist() == [expected]
     with pytest.raises(ConfigError, match="publish none; choose model=bm25"):
-        BM25Scores(longest, longest, vectors=torch.zeros(9, 2)).prepare(CorpusBuilder().build(), no_examples)
+        BM25Scores(longest, longest, vectors=torch.zeros(9, 2)).fit(CorpusBuilder().build(), no_examples)
 
 
 def test_ngrams_have_a_word_and_a_number() -> None:
@@ -197,7 +197,7 @@ def test_the_svm_ranks_by_what_scikit_learn_fits(cache_dir: Path) -> None:
     cfg = compose(["model=svm", "dataset=toy", f"cache_dir={cache_dir}", "dataset/negatives=pool_pairs", "model.num_pairs=2000"])
     data: Any = instantiate(cfg.dataset)
     scorer: Any = instantiate(cfg.model, vectors=data.word_vectors)
-    scorer.prepare(data.corpus, data.training_batches)
+    scorer.fit(data.corpus, data.training_batches)
     x, labels = scorer._measured(data.training_batches)
     assert x.shape == (2000, len(cfg.model.features))
     machine = make_pipeline(StandardScaler(), LinearSVC(C=1.0, class_weight="balanced", dual=False)).fit(x.double().numpy(), labels)
@@ -216,7 +216,7 @@ def test_candidate_only_ranks_by_what_scikit_learn_fits_and_reads_no_question(ca
     cfg = compose(["model=candidate_only", "dataset=toy", f"cache_dir={cache_dir}", "dataset/negatives=pool_pairs"])
     data: Any = instantiate(cfg.dataset)
     scorer: Any = instantiate(cfg.model, vectors=data.word_vectors)
-    scorer.prepare(data.corpus, data.training_batches)
+    scorer.fit(data.corpus, data.training_batches)
     batches = list(data.training_batches(0))
     texts = [" ".join(str(int(word)) for word in row) for batch in batches for row in batch.candidates[batch.pair_candidate]]
     counter = CountVectorizer(binary=True, token_pattern=r"\S+", stop_words=["0", "1"])  # padding and the unknown word
@@ -235,7 +235,7 @@ def test_candidate_only_needs_right_and_wrong_candidates(corpus: RankingCorpus) 
     one = torch.zeros(1, dtype=torch.int64)
     batch = RankingBatch(questions=tokens, candidates=tokens, pair_question=one, pair_candidate=one, labels=one + 1, groups=one)
     with pytest.raises(ConfigError, match="have only one kind"):
-        CandidateOnly(C=1.0, num_pairs=10, vectors=torch.zeros(9, 2)).prepare(corpus, lambda _: [batch])
+        CandidateOnly(C=1.0, num_pairs=10, vectors=torch.zeros(9, 2)).fit(corpus, lambda _: [batch])
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ def test_features_are_those_of_sets_of_words() -> None:
     builder.split("train")
     corpus = builder.build()
     features = WordOverlapFeatures(len(corpus.vocabulary))
-    features.count_words(corpus)
+    features.fit(corpus, lambda _: [])
     tokens = torch.from_numpy(corpus.texts.padded(torch.tensor(numbers).numpy(), 20))
     measured = features(tokens[[0, 0, 0, 2]], tokens[[1, 2, 3, 2]])
     frequency = {word: sum(word in text.split() for text in TEXTS) for text in TEXTS for word in text.split()}
@@ -47,4 +47,4 @@ def test_texts_with_fields_are_refused_in_one_sentence() -> None:
     builder.text(["water"], ["it", "boils"])
     corpus = builder.build()
     with pytest.raises(ConfigError, match=r"of one field: leave them out with model\.similarity\.overlap=false"):
-        WordOverlapFeatures(len(corpus.vocabulary)).count_words(corpus)
+        WordOverlapFeatures(len(corpus.vocabulary)).fit(corpus, lambda _: [])

@@ -22,7 +22,7 @@ def corpus(split: str) -> RankingCorpus:
 
 def features_of(corpus: RankingCorpus) -> torch.Tensor:
     features = WordOverlapFeatures(len(corpus.vocabulary))
-    features.count_words(corpus)
+    features.fit(corpus, lambda _: [])
     (split,) = corpus.splits.values()
     texts = (split.questions[split.pair_question], split.candidates)
     return features(*(torch.from_numpy(corpus.texts.padded(each, 20)) for each in texts))
@@ -42,7 +42,7 @@ def test_without_training_pairs_they_are_as_measured() -> None:
 
 def test_a_saved_model_keeps_the_scale() -> None:
     features = WordOverlapFeatures(len(corpus("train").vocabulary))
-    features.count_words(corpus("train"))
+    features.fit(corpus("train"), lambda _: [])
     loaded = WordOverlapFeatures(len(corpus("train").vocabulary))
     loaded.load_state_dict(features.state_dict())
     assert torch.equal(loaded.mean, features.mean)
