@@ -1,4 +1,4 @@
-"""`python -m qaexp`: see `qaexp.command_line`."""
+"""`python -m qaexp`: see `qaexp.cli.main`."""
 
 import sys
 

@@ -20,7 +20,8 @@ FLOORS = [
     ["models"],
     ["data"],
     ["evaluation"],
-    ["config", "ddp", "errors", "files"],
+    ["mistakes"],
+    ["config", "ddp", "errors", "files", "limits", "logs"],
 ]
 """Each folder, or module beside them, may import from its own floor and from those below."""
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from qaexp.cli.exit_status import exit_status
+from qaexp.cli.command import print_lines
 from qaexp.config import CONF
 from qaexp.errors import ConfigError
 from qaexp.reproduction.dashboard import finished_runs, our_numbers, paper_tables
@@ -23,7 +23,7 @@ def main(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     os.environ.setdefault("WANDB_SILENT", "true")  # read on import
-    return exit_status(lambda: _build(options))
+    return print_lines(lambda: _build(options))
 
 
 def _build(options: argparse.Namespace) -> list[str]:

@@ -7,8 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from qaexp.cli.arguments import from_zero, seconds, time_limit
-from qaexp.cli.exit_status import ended
+from qaexp.cli.command import exit_code, non_negative_int, positive_seconds, seconds
 from qaexp.data.fetch.download import Downloader
 from qaexp.data.fetch.fetch import Fetch, data_root
 from qaexp.data.fetch.local_archives import Copies
@@ -36,11 +35,15 @@ def add_fetch(parsers: Parsers) -> None:
     parser.add_argument("--data", metavar="DIR", help="the data folder (default: the environment's QAEXP_DATA, else ./data)")
     parser.add_argument("--replace", action="store_true", help="overwrite files that are there and wrong")
     parser.add_argument("--base-url", metavar="URL", help="a mirror of your own with the published paths, e.g. http://host:8000")
-    parser.add_argument("--retries", type=from_zero, default=Downloader.retries, help="tries after a cut connection (default: %(default)s)")
+    parser.add_argument(
+        "--retries", type=non_negative_int, default=Downloader.retries, help="tries after a cut connection (default: %(default)s)"
+    )
     parser.add_argument(
         "--pause", type=seconds, default=Downloader.pause, help="seconds before the first, then doubled (default: %(default)s)"
     )
-    parser.add_argument("--timeout", type=time_limit, default=Downloader.timeout, help="seconds to wait for a byte (default: %(default)s)")
+    parser.add_argument(
+        "--timeout", type=positive_seconds, default=Downloader.timeout, help="seconds to wait for a byte (default: %(default)s)"
+    )
     parser.set_defaults(run=run_fetch)
 
 
@@ -68,7 +71,7 @@ def add_check(parsers: Parsers) -> None:
     )
     parser.add_argument("dataset", nargs="*", help="choices of dataset= (default: all whose files are there)")
     parser.add_argument("--data", metavar="DIR", help="the data folder (default: the environment's QAEXP_DATA, else ./data)")
-    parser.add_argument("--seed", type=from_zero, default=1, help="of the random scorer (default: %(default)s)")
+    parser.add_argument("--seed", type=non_negative_int, default=1, help="of the random scorer (default: %(default)s)")
     parser.set_defaults(run=run_check)
 
 
@@ -138,7 +141,7 @@ def main(arguments: Sequence[str]) -> int:
         add(parsers)
     args = parser.parse_args(arguments)
     with _messages():
-        return ended(lambda: args.run(args) or 0, "run the same command again to resume")
+        return exit_code(lambda: args.run(args) or 0, "run the same command again to resume")
 
 
 @contextlib.contextmanager

@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 
-from qaexp.cli.arguments import count, from_zero
-from qaexp.cli.exit_status import exit_status
+from qaexp.cli.command import non_negative_int, positive_int, print_lines
 
 MODULES = {
     "heat_map": "qaexp.explain.heat_map",
@@ -37,7 +36,7 @@ def main(arguments: Sequence[str]) -> int:
     for add in FIGURES:
         add(parsers)
     options = parser.parse_args(arguments)
-    return exit_status(lambda: import_module(MODULES[options.figure]).drawn(options))  # drawing takes seconds to import
+    return print_lines(lambda: import_module(MODULES[options.figure]).drawn(options))  # drawing takes seconds to import
 
 
 def add_heat_map(parsers: Parsers) -> None:
@@ -51,9 +50,9 @@ def add_heat_map(parsers: Parsers) -> None:
     parser.add_argument("run", type=Path, metavar="RUN", help="a run's folder, or a checkpoint")
     parser.add_argument("--question", help="a text, or, without --answer, the id of a question of the run's test set")
     parser.add_argument("--answer", metavar="TEXT")
-    parser.add_argument("--pairs", type=count, default=2, help="without --question: how many (default: %(default)s)")
+    parser.add_argument("--pairs", type=positive_int, default=2, help="without --question: how many (default: %(default)s)")
     parser.add_argument("--show", nargs="+", metavar="NAME", help="only these, such as pair.attention (default: everything over words)")
-    parser.add_argument("--unit", type=from_zero, help="of a grid, this slice or neuron, from 0 (default: their mean)")
+    parser.add_argument("--unit", type=non_negative_int, help="of a grid, this slice or neuron, from 0 (default: their mean)")
     _add_places(parser, "heat_map.png, .svg and .csv go, or heat_map1...")
 
 
@@ -66,8 +65,10 @@ def add_neurons(parsers: Parsers) -> None:
         "do in Table 3 and Figure 3.",
     )
     parser.add_argument("run", type=Path, metavar="RUN", help="the folder of a finished run, such as of model=tc_lstm")
-    parser.add_argument("--units", type=from_zero, nargs="+", help="neurons to draw, from 0 (default: the two that stand out most)")
-    parser.add_argument("--pairs", type=count, default=200, help="of the test set, how many are looked through (default: %(default)s)")
+    parser.add_argument("--units", type=non_negative_int, nargs="+", help="neurons to draw, from 0 (default: the two that stand out most)")
+    parser.add_argument(
+        "--pairs", type=positive_int, default=200, help="of the test set, how many are looked through (default: %(default)s)"
+    )
     _add_places(parser, "neurons.csv and figure3.png, .svg and .csv go")
 
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import pandas as pd
 
-from qaexp.cli.exit_status import ended
-from qaexp.cli.quiet import quieten
+from qaexp.cli.command import exit_code
 from qaexp.config import CONF, choices
 from qaexp.errors import ConfigError, QaexpError, meant
 from qaexp.files import atomic_write_text, name_another_place
+from qaexp.logs import silence_libraries
 from qaexp.reproduction.paper_table import content_of, filled
 from qaexp.runs.record import RunRecord
 from qaexp.runs.store import run_overrides
@@ -111,8 +111,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--runs", type=Path, default=Path("results/runs/learn"), help="where the runs are kept (default: %(default)s)")
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    quieten()
-    return ended(lambda: _compare(plan, known, options), "the same command goes on where it stopped")
+    silence_libraries()
+    return exit_code(lambda: _compare(plan, known, options), "the same command goes on where it stopped")
 
 
 def _compare(plan: Plan, known: Sequence[str], options: argparse.Namespace) -> int:

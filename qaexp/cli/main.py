@@ -9,17 +9,21 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from qaexp.cli.exit_status import INTERRUPTED, USER_ERROR
-from qaexp.cli.mistakes import SWEEP, explain, is_sweep, require_meaningful, require_no_flags, require_sweep, usual_config
-from qaexp.cli.quiet import quieten
+from qaexp.cli.command import INTERRUPTED, USER_ERROR
 from qaexp.config import CONF, PRETRAIN, RANK, Program, join_options
 from qaexp.errors import ConfigError, OutputError, QaexpError
+from qaexp.logs import silence_libraries
+from qaexp.mistakes import SWEEP, check_config, config_of_choices, explain, is_sweep, keys_of
 from qaexp.runs.folder import BEST, CONFIG, LAST, LOG, RECORD, TRACEBACK
 
 log = logging.getLogger(__name__)
+
+ELSEWHERE = ("config-dir", "cd", "config-path", "cp", "config-name", "cn")
+"""Hydra's flags for configurations that lie elsewhere."""
 
 
 def main(arguments: Sequence[str], program: Program = RANK) -> int:
@@ -64,14 +68,14 @@ def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
     require_sweep(arguments)
     if "output_dir=" in arguments:
         raise ConfigError("output_dir= is empty; name a folder, or leave it out")
-    usual = usual_config(arguments, program)
+    usual = config_of_choices(arguments, program)
     require_no_flags(arguments, usual, program)
     failures: list[Exception] = []
 
     def run(cfg: DictConfig) -> None:
         overrides, folder = list(HydraConfig.get().overrides.task), Path(HydraConfig.get().runtime.output_dir)
         try:
-            require_meaningful(cfg, usual, overrides)
+            check_config(cfg, usual, overrides)
             require_files(cfg)
             run_in(folder, cfg, join_options(overrides), program)
         except Exception as error:  # past Hydra, which would print a line of its own above ours
@@ -88,6 +92,33 @@ def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
     hydra.main(version_base="1.3", config_path=str(CONF), config_name=program.config)(run)()
     if failures:
         raise failures[0]
+
+
+def require_no_flags(arguments: Sequence[str], usual: Any, program: Program) -> None:
+    """Raises: ConfigError, when an option is given as `--model ggsa`, or another folder than conf/ to read choices from."""
+    known = {*program.groups(), *keys_of(usual)}
+    for argument, following in pairwise([*arguments, ""]):
+        name, _, value = argument.lstrip("-").partition("=")
+        if argument.startswith("-") and name in ELSEWHERE:
+            raise ConfigError(f"{argument}: choices are read from {CONF} alone; put your YAML file there, such as model/NAME.yaml")
+        if argument.startswith("-") and name in known:
+            raise ConfigError(f"{argument}: options are written without dashes, as in {name}={value or following or 'VALUE'}")
+
+
+def require_sweep(arguments: Sequence[str]) -> None:
+    """Raises: ConfigError, when something is chosen that sweeps alone have, and this is none."""
+    of_sweeps = ("hydra/sweeper=", "hydra/launcher=", "hydra.sweeper.", "hydra.launcher.")
+    alone = [argument for argument in arguments if argument.startswith(of_sweeps)]
+    if alone and not is_sweep(arguments):
+        raise ConfigError(f"{alone[0]} is for sweeps: add -m")
+    experiments = [argument for argument in arguments if argument.startswith("experiment=") and _has_grid(argument.partition("=")[2])]
+    if experiments and not {*SWEEP, "--cfg", "-c"} & set(arguments):
+        raise ConfigError(f"{experiments[0]} is a grid of runs: add -m")
+
+
+def _has_grid(experiment: str) -> bool:
+    path = CONF / "experiment" / f"{experiment}.yaml"
+    return path.is_file() and OmegaConf.select(OmegaConf.load(path), "hydra.sweeper.params") is not None
 
 
 def _resume(folder: Path, arguments: Sequence[str], program: Program) -> None:
@@ -133,7 +164,7 @@ def run_in(folder: Path, cfg: Any, command: str, program: Program = RANK, resume
     from qaexp.runs.store import claim
 
     if not is_rank_zero():  # another process of the same run
-        quieten()
+        silence_libraries()
         logging.disable(logging.INFO)
         program.load()(cfg, folder, command, resume)
         return
@@ -166,7 +197,7 @@ def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: b
         if not resume:
             console.show_config(cfg)
         work = program.load()
-        quieten()
+        silence_libraries()
         results = work(cfg, folder, command, resume)
         (folder / TRACEBACK).unlink(missing_ok=True)  # of an attempt before this one
         console.show_results(results, folder)

@@ -9,15 +9,14 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
-from qaexp.cli.arguments import count, several
-from qaexp.cli.exit_status import ended
+from qaexp.cli.command import exit_code, int_list, positive_int
 
 
 def main(arguments: Sequence[str]) -> int:
     """The exit status: 0, 1 where a run failed, 2 for a mistake of the user, 130 after Ctrl-C."""
     options = _parser().parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    return ended(lambda: _reproduce(options), "what is finished is kept, and the same command goes on where it stopped")
+    return exit_code(lambda: _reproduce(options), "what is finished is kept, and the same command goes on where it stopped")
 
 
 LOGGERS = ("none", "wandb")
@@ -39,7 +38,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--paper", help="ap, clstm, ctrn, ggsa or rcnn (default: all)")
     parser.add_argument("--rows", nargs="+", default=[], metavar="LABEL", help="only these rows, named as in the paper")
     parser.add_argument("--settings", nargs="+", default=[], metavar="NAME", help="only these of the table's settings, such as TRAIN")
-    parser.add_argument("--seeds", type=several, default=[], help="of the table's seeds only these, such as 1,2")
+    parser.add_argument("--seeds", type=int_list, default=[], help="of the table's seeds only these, such as 1,2")
     parser.add_argument("--quick", action="store_true", help="small runs of one seed, in minutes; written to results/quick/, and called so")
     parser.add_argument("--plan", action="store_true", help="only say what is done, what is to run (row by row) and what is impossible")
     parser.add_argument(
@@ -47,7 +46,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--prune", action="store_true", help="delete records that no table shows, as their configuration has changed since")
     parser.add_argument("--latex", action="store_true", help="also write table<N>.tex (booktabs)")
-    parser.add_argument("--jobs", type=count, default=1, metavar="N", help="so many runs at a time, a process each (default: %(default)s)")
+    parser.add_argument(
+        "--jobs", type=positive_int, default=1, metavar="N", help="so many runs at a time, a process each (default: %(default)s)"
+    )
     parser.add_argument("--logger", default="none", choices=LOGGERS, help="(default: %(default)s)")
     parser.add_argument("--results", type=Path, default=Path("results"), help="where tables and ledger lie (default: %(default)s)")
     parser.add_argument("--runs", type=Path, default=Path("results/runs/tables"), help="where runs are kept (default: %(default)s)")

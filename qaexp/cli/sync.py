@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from qaexp.cli.exit_status import exit_status
+from qaexp.cli.command import print_lines
 from qaexp.config import CONF
 from qaexp.errors import ConfigError, QaexpError
 from qaexp.tracking.offline import offline_runs, read_offline
@@ -78,4 +78,4 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--list", action="store_true", help="upload nothing; print the folders of the runs that wait")
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    return exit_status(lambda: pending(options.folder) if options.list else [sync(options.folder)])
+    return print_lines(lambda: pending(options.folder) if options.list else [sync(options.folder)])

@@ -7,7 +7,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from qaexp.cli.exit_status import exit_status
+from qaexp.cli.command import print_lines
 from qaexp.files import atomic_write_text, name_another_place
 from qaexp.runs.table import by_row, markdown, read_records, run_table
 
@@ -21,7 +21,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--split", default="test", help="dev, test, test1 ... (default: %(default)s)")
     parser.add_argument("--csv", type=Path, help="write one line a run here as well")
     options = parser.parse_args(arguments)
-    return exit_status(lambda: [_tabulated(options)])
+    return print_lines(lambda: [_tabulated(options)])
 
 
 def _tabulated(options: argparse.Namespace) -> str:

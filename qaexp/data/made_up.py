@@ -19,8 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from random import Random
 
-from qaexp.cli.arguments import count, from_zero
-from qaexp.cli.exit_status import exit_status
+from qaexp.cli.command import non_negative_int, positive_int, print_lines
 from qaexp.data.bm25 import BM25Index
 from qaexp.data.datasets.toy_text import FACTS, ways_to_answer, ways_to_ask
 from qaexp.data.progress import progress
@@ -161,11 +160,13 @@ def main(arguments: Sequence[str]) -> int:
     """The exit status: 0, 2 for a mistake of the user, 130 after Ctrl-C; the folder is there whole or not at all."""
     parser = argparse.ArgumentParser(prog="python -m qaexp.data.made_up", description="Make files with AskUbuntu's layout and size.")
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="a new folder, such as $QAEXP_DATA/askubuntu_made_up")
-    parser.add_argument("--questions", type=count, default=QUESTIONS, help="how many (default: as many as AskUbuntu has, %(default)s)")
-    parser.add_argument("--seed", type=from_zero, default=1, help="equal seeds give equal files (default: %(default)s)")
+    parser.add_argument(
+        "--questions", type=positive_int, default=QUESTIONS, help="how many (default: as many as AskUbuntu has, %(default)s)"
+    )
+    parser.add_argument("--seed", type=non_negative_int, default=1, help="equal seeds give equal files (default: %(default)s)")
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    return exit_status(lambda: [_whole(options.folder.expanduser(), options.questions, options.seed)])
+    return print_lines(lambda: [_whole(options.folder.expanduser(), options.questions, options.seed)])
 
 
 def _whole(folder: Path, num_questions: int, seed: int) -> Path:

@@ -13,11 +13,11 @@ from typing import Any
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
-from qaexp.cli.mistakes import explain
 from qaexp.config import CONF, PRETRAIN, RANK, Program, compose, join_options
 from qaexp.data.missing_files import missing
 from qaexp.errors import ConfigError, OutputError
 from qaexp.files import atomic_write_text
+from qaexp.mistakes import explain
 from qaexp.reproduction.ledger import Key
 from qaexp.reproduction.spec import Row, Setting, Table
 from qaexp.runs import record

@@ -11,14 +11,14 @@ from typing import cast
 from joblib import Parallel, delayed
 from rich.console import Console
 
-from qaexp.cli.quiet import now_and_then
 from qaexp.config import PRETRAIN
 from qaexp.errors import KilledError
+from qaexp.logs import throttled_log
 from qaexp.reproduction.ledger import Entry, Ledger
 from qaexp.reproduction.plan import Plan, Run, Times
 from qaexp.runs.record import RunRecord
 from qaexp.runs.store import Outcome, error_of, run_overrides
-from qaexp.sweep.threads import keep_number_of_threads
+from qaexp.sweep.job import keep_number_of_threads
 
 log = logging.getLogger(__name__)
 
@@ -140,7 +140,7 @@ def _outcomes(runs: Iterator[Run], options: argparse.Namespace) -> Iterator[tupl
 
 def _run(run: Run, options: argparse.Namespace) -> tuple[Run, Outcome]:
     logging.basicConfig(level=logging.INFO, format="%(message)s")  # in a process of its own
-    with now_and_then(SIGN_OF_LIFE, run.title, "qaexp.training.callbacks"):  # a line a run, not a line an epoch
+    with throttled_log(SIGN_OF_LIFE, run.title, "qaexp.training.callbacks"):  # a line a run, not a line an epoch
         return run, _outcome(run, options)
 
 

@@ -12,12 +12,12 @@ from typing import Any, Literal
 from filelock import FileLock, Timeout
 from omegaconf import DictConfig, OmegaConf
 
-from qaexp.cli.mistakes import explain, require_meaningful, usual_config
-from qaexp.cli.quiet import quieten
 from qaexp.config import RANK, Program, compose, join_options
 from qaexp.ddp import require_one_process
 from qaexp.errors import BadDataError, MissingDataError, OutputError, PrunedError
 from qaexp.files import atomic_write_text
+from qaexp.logs import silence_libraries
+from qaexp.mistakes import check_config, config_of_choices, explain
 from qaexp.runs.folder import CONFIG, ERROR, LAST, TRACEBACK
 from qaexp.runs.record import RunRecord, config_key
 
@@ -78,11 +78,11 @@ def run_or_reuse(
             return Outcome("kept", folder, record)
         atomic_write_text(folder / CONFIG, OmegaConf.to_yaml(cfg, resolve=True))
         work = program.load()  # torch and Lightning: some seconds, which kept runs need not wait for
-        quieten()
+        silence_libraries()
         try:
             require_one_process(cfg.trainer, "a run of a table or a sweep")
             if usual is not None:
-                require_meaningful(cfg, usual, overrides)
+                check_config(cfg, usual, overrides)
             record = work(cfg, folder, join_options(overrides), (folder / LAST).is_file(), watchers)
         except OutputError:
             raise
@@ -154,7 +154,7 @@ def run_overrides(
     """Calls `run_or_reuse` on the configuration composed from `overrides`. `labels` say what the run is for and change nothing of it."""
     cfg = compose(overrides, program)
     cfg.labels.update(labels or {})
-    return run_or_reuse(cfg, runs, overrides, program, watchers, usual_config(overrides, program))
+    return run_or_reuse(cfg, runs, overrides, program, watchers, config_of_choices(overrides, program))
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from qaexp.files import atomic_write_text, name_another_place
 from qaexp.runs.record import RunRecord, measured_options
 from qaexp.sweep.job import JobResult
 
-OF_BEST = name_another_place("hydra.sweeper.best=FILE")
+BEST_REMEDY = name_another_place("hydra.sweeper.best=FILE")
 
 
 @dataclass(frozen=True)
@@ -103,4 +103,4 @@ def write_best(paths: Sequence[Path], best: Best, record: RunRecord, num_jobs: i
         OutputError: a folder is full or read-only.
     """
     for path in paths:
-        atomic_write_text(path, best_yaml(best, record, num_jobs, program), OF_BEST)
+        atomic_write_text(path, best_yaml(best, record, num_jobs, program), BEST_REMEDY)

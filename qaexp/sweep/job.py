@@ -3,6 +3,7 @@
 import gc
 import json
 import logging
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -13,10 +14,10 @@ from typing import Any, Literal
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from qaexp.cli.mistakes import explain, require_meaningful
-from qaexp.cli.quiet import quieten
 from qaexp.config import Program
 from qaexp.files import atomic_write_text
+from qaexp.logs import silence_libraries
+from qaexp.mistakes import check_config, explain
 from qaexp.runs.record import RunRecord
 
 log = logging.getLogger(__name__)
@@ -67,13 +68,13 @@ class Job:
         result.write(self.outcomes)
 
     def _run(self, cfg: DictConfig, cell: int, options: Sequence[str]) -> JobResult:
-        require_meaningful(cfg, self.usual, options)
+        check_config(cfg, self.usual, options)
         from qaexp.data.module_cache import reuse_data_modules  # torch: some seconds, which a sweep whose runs are kept need not wait for
         from qaexp.runs.store import of_these_data, place, run_or_reuse
         from qaexp.sweep.pruning import PruneByDev
 
         folder, watchers = place(cfg, self.runs), []
-        quieten()
+        silence_libraries()
         with _quiet_screen(), reuse_data_modules():
             if self.pruner:  # what was given up is kept, too
                 if former := of_these_data(cfg, self.runs, options):
@@ -93,6 +94,16 @@ def dev_score(record: RunRecord) -> float | None:
     if record.history:
         return float(max(epoch[chosen] for epoch in record.history))
     return float(record.metrics["dev"][chosen.partition("/")[2]]) if "dev" in record.metrics else None
+
+
+def keep_number_of_threads() -> None:
+    """What OMP_NUM_THREADS says holds in joblib's workers, too. Without it they share the processor's cores.
+
+    Joblib gives each worker MKL_NUM_THREADS, the cores divided by the workers, unless it is set, and torch heeds it before
+    OMP_NUM_THREADS. On more threads sums are added up in another order, and training takes another path.
+    """
+    if threads := os.environ.get("OMP_NUM_THREADS"):
+        os.environ.setdefault("MKL_NUM_THREADS", threads)
 
 
 @cache

@@ -12,8 +12,8 @@ import optuna
 from optuna.samplers import BaseSampler, RandomSampler, TPESampler
 from optuna.trial import Trial, TrialState
 
-from qaexp.cli.limits import beyond
 from qaexp.errors import ConfigError
+from qaexp.limits import beyond
 from qaexp.sweep.space import Cell, Space
 
 Batches = Generator[Sequence[Cell], Sequence[float | None], None]

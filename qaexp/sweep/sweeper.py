@@ -20,19 +20,18 @@ from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf, open_dict
 
-from qaexp.cli.mistakes import require_fitting, require_meaningful
 from qaexp.config import CONF, PRETRAIN, RANK, Program, join_options
 from qaexp.data.missing_files import require_files
 from qaexp.ddp import require_one_process
 from qaexp.errors import ConfigError, OutputError, SweepError
 from qaexp.files import require_writable
+from qaexp.mistakes import check_config, check_value
 from qaexp.runs.record import RunRecord, measured_options
-from qaexp.sweep.best import OF_BEST, best_of, write_best
-from qaexp.sweep.job import Job, JobResult
+from qaexp.sweep.best import BEST_REMEDY, best_of, write_best
+from qaexp.sweep.job import Job, JobResult, keep_number_of_threads
 from qaexp.sweep.progress import Watch
 from qaexp.sweep.quick_loader import QuickLoader
 from qaexp.sweep.space import Cell, Space
-from qaexp.sweep.threads import keep_number_of_threads
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +76,7 @@ class Sweep(Sweeper):
         except OSError as error:
             raise OutputError(f"cannot write to {folder}: {error.strerror}. Name another place with output_dir=FOLDER") from error
         if self._best:
-            require_writable(Path(self._best), OF_BEST)
+            require_writable(Path(self._best), BEST_REMEDY)
         program = self._program
         keep_number_of_threads()
         launcher = self._launcher(folder, Job(folder.absolute(), outcomes, usual, program, pruner))
@@ -159,7 +158,7 @@ class Sweep(Sweeper):
         first: Cell = {key: choices[0] for key, choices in values.items()}
         composed = self._compose(space.overrides(first))
         usual = self._compose([option for option in space.overrides(first) if _is_choice(option)])
-        require_meaningful(composed, usual, space.overrides(first))
+        check_config(composed, usual, space.overrides(first))
         require_files(composed)
         parser = OverridesParser.create()
         for key, value in ((key, value) for key, choices in values.items() for value in choices[1:]):
@@ -168,7 +167,7 @@ class Sweep(Sweeper):
                 if key.partition("/")[0] == "dataset":
                     require_files(other)
             else:
-                require_fitting(key, str(value), parser.parse_override(f"{key}={value}").value(), usual)
+                check_value(key, str(value), parser.parse_override(f"{key}={value}").value(), usual)
         return usual
 
     def _compose(self, overrides: list[str]) -> DictConfig:

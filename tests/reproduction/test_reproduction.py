@@ -13,7 +13,7 @@ from made_up_questions import write_questions
 from small_table import TABLE, TINY, entry_of
 
 from qaexp.cli import reproduce
-from qaexp.cli.exit_status import USER_ERROR
+from qaexp.cli.command import USER_ERROR
 from qaexp.config import choices
 from qaexp.reproduction import cells, reproduction, runs
 from qaexp.reproduction.cells import Keys, alternatives

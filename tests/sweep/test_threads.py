@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from qaexp.sweep.threads import keep_number_of_threads
+from qaexp.sweep.job import keep_number_of_threads
 
 IN_WORKERS = """
 import os
@@ -14,7 +14,7 @@ os.cpu_count = lambda: 8
 os.sched_getaffinity = lambda process: set(range(8))
 import torch
 from joblib import Parallel, delayed
-from qaexp.sweep.threads import keep_number_of_threads
+from qaexp.sweep.job import keep_number_of_threads
 
 keep_number_of_threads()
 print(*Parallel(2)(delayed(torch.get_num_threads)() for _ in range(4)))

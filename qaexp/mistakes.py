@@ -6,7 +6,6 @@ import inspect
 import re
 import traceback
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from pydoc import locate
 from typing import Any
 
@@ -15,14 +14,12 @@ from hydra.errors import HydraException, InstantiationException, OverrideParseEx
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from qaexp.cli.limits import beyond
 from qaexp.config import CONF, PRETRAIN, RANK, Program, choices, compose
 from qaexp.errors import ConfigError, QaexpError
+from qaexp.limits import beyond
 
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR)
 SWEEP = ("-m", "--multirun")
-ELSEWHERE = ("config-dir", "cd", "config-path", "cp", "config-name", "cn")
-"""Hydra's flags for configurations that lie elsewhere."""
 OF_RANKING = r"loss\b|dataset[./]negatives\b|dataset\.batch_size$"
 """What pre-training has in its configuration, as its data set does, and does not read."""
 PAIRS = {"dataset.batch_size": ", and set pairs.batch_size"}
@@ -72,12 +69,12 @@ def _mistakes(arguments: Sequence[str], program: Program) -> Iterator[str]:
         if "," in value and value[0] not in "[{(\"'" and not is_sweep(arguments):
             yield f"{key}={value} is a run for each: add -m"
     try:
-        usual = usual_config(arguments, program)
+        usual = config_of_choices(arguments, program)
     except HydraException as error:
         if homeless := re.search(r"Could not override '([^']+)'", str(error)):
             yield f"the other choices leave no place for {homeless[1]}; {program.needs}"
         return
-    keys = [*_options(usual), "hydra", "resume", *program.groups()]
+    keys = [*keys_of(usual), "hydra", "resume", *program.groups()]
     for key, value in overrides:
         if key not in keys and not key.startswith("hydra") and key.rpartition(".")[2] not in HYDRAS:
             if key.rpartition(".")[2] in (_parameters(usual, key) or ()):
@@ -94,7 +91,7 @@ def _nearest(word: str, known: Sequence[str]) -> str:
     return f", did you mean {close[0]}" if close else ""
 
 
-def _options(usual: Any) -> list[str]:
+def keys_of(usual: Any) -> list[str]:
     """Every key of a configuration as it is written in an override, but for those that are Hydra's."""
     return [key for key in _keys(OmegaConf.to_container(usual)) if not key.endswith("_")]
 
@@ -122,7 +119,7 @@ def _parameters(cfg: Any, key: str) -> list[str] | None:
     return None if anything or not parameters else list(parameters)
 
 
-def usual_config(arguments: Sequence[str], program: Program = RANK) -> Any:
+def config_of_choices(arguments: Sequence[str], program: Program = RANK) -> Any:
     """The configuration with the same choices (the first of several) and no other override."""
     pairs = [argument.partition("=")[::2] for argument in arguments]
     return compose([f"{key}={_each_choice(key, value)[0]}" for key, value in pairs if (CONF / key).is_dir()], program)
@@ -140,39 +137,12 @@ def _each_choice(group: str, value: str) -> list[str]:
         return value.split(",")
 
 
-def require_no_flags(arguments: Sequence[str], usual: Any, program: Program) -> None:
-    """Raises: ConfigError, when an option is given as `--model ggsa`, or another folder than conf/ to read choices from."""
-    known = {*program.groups(), *_options(usual)}
-    for argument, following in pairwise([*arguments, ""]):
-        name, _, value = argument.lstrip("-").partition("=")
-        if argument.startswith("-") and name in ELSEWHERE:
-            raise ConfigError(f"{argument}: choices are read from {CONF} alone; put your YAML file there, such as model/NAME.yaml")
-        if argument.startswith("-") and name in known:
-            raise ConfigError(f"{argument}: options are written without dashes, as in {name}={value or following or 'VALUE'}")
-
-
 def is_sweep(arguments: Sequence[str]) -> bool:
     """Whether a command line asks for several runs."""
     return not set(SWEEP).isdisjoint(arguments)
 
 
-def require_sweep(arguments: Sequence[str]) -> None:
-    """Raises: ConfigError, when something is chosen that sweeps alone have, and this is none."""
-    of_sweeps = ("hydra/sweeper=", "hydra/launcher=", "hydra.sweeper.", "hydra.launcher.")
-    alone = [argument for argument in arguments if argument.startswith(of_sweeps)]
-    if alone and not is_sweep(arguments):
-        raise ConfigError(f"{alone[0]} is for sweeps: add -m")
-    experiments = [argument for argument in arguments if argument.startswith("experiment=") and _has_grid(argument.partition("=")[2])]
-    if experiments and not {*SWEEP, "--cfg", "-c"} & set(arguments):
-        raise ConfigError(f"{experiments[0]} is a grid of runs: add -m")
-
-
-def _has_grid(experiment: str) -> bool:
-    path = CONF / "experiment" / f"{experiment}.yaml"
-    return path.is_file() and OmegaConf.select(OmegaConf.load(path), "hydra.sweeper.params") is not None
-
-
-def require_meaningful(cfg: Any, usual: Any, overrides: Sequence[str]) -> None:
+def check_config(cfg: Any, usual: Any, overrides: Sequence[str]) -> None:
     """Raises: ConfigError, when an override is one that nothing reads, words stand where a number or a switch is expected, or a value
     is out of its limits."""
     partitioned = (override.lstrip("+~").partition("=") for override in overrides)
@@ -183,7 +153,7 @@ def require_meaningful(cfg: Any, usual: Any, overrides: Sequence[str]) -> None:
         )
     if extra := [str(key) for key in cfg if key not in usual]:
         raise ConfigError(f"nothing reads the option {extra[0]}{_nearest(extra[0], list(map(str, usual)))}")
-    options = _options(usual)
+    options = keys_of(usual)
     for key, value in written.items():
         parent, _, name = key.rpartition(".")
         read = _parameters(cfg, key) if parent and key not in options else None
@@ -195,7 +165,7 @@ def require_meaningful(cfg: Any, usual: Any, overrides: Sequence[str]) -> None:
         raise ConfigError(sentence)
 
 
-def require_fitting(key: str, written: str, given: Any, usual: Any) -> None:
+def check_value(key: str, written: str, given: Any, usual: Any) -> None:
     """Raises: ConfigError, when one value of an option is words where the usual one is a number or a switch, or out of its limits."""
     _require_kind(key, written, given, usual)
     parent, dot, name = key.rpartition(".")

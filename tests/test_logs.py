@@ -4,16 +4,16 @@ import logging
 
 import pytest
 
-from qaexp.cli import quiet
-from qaexp.cli.quiet import now_and_then
+from qaexp import logs
+from qaexp.logs import throttled_log
 
 
 def test_of_many_lines_one_comes_through_now_and_then(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     clock = iter([0.0, 40.0, 80.0, 120.0, 160.0, 200.0, 240.0, 250.0])
-    monkeypatch.setattr(quiet.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(logs.time, "monotonic", lambda: next(clock))
     lines = logging.getLogger("qaexp.epochs")
     with caplog.at_level(logging.INFO):
-        with now_and_then(100.0, "ap, Table 3: AP-CNN, seed 1", "qaexp.epochs"):
+        with throttled_log(100.0, "ap, Table 3: AP-CNN, seed 1", "qaexp.epochs"):
             for epoch in range(1, 7):
                 lines.info("epoch %d/%d", epoch, 6)
             lines.warning("the loss rises")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-def quieten() -> None:
+def silence_libraries() -> None:
     """Lightning's chatter says nothing that our screen does not."""
     rank_zero = "pytorch_lightning.utilities.rank_zero"  # by name, as importing Lightning after this sets the level of its parent anew
     for name in ("pytorch_lightning", rank_zero, "lightning_fabric", "lightning", "gensim", "wandb"):
@@ -16,7 +16,7 @@ def quieten() -> None:
 
 
 @contextmanager
-def now_and_then(seconds: float, of: str, logger: str) -> Iterator[None]:
+def throttled_log(seconds: float, of: str, logger: str) -> Iterator[None]:
     """Of this logger's lines only one every so many seconds, behind the name of what it is `of`."""
     last = time.monotonic()
 

@@ -1,0 +1,87 @@
+"""What every small command line needs: exit codes, and argparse types for numbers."""
+
+import logging
+import math
+import os
+import sys
+from argparse import ArgumentTypeError
+from collections.abc import Callable, Iterable
+
+from qaexp.errors import QaexpError
+
+USER_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
+
+log = logging.getLogger(__name__)
+
+
+def print_lines(work: Callable[[], Iterable[object]]) -> int:
+    """Do the work and print the lines that it returns. Returns the exit code, as `exit_code` does."""
+
+    def print_all() -> int:
+        sys.stdout.write("".join(f"{line}\n" for line in work()))
+        return 0
+
+    return exit_code(print_all)
+
+
+def exit_code(work: Callable[[], int], hint: str = "") -> int:
+    """What `work` returns; 2 with one sentence for a mistake of the user; 130 after Ctrl-C, with `hint` in the message; 141 when the reader
+    of the output has gone, as after `| head`."""
+    try:
+        return work()
+    except QaexpError as error:
+        log.error("%s", error)
+        return USER_ERROR
+    except (BrokenPipeError, KeyboardInterrupt, SystemExit) as stop:  # Lightning turns Ctrl-C into SystemExit, and Rich a broken pipe
+        if isinstance(stop, BrokenPipeError) or isinstance(stop.__context__, BrokenPipeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discard the rest without an error at exit
+            return BROKEN_PIPE
+        log.error("interrupted%s", hint and f"; {hint}")
+        return INTERRUPTED
+
+
+def positive_int(text: str) -> int:
+    """
+    >>> positive_int("3")
+    3
+    """
+    if not text.isdecimal() or int(text) < 1:
+        raise ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return int(text)
+
+
+def non_negative_int(text: str) -> int:
+    """A whole number from 0, such as a seed."""
+    if not text.isdecimal():
+        raise ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """Seconds, 0 or more."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise ArgumentTypeError(f"{text!r} is not a number of seconds of at least 0")
+    return number
+
+
+def positive_seconds(text: str) -> float:
+    """Seconds, more than 0."""
+    if not (number := seconds(text)):
+        raise ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    return number
+
+
+def int_list(text: str) -> list[int]:
+    """Whole numbers from 0, such as seeds.
+
+    >>> int_list("1, 2")
+    [1, 2]
+    """
+    try:
+        return [non_negative_int(part.strip()) for part in text.split(",")]
+    except ArgumentTypeError as error:
+        raise ArgumentTypeError(f"{text!r} is not a list of whole numbers such as 1,2") from error
