@@ -117,6 +117,8 @@ def require_sweep(arguments: Sequence[str]) -> None:
 
 
 def _has_grid(experiment: str) -> bool:
+    from omegaconf import OmegaConf
+
     path = CONF / "experiment" / f"{experiment}.yaml"
     return path.is_file() and OmegaConf.select(OmegaConf.load(path), "hydra.sweeper.params") is not None
 
@@ -148,7 +150,7 @@ def _resume(folder: Path, arguments: Sequence[str], program: Program) -> None:
     cfg = OmegaConf.create(with_current_targets(OmegaConf.to_container(cfg)))
     if other is not program:
         raise ConfigError(
-            f"resume={folder}: that is no run of {program.command}; resume it with: {other.command} {joined([f'resume={folder}'])}"
+            f"resume={folder}: that is no run of {program.command}; resume it with: {other.command} {join_options([f'resume={folder}'])}"
         )
     if not RunRecord.load(folder).is_of(OmegaConf.to_container(cfg)):
         raise ConfigError(

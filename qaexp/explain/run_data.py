@@ -11,6 +11,7 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 from torch import Tensor
 
+from qaexp.config import join_options
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError
 from qaexp.models.pairwise.readout import read_out
@@ -79,7 +80,7 @@ def pairs_of(run: Path, data: RankingDataModule, questions: Sequence[str], count
         return [Pair(f"pair {ids[place]}, {data.classes[split.labels[place]]}", *data.words_of_pair(name, place)) for place in places]
     if not (run / f"{name}.run").is_file():
         raise ConfigError(
-            f"{run} has no {name}.run, which a run leaves at its end; go on with: python -m qaexp {joined([f'resume={run}'])}"
+            f"{run} has no {name}.run, which a run leaves at its end; go on with: python -m qaexp {join_options([f'resume={run}'])}"
         )
     columns = ["question", "candidate", "rank"]
     ranked = pd.read_csv(run / f"{name}.run", sep=" ", names=columns, usecols=[0, 2, 3], dtype={0: str, 2: str}, keep_default_na=False)

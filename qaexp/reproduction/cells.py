@@ -76,7 +76,7 @@ class Cell:
     @property
     def commands(self) -> list[str]:
         """What a user would type for it, without a seed."""
-        begun = [f"python -m qaexp.pretrain {joined(before[:-1])}"] if (before := self.pretraining(1)) else []
+        begun = [f"python -m qaexp.pretrain {join_options(before[:-1])}"] if (before := self.pretraining(1)) else []
         return [*begun, join_options(["python", "-m", "qaexp", *self.overrides, *(["init_from=FOLDER"] if begun else [])])]
 
     @property

@@ -11,7 +11,7 @@ from typing import cast
 from joblib import Parallel, delayed
 from rich.console import Console
 
-from qaexp.config import PRETRAIN
+from qaexp.config import PRETRAIN, quoted_value
 from qaexp.errors import KilledError
 from qaexp.logs import throttled_log
 from qaexp.reproduction.ledger import Entry, Ledger
@@ -155,7 +155,7 @@ def _outcome(run: Run, options: argparse.Namespace) -> Outcome:
         before = run_overrides([*pretraining, *logger], folder, PRETRAIN, for_it, watchers)
         if before.record is None:
             return before
-        begun = [f"init_from={as_value(str(before.folder))}"]
+        begun = [f"init_from={quoted_value(str(before.folder))}"]
     return run_overrides([*run.cell.seeded(run.seed), *begun, *logger], folder, labels=labels, watchers=watchers)
 
 
