@@ -56,6 +56,8 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
         trainer = open_trainer(cfg.trainer, **callbacks(folder, record, data, cfg.patience, watchers))
         with on_rank_zero(open_logger(record, folder)) as logger:
             trainer.logger = logger or None
+            if logger:
+                trainer.callbacks += map(instantiate, cfg.logger.get("callbacks", []))  # type: ignore[attr-defined]
             if record.parameters["trainable"]:
                 with record.timing("fit"):
                     trainer.fit(module, datamodule=data, ckpt_path=last, weights_only=True)
@@ -67,7 +69,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
             if is_rank_zero():
                 record.metrics = write_rankings(folder, module.scores, data, record.key)
             if logger:
-                log_conclusion(logger, folder, record, module, data)
+                log_conclusion(logger, folder, record, data, module.scores)
     if is_rank_zero():
         clear(folder)
     return record
