@@ -27,8 +27,6 @@ NAMES = {
     "recurrent": "training steps of CTRN, QRNN, LSTM and AP-biLSTM",
     "padding": "the share of padding in training batches of every data set at hand (needs QAEXP_DATA)",
     "products": "training steps on a CPU: oneDNN's products against MKL's, in bfloat16 against in float32",
-    "keeping": "training steps on a CPU: freed memory kept against given back",
-    "filling": "training steps under deterministic algorithms: new tensors left as they are against filled",
     "pairing": "training steps of iGGSA and of stacked coupled LSTMs: pairs in blocks by length against in one",
     "pretrain": "a step of pre-training at 100,000 words: adaptive against full softmax",
     "rcnn": "a training step of the RCNN cell against the loop as printed and an LSTM, on the CPU",

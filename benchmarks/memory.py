@@ -14,7 +14,6 @@ import torch
 from benchmarks.made_up import MAX_LENGTH, blocks, ranking, scorer
 from benchmarks.row import Row
 from benchmarks.timing import DEVICE
-from qaexp.training.memory import keep_freed_memory
 from qaexp.training.scoring import score_blocks
 
 SIZES = {"ggsa": (24_981, 1_800, 500), "iggsa": (500, 1_800, 1)}  # answers, questions, candidates of each
@@ -37,7 +36,6 @@ def rows() -> Iterator[Row]:
 
 def main(model: str) -> None:
     """Score everything, and print the seconds of scoring and the peaks of the whole process in GB."""
-    keep_freed_memory()
     answers, questions, candidates = SIZES[model]
     table, split = ranking(questions, candidates, np.full(answers, MAX_LENGTH), np.random.default_rng(0))
     start = time.perf_counter()

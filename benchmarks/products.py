@@ -11,13 +11,13 @@ from benchmarks.made_up import MAX_LENGTH
 from benchmarks.row import Row
 from benchmarks.timing import DEVICE, after, paired
 from qaexp.models.pairwise.coupled_cells import TightCell
-from qaexp.training.matmul import prefer_onednn, use_onednn
+from qaexp.training.matmul import onednn_is_exact, use_onednn
 
 NUM_PAIRS = 7
 
 
 def rows() -> Iterator[Row]:
-    if not prefer_onednn():
+    if not onednn_is_exact():
         yield Row("float32 products of oneDNN against MKL's: a GPU is there, or oneDNN does not multiply in full float32 here")
         return
     torch.manual_seed(1)

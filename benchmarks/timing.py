@@ -15,8 +15,7 @@ from dataclasses import dataclass
 import torch
 
 from benchmarks.row import Row
-from qaexp.training.matmul import choose_products
-from qaexp.training.memory import keep_freed_memory
+from qaexp.training.matmul import choose_matmul
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 CPU = torch.device("cpu")
@@ -89,8 +88,7 @@ def timed(run: Callable[[], object], device: torch.device) -> float:
 @contextmanager
 def one_thread(device: torch.device) -> Iterator[None]:
     """One thread while the CPU is what is timed: processor time of several would count waiting for one another. As in runs otherwise."""
-    keep_freed_memory()
-    choose_products()
+    choose_matmul("auto")
     before = torch.get_num_threads()
     torch.set_num_threads(1 if device.type == "cpu" else before)
     try:

@@ -40,8 +40,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
     from qaexp.tracking.conclusion import log_metrics
     from qaexp.tracking.logger import open_logger
     from qaexp.training.callbacks import callbacks
-    from qaexp.training.matmul import choose_products
-    from qaexp.training.memory import keep_freed_memory
+    from qaexp.training.matmul import choose_matmul
     from qaexp.training.reconstruction import ReconstructionModule
     from qaexp.training.trainer import open_trainer
 
@@ -49,8 +48,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
     record = RunRecord.resumed(folder) if resume else RunRecord.begin(config, command)
     with record.kept_in(folder), record.timing("total"):
         pl.seed_everything(cfg.seed, workers=True, verbose=False)
-        keep_freed_memory()
-        choose_products()
+        choose_matmul(cfg.trainer.get("matmul", "auto"))
         with record.timing("data"):
             data = open_data(cfg.dataset)
             pairs: ReconstructionDataModule = instantiate(cfg.pairs)(ranking=data)

@@ -22,8 +22,7 @@ from qaexp.tracking.conclusion import log_conclusion
 from qaexp.tracking.logger import open_logger
 from qaexp.training.callbacks import callbacks
 from qaexp.training.losses import as_loss
-from qaexp.training.matmul import choose_products
-from qaexp.training.memory import keep_freed_memory
+from qaexp.training.matmul import choose_matmul
 from qaexp.training.ranking import RankingModule
 from qaexp.training.trainer import open_trainer
 
@@ -39,8 +38,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
     last = last_checkpoint(folder) if resume else None
     with record.kept_in(folder), record.timing("total"):
         pl.seed_everything(cfg.seed, workers=True, verbose=False)
-        keep_freed_memory()
-        choose_products()
+        choose_matmul(cfg.trainer.get("matmul", "auto"))
         with record.timing("data"):
             data = open_data(cfg.dataset)
             reads = reads_vectors(cfg.model)

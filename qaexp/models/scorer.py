@@ -1,8 +1,8 @@
 """The contract every model keeps, and the chain of slots that most models are."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from typing import ClassVar
 
 import torch
@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from qaexp.data.batch import RankingBatch
 from qaexp.data.corpus import RankingCorpus
 from qaexp.errors import ConfigError
-from qaexp.models.embedding.dropout import WordDropout
 from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.encoding import encode_texts
 from qaexp.models.lexical.overlap_features import WordOverlapFeatures
@@ -74,15 +73,6 @@ class AnswerScorer(nn.Module, ABC):
             questions = encode_texts(self.encode_question, batch.questions, self.skips_padding, self.reads_fields)
             candidates = encode_texts(self.encode_candidate, batch.candidates, self.skips_padding, self.reads_fields)
         return score_pairs(self.score, questions, candidates, batch.pair_question, batch.pair_candidate, self.work_per_cell)
-
-    @contextmanager
-    def repeatable_dropout(self) -> Iterator[None]:
-        """Within, texts that are read without gradients keep their words' dropout when they are then read with gradients."""
-        with ExitStack() as draws:
-            for module in self.modules():
-                if isinstance(module, WordDropout):
-                    draws.enter_context(module.repeatable())
-            yield
 
 
 class Interaction(Stage):

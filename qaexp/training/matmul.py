@@ -1,48 +1,57 @@
-"""Who multiplies float32 matrices, in float32: on a CPU oneDNN where it is as exact as MKL, else MKL; a GPU without rounding."""
+"""Chooses the float32 matmul backend of a CPU: MKL or oneDNN (`trainer.matmul`)."""
 
 import torch
 from torch import Tensor
 
-ALIKE = 10.0
-"""Two orders of adding up differ by less than this in their largest error; factors in bfloat16 make it a thousand times as large."""
+from qaexp.errors import ConfigError, meant
+
+BACKENDS = ("auto", "mkl", "onednn")
+
+SAME_PRECISION = 10.0
+"""Two float32 backends differ by less than this factor in their largest error; rounding to bfloat16 makes it about 1,000 times larger."""
 
 
-def choose_products() -> None:
-    """What a run begins with, so that `trainer.precision=32-true` is what it says on every device.
+def choose_matmul(backend: str) -> None:
+    """Sets the backend for the whole process. `auto` takes oneDNN where it is as exact as MKL, else MKL.
 
-    cuDNN's convolutions and LSTMs round factors to 10 bits (TF32) unless they are told not to. bf16-mixed is the way to be faster.
+    `trainer.precision=32-true` then means float32 on every device: cuDNN's convolutions and LSTMs do not round factors to 10 bits (TF32).
+    A machine with a GPU keeps torch's own choice for the CPU.
+
+    Raises:
+        ConfigError: there is no such backend.
     """
+    if backend not in BACKENDS:
+        raise ConfigError(f"trainer.matmul={backend}: there is no such backend; {meant(str(backend), BACKENDS)}")
     torch.backends.cudnn.allow_tf32 = False
-    prefer_onednn()
+    if backend == "auto":
+        if not torch.cuda.is_available():
+            use_onednn(onednn_is_exact())
+    else:
+        use_onednn(backend == "onednn")
 
 
-def prefer_onednn() -> bool:
-    """Let oneDNN multiply float32 matrices, if here it is as exact as MKL; whether it now does.
+def onednn_is_exact() -> bool:
+    """Whether oneDNN multiplies in full float32 here. Tries one product with each backend.
 
-    MKL is about half as fast as oneDNN on AMD's processors. PyTorch hands float32 products to oneDNN only with leave to
-    round factors to bfloat16; oneDNN makes use of that leave on processors with units for it (AMX) alone. Which kind this
-    is, is tried: a product in either way, against the true one. A machine with a GPU is left as it is.
+    MKL is about half as fast as oneDNN on AMD's processors. PyTorch gives float32 products to oneDNN only with leave to round factors
+    to bfloat16. oneDNN uses that leave on processors with bfloat16 units (AMX) alone.
     """
-    if torch.cuda.is_available():
-        return False
     use_onednn(False)
-    usual = _product()
+    by_mkl = _product()
     use_onednn(True)
-    other = _product()
-    if torch.equal(usual, other) or _error(other) > ALIKE * _error(usual):  # oneDNN was not asked, or rounds factors
-        use_onednn(False)
-        return False
-    return True
+    by_onednn = _product()
+    asked = not torch.equal(by_mkl, by_onednn)
+    return asked and _error(by_onednn) <= SAME_PRECISION * _error(by_mkl)
 
 
 def use_onednn(yes: bool) -> None:
-    """Of float32 products on a CPU alone: convolutions and LSTMs are oneDNN's in any case.
+    """Switches float32 products on a CPU. Convolutions and LSTMs are oneDNN's in any case.
 
-    Fused attention asks for a product for each head of each text, and oneDNN is slow to begin one. Batched products then
-    take its place, with the same sums, and keep a weight for every two words of a text: 4 bytes · heads · length² each.
+    Fused attention asks for one product per head and text, and oneDNN is slow to start one. Batched products take its place,
+    with the same sums. They keep a weight for every two words of a text: 4 bytes · heads · length² each.
     """
     torch.set_float32_matmul_precision("medium" if yes else "highest")
-    torch.backends.cuda.enable_flash_sdp(not yes)  # the CPU's, too
+    torch.backends.cuda.enable_flash_sdp(not yes)  # this switch is the CPU's, too
 
 
 def _product() -> Tensor:

@@ -1,9 +1,8 @@
-"""Lightning's trainer, or what it refuses in one sentence."""
+"""Builds Lightning's trainer, and says in one sentence what it refuses."""
 
 from typing import Any
 
 import pytorch_lightning as pl
-import torch
 from hydra.utils import instantiate
 from omegaconf import DictConfig
 
@@ -11,16 +10,12 @@ from qaexp.errors import ConfigError
 
 
 def open_trainer(cfg: DictConfig, **arguments: Any) -> pl.Trainer:
-    """The trainer of `conf/trainer/`, with what the run brings, and as yet without a logger: a run that it refuses is not begun in W&B.
-
-    Under `deterministic` torch fills each new tensor with NaN, lest something read what it never wrote. Nothing here does
-    (a law of every model), and filling takes up to a tenth of an LSTM's step: it is turned off, for the whole process.
+    """Builds the trainer of `conf/trainer/`, without a logger yet: W&B sees no run that Lightning refuses.
 
     Raises:
-        ConfigError: Lightning does not take an option, or what stands there.
+        ConfigError: Lightning does not know an option, or does not take its value.
     """
-    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     try:
-        return instantiate(cfg)(logger=False, **arguments)
+        return instantiate({name: value for name, value in cfg.items() if name != "matmul"})(logger=False, **arguments)
     except (TypeError, ValueError, RuntimeError) as error:
         raise ConfigError(f"the trainer cannot be built from this configuration: {' '.join(str(error).split())}") from error

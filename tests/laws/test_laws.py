@@ -22,7 +22,6 @@ from qaexp.data.batch import RankingBatch
 from qaexp.data.batching import ScoringBlocks
 from qaexp.data.corpus import RankingCorpus, RankingSplit, TokenTable
 from qaexp.data.vocabulary import Vocabulary
-from qaexp.models.embedding.dropout import WordDropout
 from qaexp.models.pairwise.readout import read_out
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.types import Text, gather_texts
@@ -217,7 +216,7 @@ def test_one_seed_gives_one_result_to_the_last_bit(build: Build, batch: RankingB
 
 
 def test_nothing_reads_memory_that_nothing_wrote(build: Build, batch: RankingBatch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that a run need not have new tensors filled (`open_trainer`). Filled here, with NaN, they change neither score nor gradient."""
+    """New tensors filled with NaN, as torch does under deterministic algorithms, change neither score nor gradient."""
 
     def trained(filled: bool) -> Learned:
         monkeypatch.setattr(torch.utils.deterministic, "fill_uninitialized_memory", filled)
@@ -368,7 +367,7 @@ def test_eight_questions_are_learnt_by_heart(override: str, tmp_path: Path) -> N
 def test_the_pairs_that_learn_give_the_gradients_of_all(
     build: Build, batch: RankingBatch, device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With dropout, and where two of five groups have their right candidate too low."""
+    """Where two of five groups have their right candidate too low. A model with dropout takes the gradients of all pairs."""
     monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
     scorer, batch = build().train().to(device), batch.to(device)
     if not list(scorer.parameters()):
@@ -389,8 +388,8 @@ def test_the_pairs_that_learn_give_the_gradients_of_all(
     for name, gradient in expected.items():
         largest = max(float(gradient.abs().max()), 1e-3)
         torch.testing.assert_close(gradients[name], gradient, rtol=1e-3, atol=1e-3 * largest, msg=partial("{}: {}".format, name))
-    others = any(isinstance(module, torch.nn.Dropout) and module.p for module in scorer.modules())
-    assert pairs._repeatable != others, "only a model that draws for more than its words needs gradients of all"
+    dropout = any(isinstance(module, torch.nn.Dropout) and module.p for module in scorer.modules())
+    assert pairs._repeatable != dropout
 
 
 def _step(through: Callable[..., Objective], scorer: AnswerScorer, batch: RankingBatch, margin: float) -> Learned:
@@ -410,8 +409,6 @@ def _without_chance(build: Build, batch: RankingBatch, device: str = "cpu") -> t
     for module in scorer.modules():
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.0
-        if isinstance(module, WordDropout):
-            module.rate = 0.0
     scores, gradients = learned(scorer, batch)
     return ranked.cpu(), (scores.cpu(), {name: gradient.cpu() for name, gradient in gradients.items()})
 

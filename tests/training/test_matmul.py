@@ -1,4 +1,4 @@
-"""Products by oneDNN: as exact as MKL's, and left alone where they are not."""
+"""oneDNN's float32 products are as exact as MKL's, and MKL is kept where they are not."""
 
 from collections.abc import Iterator
 
@@ -6,8 +6,9 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from qaexp.training import matmul as products
-from qaexp.training.matmul import choose_products, prefer_onednn, use_onednn
+from qaexp.errors import ConfigError
+from qaexp.training import matmul
+from qaexp.training.matmul import choose_matmul, use_onednn
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +23,7 @@ def _as_before() -> Iterator[None]:
 @pytest.mark.parametrize(("rows", "inner", "columns"), [(1, 300, 900), (7, 33, 5), (200, 1200, 300), (3000, 50, 400)])
 def test_whoever_multiplies_float32_is_float32(rows: int, inner: int, columns: int) -> None:
     """Factors in bfloat16 would be off by some 0.4%: thousands of times what is allowed here."""
-    prefer_onednn()
+    choose_matmul("auto")
     X, W = torch.randn(rows, inner, requires_grad=True), torch.randn(columns, inner, requires_grad=True)
     F.linear(X, W).square().sum().backward()
     Y = X.detach().double() @ W.detach().double().T
@@ -34,36 +35,36 @@ def test_whoever_multiplies_float32_is_float32(rows: int, inner: int, columns: i
 
 
 def test_a_processor_that_rounds_factors_keeps_mkl(monkeypatch: pytest.MonkeyPatch) -> None:
-    exact = products._product
+    exact = matmul._product
 
     def rounding() -> torch.Tensor:
         if torch.get_float32_matmul_precision() == "highest":
             return exact()
-        A, B = products._factors()
+        A, B = matmul._factors()
         return (A.bfloat16() @ B.bfloat16()).float()
 
-    monkeypatch.setattr(products, "_product", rounding)
+    monkeypatch.setattr(matmul, "_product", rounding)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert not prefer_onednn()
+    choose_matmul("auto")
     assert torch.get_float32_matmul_precision() == "highest"
     assert torch.backends.cuda.flash_sdp_enabled()
 
 
 def test_where_nothing_changes_fused_attention_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     """PyTorch does not ask oneDNN on processors without bfloat16."""
-    A, B = products._factors()
-    monkeypatch.setattr(products, "_product", lambda: A @ B)
-    monkeypatch.setattr(products, "_factors", lambda: (A, B))
+    A, B = matmul._factors()
+    monkeypatch.setattr(matmul, "_product", lambda: A @ B)
+    monkeypatch.setattr(matmul, "_factors", lambda: (A, B))
     monkeypatch.setattr(torch, "equal", lambda *_: True)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert not prefer_onednn()
+    choose_matmul("auto")
     assert torch.backends.cuda.flash_sdp_enabled()
 
 
 def test_a_machine_with_a_gpu_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     use_onednn(False)
-    assert not prefer_onednn()
+    choose_matmul("auto")
     assert torch.backends.cuda.flash_sdp_enabled()
 
 
@@ -77,7 +78,7 @@ def test_attention_is_the_same_fused_or_not() -> None:
 
 def test_a_gpu_rounds_no_factors() -> None:
     torch.backends.cudnn.allow_tf32 = True
-    choose_products()
+    choose_matmul("auto")
     assert not torch.backends.cudnn.allow_tf32
     assert not torch.backends.cuda.matmul.allow_tf32 or not torch.cuda.is_available()
 
@@ -86,10 +87,21 @@ def test_a_gpu_rounds_no_factors() -> None:
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_a_gpus_convolutions_lstms_and_products_are_float32() -> None:
     """Factors of 10 bits would be off by some 0.05%: hundreds of times what is allowed here."""
-    choose_products()
+    choose_matmul("auto")
     x, layer, lstm = torch.randn(8, 64, 50), torch.nn.Conv1d(64, 128, 3), torch.nn.LSTM(64, 128, batch_first=True)
     linear = torch.nn.Linear(64, 128)
     for module, given in ((layer, x), (lstm, x.transpose(1, 2)), (linear, x.transpose(1, 2))):
         expected, found = module.double()(given.double()), module.float().cuda()(given.cuda())
         expected, found = (each[0] if isinstance(each, tuple) else each for each in (expected, found))
         torch.testing.assert_close(found.cpu().double(), expected, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("backend", "precision"), [("mkl", "highest"), ("onednn", "medium")])
+def test_a_named_backend_is_taken_as_it_is(backend: str, precision: str) -> None:
+    choose_matmul(backend)
+    assert torch.get_float32_matmul_precision() == precision
+
+
+def test_a_mistyped_backend_is_answered_with_the_nearest() -> None:
+    with pytest.raises(ConfigError, match=r"trainer.matmul=onedn: there is no such backend; did you mean onednn\?"):
+        choose_matmul("onedn")

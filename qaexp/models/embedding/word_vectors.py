@@ -10,7 +10,6 @@ from torch.nn import functional as F
 
 from qaexp.data.batch import token_mask
 from qaexp.data.vocabulary import PADDING
-from qaexp.models.embedding.dropout import WordDropout
 from qaexp.models.stage import Stage
 from qaexp.models.types import Text
 
@@ -29,12 +28,12 @@ class WordEmbedding(Stage):
         super().__init__()
         self.words = nn.Embedding.from_pretrained(vectors.clone(), freeze=not tuned, padding_idx=PADDING)
         self.projection = nn.Identity() if project_dim is None else nn.Linear(vectors.shape[1], project_dim)
-        self.dropout = WordDropout(dropout_rate)
+        self.dropout = nn.Dropout(dropout_rate)
         self.output_dim = project_dim or vectors.shape[1]
         self._looked_up: tuple[Tensor, Tensor] | None = None  # words in ascending order, their vectors
 
     def forward(self, text: Text) -> Text:
-        states = self.dropout(self.projection(self._vectors(text["tokens"])), text["tokens"])
+        states = self.dropout(self.projection(self._vectors(text["tokens"])))
         return {"mask": text["mask"], "states": states}
 
     def of(self, tokens: Int[Tensor, "text length"]) -> Text:
