@@ -41,7 +41,7 @@ def _fill(ledger: Path) -> int:
     """Records of every seed of every cell, and others up to `RECORDS`; how many the tables show."""
     from qaexp.config import compose
     from qaexp.reproduction.cells import Keys, alternatives
-    from qaexp.reproduction.read import result_tables
+    from qaexp.reproduction.spec import result_tables
 
     rng, names = Random(1), {}
     keys = Keys(Path(compose([]).cache_dir).expanduser() / "plans")

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from qaexp.reproduction.build import Measured
 from qaexp.reproduction.claims import Claim, Statement
 from qaexp.reproduction.ledger import Entry
+from qaexp.reproduction.measured import Measured
 from qaexp.reproduction.spec import Column, Row, Setting, Table
 
 TINY = ["model=qa_cnn", "model.encoder.num_filters=8", "trainer.max_epochs=1", "dataset/vectors=random"]

@@ -8,7 +8,7 @@ import pytest
 from qaexp.errors import OutputError
 from qaexp.files import FIGURES_REMEDY, atomic_write, atomic_write_text
 from qaexp.reproduction.cells import Keys, cells_of
-from qaexp.reproduction.read import result_tables
+from qaexp.reproduction.spec import result_tables
 
 
 def test_folders_are_made_and_nothing_else_is_left(tmp_path: Path) -> None:

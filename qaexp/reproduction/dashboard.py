@@ -7,9 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from qaexp.errors import QaexpError
-from qaexp.reproduction.paper_table import content_of
-from qaexp.reproduction.read import result_tables
-from qaexp.reproduction.spec import Table, as_printed
+from qaexp.reproduction.spec import Table, as_printed, content_of, result_tables
 from qaexp.runs.record import RunRecord
 from qaexp.runs.table import read_records
 

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure as Drawn
 
 from qaexp.errors import ConfigError
 from qaexp.explain.drawing import KINDS, look, save
-from qaexp.reproduction.build import Measured
 from qaexp.reproduction.ledger import Ledger
+from qaexp.reproduction.measured import Measured
 from qaexp.reproduction.spec import Figure
 
 

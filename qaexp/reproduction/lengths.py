@@ -13,8 +13,8 @@ from qaexp.errors import QaexpError
 from qaexp.files import RESULTS_REMEDY, atomic_write_text
 from qaexp.reproduction.cells import Cell, fingerprint, lacking
 from qaexp.reproduction.ledger import Ledger, PerQuestion, digest
-from qaexp.reproduction.paper_table import FAULTS, fault_in
-from qaexp.reproduction.state import CellState
+from qaexp.reproduction.measured import CellState
+from qaexp.reproduction.spec import FAULTS, fault_in
 
 if TYPE_CHECKING:  # it needs torch, and tables are written without
     from qaexp.data.module import RankingDataModule

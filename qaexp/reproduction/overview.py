@@ -7,13 +7,12 @@ from pathlib import Path
 import pandas as pd
 
 from qaexp.files import RESULTS_REMEDY, atomic_write_text
-from qaexp.reproduction.build import Measured
-from qaexp.reproduction.configuration import ConfigurationTable
-from qaexp.reproduction.held import VERDICTS
+from qaexp.reproduction.claims import VERDICTS
 from qaexp.reproduction.ledger import Entry
-from qaexp.reproduction.page import as_markdown, notes_of
+from qaexp.reproduction.measured import Measured
+from qaexp.reproduction.page import CLAIMS_EXPLAINED, as_markdown, notes_of
+from qaexp.reproduction.settings import ConfigurationTable
 from qaexp.reproduction.statistics import StatisticsTable
-from qaexp.reproduction.write import CLAIMS_EXPLAINED
 from qaexp.runs.table import markdown
 
 EXPLAINED = """\

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
 from hydra.utils import instantiate
 from rich import box
@@ -17,9 +17,9 @@ from qaexp.config import compose
 from qaexp.data.audit.counts import FILE_MEASURES, MEASURES, Count
 from qaexp.data.fetch.fetch import data_root
 from qaexp.data.files import locate
-from qaexp.errors import ConfigError, MissingDataError
+from qaexp.errors import MissingDataError
 from qaexp.files import atomic_write_text, name_another_place
-from qaexp.reproduction.paper_table import EXPERIMENTS, FAULTS, PaperTable, content_of, fault_in, filled, name_of
+from qaexp.reproduction.spec import EXPERIMENTS, PaperTable, read_all
 
 if TYPE_CHECKING:  # it needs torch, and tables are written without
     from qaexp.data.module import RankingDataModule
@@ -56,6 +56,11 @@ class Row:
 class StatisticsTable(PaperTable):
     """A table of a paper. Rows are data sets and columns statistics, whichever way the paper prints it."""
 
+    kind: ClassVar[str] = "statistics"
+    described: ClassVar[str] = "a table of statistics"
+    column_type: ClassVar[type] = Column
+    row_type: ClassVar[type] = Row
+
     paper: str
     name: str
     source: str
@@ -63,6 +68,16 @@ class StatisticsTable(PaperTable):
     """`as read`: all in the files; `as used`: without those that lack what training or ranking needs."""
     columns: Mapping[str, Column]
     rows: Sequence[Row]
+
+    def fault(self) -> str:
+        if self.questions not in ("as read", "as used"):
+            return f"questions is {self.questions!r}, as read or as used expected"
+        for row in self.rows:
+            if bool(row.datasets) == bool(row.file) or (row.file and row.read_by not in FILE_MEASURES):
+                return f"row {row.label!r} needs datasets, or a file and read_by, one of {', '.join(FILE_MEASURES)}"
+            if unknown := [column.measure for column in self.columns.values() if row.datasets and column.measure not in MEASURES]:
+                return f"{unknown[0]} of row {row.label!r} is not measured; what is: {', '.join(MEASURES)}"
+        return ""
 
 
 @dataclass(frozen=True)
@@ -77,37 +92,8 @@ class MeasuredRow:
 
 
 def tables(folder: Path = EXPERIMENTS) -> list[StatisticsTable]:
-    """The tables of every paper whose files say `kind: statistics`.
-
-    Raises:
-        ConfigError: a file has a row or a column that cannot be measured.
-    """
-    found = []
-    for path in sorted(folder.glob("*/table*.yaml")):
-        content = content_of(path)
-        if content.pop("kind", "") == "statistics":
-            found.append(_table(path, content))
-    return found
-
-
-def _table(path: Path, content: dict[str, Any]) -> StatisticsTable:
-    try:
-        columns = {name: filled(Column, column) for name, column in content.pop("columns").items()}
-        rows = [filled(Row, row) for row in content.pop("rows")]
-        table = filled(StatisticsTable, {**name_of(path), "columns": columns, "rows": rows, **content})
-    except FAULTS as error:
-        raise ConfigError(f"{path}: it is not a table of statistics: {fault_in(error)}") from error
-    if table.questions not in ("as read", "as used"):
-        raise ConfigError(f"{path}: questions is {table.questions!r}, as read or as used expected")
-    for row in rows:
-        if len(row.published) != len(columns):
-            raise ConfigError(f"{path}: row {row.label} has {len(row.published)} published figures for {len(columns)} columns")
-        if bool(row.datasets) == bool(row.file) or (row.file and row.read_by not in FILE_MEASURES):
-            raise ConfigError(f"{path}: row {row.label} needs datasets, or a file and read_by, one of {', '.join(FILE_MEASURES)}")
-        unknown = [c.measure for c in columns.values() if row.datasets and c.measure not in MEASURES]
-        if unknown:
-            raise ConfigError(f"{path}: {unknown[0]} of row {row.label} is not measured; what is: {', '.join(MEASURES)}")
-    return table
+    """Every paper's tables of data statistics; raises as `read_all` does."""
+    return read_all(StatisticsTable, folder)
 
 
 def measure(table: StatisticsTable, data_dir: str | None) -> list[MeasuredRow]:

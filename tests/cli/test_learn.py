@@ -5,9 +5,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from qaexp.cli import learn
-from qaexp.cli.learn import Plan, main, verdicts, with_others
+from qaexp.cli.learn import main
 from qaexp.config import choices, compose
+from qaexp.reproduction import learning
+from qaexp.reproduction.learning import Plan, verdicts, with_others
 from qaexp.runs.store import run_overrides
 
 TOY = [f"dataset.reader.num_{split}={number}" for split, number in (("train", 10), ("dev", 6), ("test", 6))]
@@ -28,7 +29,7 @@ def test_a_curve_has_a_row_an_epoch(tmp_path: Path) -> None:
     overrides = ["model=qa_cnn", "model.encoder.num_filters=8", "trainer.max_epochs=2", "logger=none", f"cache_dir={tmp_path}", *TOY]
     record = run_overrides(overrides, tmp_path / "runs").record
     assert record is not None
-    curve = learn.learning_curve(record, "toy")
+    curve = learning.learning_curve(record, "toy")
     assert [row["epoch"] for row in curve] == [1, 2]
     assert all(0 < row["dev map"] <= 1 and row["parameters"] > 0 and row["loss"] is not None for row in curve)
 
@@ -78,7 +79,7 @@ def test_a_run_over_former_data_is_made_again(tmp_path: Path, caplog: pytest.Log
     monkeypatch.setattr(plan.__class__, "load", classmethod(lambda cls: plan))
     monkeypatch.setenv("QAEXP_DATA", str(tmp_path))
     monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(learn, "choices", lambda group: ["word_overlap"])
+    monkeypatch.setattr(learning, "choices", lambda group: ["word_overlap"])
     command = ["--csv", str(tmp_path / "learn.csv"), "--runs", str(tmp_path / "runs")]
     for right, times in (("water", 1), ("water", 1), ("stones", 2)):
         for split in ("train", "dev", "test"):

@@ -15,9 +15,8 @@ from qaexp.config import PRETRAIN, compose
 from qaexp.errors import ConfigError
 from qaexp.models.scorer import num_parameters
 from qaexp.reproduction.cells import Cell, alternatives
-from qaexp.reproduction.configuration import vector_width
-from qaexp.reproduction.read import result_figures, result_tables, tunings
-from qaexp.reproduction.spec import Row, Table
+from qaexp.reproduction.settings import vector_width
+from qaexp.reproduction.spec import Row, Table, result_figures, result_tables, tunings
 from qaexp.training.ranking import RankingModule
 
 WIDTH = 60

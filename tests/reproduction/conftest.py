@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from small_table import TABLE, entry_of
 
-from qaexp.reproduction.build import Measured, measured
 from qaexp.reproduction.cells import Keys
 from qaexp.reproduction.ledger import Ledger
+from qaexp.reproduction.measured import Measured, measured
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ import pytest
 
 from qaexp.reproduction import cells
 from qaexp.reproduction.cells import CONF, Keys, alternatives, at_hand, lacking
-from qaexp.reproduction.read import result_tables
-from qaexp.reproduction.spec import Row, Setting, Table
+from qaexp.reproduction.spec import Row, Setting, Table, result_tables
 
 YAHOOQA = next(table for table in result_tables() if table.title == "ctrn, Table 4")
 BM25 = next(row for row in YAHOOQA.rows if row.label == "BM-25")

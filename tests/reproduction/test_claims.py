@@ -1,15 +1,19 @@
-"""What the papers claim of their tables and figures is what they print, and a claim about nothing is named."""
+"""Claims: how they are read, the tests that compare two rows, and the verdicts."""
 
+from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
 
+import numpy as np
 import pytest
+from scipy import stats
+from small_table import TABLE, claim_of, over
 
 from qaexp.errors import ConfigError
-from qaexp.reproduction.claims import claims
-from qaexp.reproduction.paper_table import EXPERIMENTS
-from qaexp.reproduction.read import result_figures, result_tables
-from qaexp.reproduction.spec import UNPRINTED
+from qaexp.reproduction.claims import Comparison, claims, comparisons, corrected, held_against
+from qaexp.reproduction.ledger import PARAMETERS
+from qaexp.reproduction.measured import Measured
+from qaexp.reproduction.spec import EXPERIMENTS, UNPRINTED, Column, result_figures, result_tables
 
 PAPERS = ["ap", "clstm", "ctrn", "ggsa", "rcnn"]
 
@@ -64,3 +68,75 @@ def test_a_file_that_is_not_yaml_is_named(tmp_path: Path) -> None:
 
 def test_a_table_of_ones_own_needs_no_claims(tmp_path: Path) -> None:
     assert claims("mine", tmp_path) == []
+
+
+def test_rows_over_the_same_questions_are_compared(filled: Measured) -> None:
+    found = comparisons(filled).set_index("column")
+    assert found.loc["MAP", "row"] == "CNN"
+    assert found.loc["MAP", "against"] == "CNN, wide"
+    assert found.loc["MAP", "difference"] == "-29.5"
+    assert found.loc["MAP", "seeds"] == "3; 2"
+    assert float(found.loc["MAP", "p (questions)"]) == pytest.approx(2 / 2**8, abs=5e-5)
+    of_seeds = stats.ttest_ind([0.51, 0.52, 0.53], [0.81, 0.82], equal_var=False).pvalue
+    assert float(found.loc["MAP", "p (seeds)"]) == pytest.approx(of_seeds, abs=5e-5)
+    assert float(found.loc["MAP", "p (Holm)"]) == pytest.approx(2 / 2**8, abs=5e-5)  # the larger of the two
+    assert found.loc["MAP", "significant"] == "yes"
+
+
+def test_what_rests_on_one_seed_is_not_decided(filled: Measured) -> None:
+    states = {place: replace(state, entries=state.entries[:1]) for place, state in filled.states.items()}
+    alone = Measured(TABLE, states)
+    line = comparisons(alone).set_index("column").loc["MAP"]
+    assert line[["p (questions)", "p (seeds)", "p (Holm)", "significant"]].tolist() == ["0.00781", "", "", "one seed"]
+    [claim] = held_against([claim_of("wide is better", "MAP", above="CNN, wide", below="CNN")], [alone]).to_dict("records")
+    assert (claim["verdict"], claim["seeds"], claim["p (Holm)"]) == ("undecided", "1; 1", "")
+
+
+def test_rows_that_share_a_run_make_one_test_with_a_third_that_stands_between_them() -> None:
+    """Of a, b and a again: a − b and b − a are one test, and a − a is none."""
+    differences = np.array([0.0] + [1.0] * 6)
+    of = [Comparison(each, (5, 5), 0.01) for each in (differences, np.zeros(7), -differences)]
+    assert corrected(of) == pytest.approx([2 / 2**6, 1.0, 2 / 2**6])
+
+
+def test_rows_over_other_questions_are_neither_compared_nor_held_against_a_claim(filled: Measured) -> None:
+    others = over(filled, "CNN", "others")
+    assert comparisons(others).empty
+    wide = claim_of("wide is better", "MAP", above="CNN, wide", below="CNN")
+    assert held_against([wide], [others])["verdict"].tolist() == ["not measured"]
+
+
+def test_claims_are_held_against_the_rows(filled: Measured) -> None:
+    """Eight questions, all in favour of the wide one: p is 2/256 by itself, and is doubled as two claims can be tested."""
+    claims = [
+        claim_of("wide is better", "MAP", above="CNN, wide", below="CNN"),
+        claim_of("narrow is better", "P@1", above="CNN", below="CNN, wide"),
+        claim_of("chance is worse", "MAP", above="CNN", below="Word Overlap", note="as ever"),
+        claim_of("of a table that was not measured", "MAP", above="CNN", below="Word Overlap", table=8),
+    ]
+    found = held_against(claims, [filled])
+    assert found["verdict"].tolist() == ["held", "reversed", "not measured", "not measured"]
+    assert found["difference"].tolist() == ["+29.5", "-29.5", "", ""]
+    assert float(found.loc[0, "p (Holm)"]) == pytest.approx(2 / 2**8, abs=5e-5), "one test, whichever way it is said"  # type: ignore[arg-type]
+    assert found.loc[0, "seeds"] == "2; 3"
+    assert found.loc[2, "note"] == "as ever"
+    again = held_against([*claims, claims[0], claims[0]], [filled])
+    assert again.loc[[0, 4, 5], "p (Holm)"].tolist() == [found.loc[0, "p (Holm)"]] * 3, "what is said again is no further test"
+
+
+def test_claims_of_parameters_are_counted_without_a_test(filled: Measured) -> None:
+    rows = [replace(row, published=[*row.published, 1.0]) for row in TABLE.rows]
+    table = replace(TABLE, columns={**TABLE.columns, "size": Column(PARAMETERS, "toy", 1, 0.001, "K")}, rows=rows)
+    states = {place: replace(state, cell=replace(state.cell, table=table)) for place, state in filled.states.items()}
+    small = states["CNN", "toy"]
+    states["CNN", "toy"] = replace(
+        small, entries=[replace(entry, parameters={"trainable without word embeddings": 4900}) for entry in small.entries]
+    )
+    claims = [
+        claim_of("the smaller is larger", "size", above="CNN", below="CNN, wide"),
+        claim_of("the larger is larger", "size", above="CNN, wide", below="CNN"),
+        claim_of("words need none", "size", above="CNN", below="Word Overlap"),
+    ]
+    found = held_against(claims, [Measured(table, states)])
+    assert found["verdict"].tolist() == ["as counted", "not as counted", "not measured"]
+    assert found[["difference", "p (Holm)"]].to_numpy().tolist() == [["+4.9K", ""], ["-4.9K", ""], ["", ""]]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from qaexp.reproduction.paper_table import EXPERIMENTS
+from qaexp.reproduction.spec import EXPERIMENTS
 
 RESULTS = Path(__file__).resolve().parent.parent.parent / "results"
 

@@ -4,10 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from qaexp.reproduction.build import Measured
-from qaexp.reproduction.latex import as_latex
-from qaexp.reproduction.page import as_markdown
-from qaexp.reproduction.write import write_table
+from qaexp.reproduction.measured import Measured
+from qaexp.reproduction.page import as_latex, as_markdown, write_table
 
 
 def test_markdown_and_latex_say_each_number_once(filled: Measured, tmp_path: Path) -> None:

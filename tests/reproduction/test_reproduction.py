@@ -19,8 +19,7 @@ from qaexp.reproduction import cells, reproduction, runs
 from qaexp.reproduction.cells import Keys, alternatives
 from qaexp.reproduction.ledger import Ledger
 from qaexp.reproduction.plan import Choice, Run, plan
-from qaexp.reproduction.read import result_figures
-from qaexp.reproduction.spec import Column, Row, Setting, Table
+from qaexp.reproduction.spec import Column, Row, Setting, Table, result_figures
 from qaexp.runs.store import Outcome
 
 

@@ -10,9 +10,7 @@ import pytest
 
 from qaexp.cli.data import main
 from qaexp.config import choices
-from qaexp.data.audit.counts import MEASURES, askubuntu_pools, askubuntu_texts
-from qaexp.data.corpus_builder import CorpusBuilder
-from qaexp.errors import BadDataError, ConfigError
+from qaexp.errors import ConfigError
 from qaexp.reproduction import statistics
 from qaexp.reproduction.statistics import MEASURED, MISSING, PARTIAL, measure, tables, to_csv
 
@@ -38,46 +36,17 @@ def cache(monkeypatch: pytest.MonkeyPatch, cache_dir: Path) -> None:
 
 
 @pytest.fixture
-def experiments(write: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
+def experiments(tmp_path: Path) -> Make:
     """A folder of tables with one of statistics in it."""
 
     def make(text: str = TABLE) -> Path:
-        write(tmp_path / "experiments" / "paper" / "table9.yaml", text.splitlines())
-        write(tmp_path / "experiments" / "paper" / "table10.yaml", ["source: elsewhere", "rows: []"])
+        folder = tmp_path / "experiments" / "paper"
+        folder.mkdir(parents=True)
+        (folder / "table9.yaml").write_text(text, encoding="utf-8")
+        (folder / "table10.yaml").write_text("source: elsewhere\nrows: []\n", encoding="utf-8")
         return tmp_path / "experiments"
 
     return make
-
-
-def test_figures_by_hand() -> None:
-    builder = CorpusBuilder()
-    short, long, answer, wrong = (builder.text(text.split()) for text in ("who", "who was it then", "it was she", "no idea at all"))
-    builder.question("train", "1", short, [("a", answer, 1), ("b", wrong, 0)])
-    builder.question("train", "2", long, [("a", answer, 1)])
-    builder.question("dev", "3", short, [("b", wrong, 1), ("a", answer, 0), ("c", short, 0)])
-    corpus = builder.build()
-    splits = list(corpus.splits.values())
-    found = {name: function(corpus.texts, splits) for name, function in MEASURES.items()}
-    assert found == {
-        "questions": 3,
-        "pairs": 6,
-        "candidates per question": 2,
-        "question length": pytest.approx((1 + 4 + 1) / 3),
-        "candidate length": pytest.approx((3 + 4 + 1) / 3),
-        "words": 9,
-        "answer length / question length": pytest.approx((3 / 1 + 3 / 4 + 4 / 1) / 3),
-    }
-
-
-def test_askubuntu_by_hand(write: Make, tmp_path: Path) -> None:
-    pools = write(tmp_path / "dev.txt", ["1\t5 6\t5 6 7\t3 2 1", "2\t\t8 9 7\t3 2 1"], packed=True)
-    assert askubuntu_pools(pools) == {"questions": 2, "right pairs": 2, "pairs": 6, "answers per question": 1.0}
-    texts = write(tmp_path / "texts.txt", ["1\ta title\tone body here", "2\tb\t"])
-    assert askubuntu_texts(texts) == {"questions": 2, "title length": 1.5, "body length": 1.5}
-    with pytest.raises(BadDataError, match="line 1: 2 fields, 3 expected"):
-        askubuntu_texts(write(tmp_path / "cut.txt", ["1\ttitle"]))
-    with pytest.raises(BadDataError, match="line 2: 1 field, at least 3 expected"):
-        askubuntu_pools(write(tmp_path / "cut.txt", ["1\t2\t3", "4"]))
 
 
 def test_ours_stand_beside_the_printed_figures(experiments: Make, cache: None, tmp_path: Path) -> None:
@@ -102,9 +71,9 @@ def test_a_partial_set_is_called_partial(experiments: Make, cache: None, tmp_pat
 @pytest.mark.parametrize(
     ("right", "wrong", "said"),
     [
-        ("published: [1K, 144, 7, null]", "published: [1K]", "row Toys has 1 published figures for 4 columns"),
-        ("measure: candidates per question", "measure: candles", "candles of row Toys is not measured; what is: questions, pairs"),
-        ("datasets: [insuranceqa, toy]", "file: toy.txt", "row Toys needs datasets, or a file and read_by"),
+        ("published: [1K, 144, 7, null]", "published: [1K]", "row 'Toys' has 1 printed numbers for 4 columns"),
+        ("measure: candidates per question", "measure: candles", "candles of row 'Toys' is not measured; what is: questions, pairs"),
+        ("datasets: [insuranceqa, toy]", "file: toy.txt", "row 'Toys' needs datasets, or a file and read_by"),
         ("as used", "as sold", "questions is 'as sold', as read or as used expected"),
         ("of: [test2]", "off: [test2]", "it is not a table of statistics"),
     ],

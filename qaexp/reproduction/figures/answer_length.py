@@ -9,10 +9,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
 from qaexp.explain.drawing import COLOURS, MARKERS, new_figure
-from qaexp.reproduction.build import Measured
 from qaexp.reproduction.figures.of_runs import about, foot
 from qaexp.reproduction.ledger import Ledger
 from qaexp.reproduction.lengths import answer_lengths
+from qaexp.reproduction.measured import Measured
 
 LENGTH, QUESTIONS = "answer length up to", "questions"
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from qaexp.reproduction.build import Measured
-from qaexp.reproduction.state import CellState
+from qaexp.reproduction.measured import CellState, Measured
 
 CHARACTERS = 14
 """Of text in an inch."""

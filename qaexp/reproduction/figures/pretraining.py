@@ -21,7 +21,7 @@ from qaexp.config import join_options, split_options
 from qaexp.errors import QaexpError
 from qaexp.explain.drawing import COLOURS, MARKERS, look, new_figure, save
 from qaexp.reproduction.figures.of_runs import bars, write_foot
-from qaexp.reproduction.state import MEASURED, PARTIAL
+from qaexp.reproduction.measured import MEASURED, PARTIAL
 from qaexp.runs.folder import RECORD
 from qaexp.runs.record import RunRecord
 from qaexp.runs.table import row_name

@@ -7,9 +7,9 @@ from matplotlib.figure import Figure
 
 from qaexp.errors import ConfigError
 from qaexp.explain.drawing import COLOURS, INK, new_figure
-from qaexp.reproduction.build import Measured
 from qaexp.reproduction.figures.of_runs import about, bars, foot, machine
 from qaexp.reproduction.ledger import Ledger
+from qaexp.reproduction.measured import Measured
 
 
 class Runtime:

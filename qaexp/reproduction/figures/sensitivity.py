@@ -11,11 +11,10 @@ from omegaconf import OmegaConf
 from qaexp.config import compose
 from qaexp.errors import ConfigError
 from qaexp.explain.drawing import COLOURS, MARKERS, new_figure
-from qaexp.reproduction.build import Measured
 from qaexp.reproduction.figures.of_runs import about, bars, foot
 from qaexp.reproduction.ledger import Ledger
+from qaexp.reproduction.measured import CellState, Measured
 from qaexp.reproduction.spec import Row
-from qaexp.reproduction.state import CellState
 
 PANEL, VALUE, COLUMN, OURS = "panel", "value", "column", "ours"
 

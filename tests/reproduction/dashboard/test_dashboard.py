@@ -17,7 +17,7 @@ from wandb_workspaces.workspaces import internal as workspace_internal
 from qaexp.cli.dashboard import main
 from qaexp.config import CONF, compose
 from qaexp.reproduction.dashboard import paper_tables, run_lines
-from qaexp.reproduction.paper_table import EXPERIMENTS
+from qaexp.reproduction.spec import EXPERIMENTS
 from qaexp.runs.record import RunRecord
 from qaexp.tracking.dashboard import reports
 from qaexp.tracking.dashboard.workspace import VIEW

@@ -12,7 +12,7 @@ from stand_in import Server, stand_in
 
 from qaexp.cli.dashboard import main
 from qaexp.config import CONF
-from qaexp.reproduction.paper_table import EXPERIMENTS
+from qaexp.reproduction.spec import EXPERIMENTS
 from qaexp.tracking.dashboard.workspace import VIEW
 
 KEY = "0" * 40

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from qaexp.errors import ConfigError
-from qaexp.reproduction.configuration import ConfigurationTable, configuration_tables
+from qaexp.reproduction.settings import ConfigurationTable, configuration_tables
 
 TABLES = {table.title: table for table in configuration_tables()}
 
@@ -50,7 +50,7 @@ def test_a_value_that_differs_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "fault"),
     [
-        ("{label: a, overrides: [seed=1], published: [1, 2]}", "row 'a' has 2 printed values for 1 columns"),
+        ("{label: a, overrides: [seed=1], published: [1, 2]}", "row 'a' has 2 printed numbers for 1 columns"),
         ("{label: a, published: [1]}", "row 'a' needs either overrides or cells"),
         ("{label: a, overrides: [seed=1], counts: {pooling: biases}, published: [1]}", "'biases' cannot be counted"),
     ],

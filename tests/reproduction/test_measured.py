@@ -1,4 +1,4 @@
-"""What the ledger has of a cell: whose runs are shown, what is doubted, and what is no verdict."""
+"""A measured table: the state of its rows, our numbers beside the paper's, and the best values of a tuning."""
 
 import json
 from dataclasses import asdict, replace
@@ -7,16 +7,34 @@ from typing import Any
 
 import pytest
 from omegaconf import OmegaConf
-from small_table import TABLE, TINY, entry_of, over
+from small_table import SMALL, TABLE, TINY, entry_of, over
 
 from qaexp.config import compose
-from qaexp.reproduction.build import Measured, measured
+from qaexp.reproduction import measured as measured_module
 from qaexp.reproduction.cells import Keys, alternatives
 from qaexp.reproduction.ledger import Entry, Ledger
+from qaexp.reproduction.measured import Measured, found_in, measured
 from qaexp.reproduction.page import as_markdown
-from qaexp.reproduction.spec import Column, Setting, Table
-from qaexp.reproduction.state import found_in
+from qaexp.reproduction.spec import UNPRINTED, Column, Row, Setting, Table, Tuning
 from qaexp.runs.record import config_key, measured_config
+
+
+def test_rows_are_the_papers_and_numbers_ours(filled: Measured) -> None:
+    frame = filled.frame
+    assert frame["Model"].tolist() == ["Kelp", "Word Overlap", "CNN", "CNN, wide"]
+    assert list(frame.columns[:4]) == ["Model", "MAP", "MAP (paper)", "MAP ci95"]
+    assert list(frame.columns[-4:]) == ["seeds", "status", "verdict", "command"]
+    assert frame["MAP (paper)"].tolist() == ["75.1", "20.0", "50.0", "50.0"]
+    assert frame["MAP"].tolist() == ["", "", "52.0", "81.5"]
+    assert frame["MAP ci95"].tolist() == ["", "", "2.5", "6.4"]
+    assert frame["status"].tolist() == ["published only", "toy: not run; absent: data missing", "measured", "measured"]
+    assert frame["seeds"].tolist() == ["", "0", "3", "2"]
+    assert filled.runs == "5 of 12"
+    assert frame.loc[2, "verdict"] == "reproduced"
+    assert frame.loc[3, "verdict"] == "above"
+    assert frame.loc[0, "command"] == ""
+    assert frame.loc[2, "command"].startswith("python -m qaexp dataset=toy ")
+    assert "seed=" not in frame.loc[2, "command"]
 
 
 def test_a_cell_whose_data_are_not_here_is_shown_with_those_that_other_cells_were_run_on(tmp_path: Path, keys: Keys) -> None:
@@ -199,3 +217,44 @@ def test_a_column_of_seconds_is_of_machines_with_a_gpu_or_without(filled: Measur
     both = on({"CNN": "H100", "CNN, wide": "H100"})
     assert both.frame.set_index("Model")["MAP"][["CNN", "CNN, wide"]].tolist() == ["150.0", "150.0"]
     assert not any("not shown" in doubt for doubt in both.doubts())
+
+
+@pytest.mark.parametrize(
+    ("of_dev", "verdict"),
+    [
+        ({"1e-3": [0.5], "1e-2": [0.6]}, "best of 2: 1e-2; taken: 1e-3"),
+        ({"1e-3": [0.5], "1e-2": [0.4]}, "best of 2: 1e-3; taken: 1e-3"),
+        ({"1e-3": [0.5], "1e-2": [0.4], "1e-1": [0.3]}, "best: 1e-3; taken: 1e-3"),
+        ({"1e-3": [0.4, 0.5], "1e-2": [0.5, 0.6], "1e-1": [0.9]}, "best of 2 over 2 seeds: 1e-2; taken: 1e-3"),
+        ({"1e-3": [0.5, 0.9], "1e-2": [0.6], "1e-1": [0.4]}, "best: 1e-2; taken: 1e-3"),
+        ({"1e-3": [0.5]}, ""),
+        ({"1e-3": [0.5, None, 0.9], "1e-2": [0.6, 0.7]}, "best of 2: 1e-2; taken: 1e-3"),  # one's seeds 1 and 3, the other's 1 and 2
+    ],
+)
+def test_a_tuning_says_what_is_best_of_what_was_measured_and_what_the_tables_have(
+    of_dev: dict[str, list[float | None]], verdict: str, tmp_path: Path, keys: Keys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_table = Table(**{**TABLE.__dict__, "rows": [Row("CNN", [0.5, 0.5, None], overrides=[*TINY, "optimizer.lr=1e-3"])]})
+    monkeypatch.setattr(measured_module, "result_tables", lambda: [in_table])
+    values = ("1e-3", "1e-2", "1e-1")
+    settings = {value: Setting(["toy"], overrides=[*SMALL, f"optimizer.lr={value}"]) for value in values}
+    columns = {value: Column("dev/p@1", value) for value in values}
+    rows = [Row("CNN", [UNPRINTED] * 3, overrides=TINY)]
+    tuning = Tuning(**{**TABLE.__dict__, "name": "tuning_toy", "settings": settings, "columns": columns, "rows": rows})
+    ledger = Ledger(tmp_path / "ledger")
+    ledger.folder.mkdir()
+    bare = measured(tuning, ledger, keys)
+    for value, over_seeds in of_dev.items():
+        of_seeds = keys.of(bare.states["CNN", value].cell, tuning.seeds)
+        for seed, ((key, *_), dev) in enumerate(zip(of_seeds, over_seeds, strict=False), 1):
+            if dev is None:
+                continue
+            entry = {**asdict(entry_of(key, seed, [0.5])), "metrics": {"dev": {"p@1": dev}}}
+            (ledger.folder / f"{value}_{seed}.json").write_text(json.dumps(entry))
+    found = measured(tuning, Ledger(ledger.folder), keys)
+    assert found.frame.loc[0, "verdict"] == verdict
+    assert found.frame.loc[0, "status"] == "measured"
+    page = as_markdown(found)
+    assert page.startswith("# ctrn, tuning on toy\n")
+    assert "- the tables are run with what is taken" in page
+    assert "(paper" not in page

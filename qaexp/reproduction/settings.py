@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 import pandas as pd
 from hydra.utils import instantiate
@@ -12,11 +13,8 @@ from omegaconf import DictConfig, OmegaConf
 from qaexp.config import compose
 from qaexp.errors import ConfigError
 from qaexp.reproduction.cells import alternatives
-from qaexp.reproduction.paper_table import EXPERIMENTS, FAULTS, PaperTable, content_of, fault_in, filled, name_of
-from qaexp.reproduction.read import result_tables
-from qaexp.reproduction.spec import Printed, Table
+from qaexp.reproduction.spec import EXPERIMENTS, PaperTable, Printed, Table, read_all, result_tables
 
-KIND = "configuration"
 COUNTED = ("all", "matrices")
 THOUSANDS = {"": 1.0, "K": 1e3, "M": 1e6}
 
@@ -52,6 +50,11 @@ class Row:
 class ConfigurationTable(PaperTable):
     """A table of settings, models downwards, whichever way the paper prints it."""
 
+    kind: ClassVar[str] = "configuration"
+    described: ClassVar[str] = "a table of settings"
+    column_type: ClassVar[type] = Column
+    row_type: ClassVar[type] = Row
+
     paper: str
     name: str
     source: str
@@ -60,6 +63,14 @@ class ConfigurationTable(PaperTable):
     columns: Mapping[str, Column]
     rows: Sequence[Row]
     notes: Sequence[str] = ()
+
+    def fault(self) -> str:
+        for row in self.rows:
+            if bool(row.overrides) == bool(row.cells):
+                return f"row {row.label!r} needs either overrides or cells, rows of the paper's tables of results"
+        counted = {what for each in (*self.columns.values(), *self.rows) for what in each.counts.values()}
+        unknown = sorted(counted - set(COUNTED))
+        return f"{unknown[0]!r} cannot be counted; what can: {', '.join(COUNTED)}" if unknown else ""
 
     def frame(self) -> pd.DataFrame:
         """A line for each row: every column, ours and the printed one, and `agrees`: yes, or which columns do not.
@@ -97,29 +108,8 @@ class ConfigurationTable(PaperTable):
 
 
 def configuration_tables(folder: Path = EXPERIMENTS) -> list[ConfigurationTable]:
-    """Every paper's tables of settings.
-
-    Raises:
-        ConfigError: naming the file and what is wrong in it.
-    """
-    return [_table(path, content) for path in sorted(folder.glob("*/table*.yaml")) if (content := content_of(path)).pop("kind", "") == KIND]
-
-
-def _table(path: Path, content: dict) -> ConfigurationTable:
-    try:
-        columns = {str(name): filled(Column, column) for name, column in content.pop("columns").items()}
-        rows = [filled(Row, row) for row in content.pop("rows")]
-        table = filled(ConfigurationTable, {**name_of(path), "columns": columns, "rows": rows, **content})
-    except FAULTS as error:
-        raise ConfigError(f"{path}: it is not a table of settings: {fault_in(error)}") from error
-    for row in rows:
-        if len(row.published) != len(columns):
-            raise ConfigError(f"{path}: row {row.label!r} has {len(row.published)} printed values for {len(columns)} columns")
-        if bool(row.overrides) == bool(row.cells):
-            raise ConfigError(f"{path}: row {row.label!r} needs either overrides or cells, rows of the paper's tables of results")
-    for counted in {what for each in (*columns.values(), *rows) for what in each.counts.values()} - set(COUNTED):
-        raise ConfigError(f"{path}: {counted!r} cannot be counted; what can: {', '.join(COUNTED)}")
-    return table
+    """Every paper's tables of settings; raises as `read_all` does."""
+    return read_all(ConfigurationTable, folder)
 
 
 def vector_width(cfg: DictConfig) -> int:
