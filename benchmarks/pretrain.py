@@ -8,7 +8,7 @@ from hydra.utils import instantiate
 from benchmarks.row import Row
 from benchmarks.timing import CPU, DEVICE, paired
 from qaexp.config import PRETRAIN, compose
-from qaexp.models.decoder.title_decoder import TitleDecoder
+from qaexp.models.decoder import TitleDecoder
 
 WORDS, EMBEDDING_DIM = 100_000, 200
 PAIRS, CONTEXT, TITLE = 64, 60, 10

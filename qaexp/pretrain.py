@@ -33,7 +33,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
 
     from qaexp.data.module_cache import open_data
     from qaexp.data.reconstruction import ReconstructionDataModule
-    from qaexp.models.decoder.title_decoder import TitleDecoder
+    from qaexp.models.decoder import TitleDecoder
     from qaexp.models.scorer import num_parameters
     from qaexp.runs.checkpoint import best_checkpoint, clear, last_checkpoint, rebuild_plan
     from qaexp.runs.rankings import write_rankings

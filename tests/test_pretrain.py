@@ -114,7 +114,7 @@ def test_perplexity_is_that_of_every_held_out_title_by_itself(run: Path, overrid
 
 def rebuilt(run: Path, overrides: list[str]) -> ReconstructionModule:
     """The module of a finished run, from its checkpoint."""
-    from qaexp.models.decoder.title_decoder import TitleDecoder
+    from qaexp.models.decoder import TitleDecoder
 
     cfg = compose(overrides, PRETRAIN)
     data = instantiate(cfg.dataset)

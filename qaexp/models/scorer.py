@@ -49,8 +49,8 @@ class AnswerScorer(nn.Module, ABC):
         that defines it.
         """
         for module in self.modules():
-            if module is not self and hasattr(module, "fit"):
-                module.fit(corpus, examples)
+            if module is not self and callable(fit := getattr(module, "fit", None)):
+                fit(corpus, examples)
 
     @abstractmethod
     def encode_question(self, tokens: Int[Tensor, "text length"]) -> Text:

@@ -12,7 +12,7 @@ from torch.optim.lr_scheduler import LRScheduler
 from qaexp.data.batch import ReconstructionBatch, ScoringBlock
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError
-from qaexp.models.decoder.title_decoder import TitleDecoder
+from qaexp.models.decoder import TitleDecoder
 from qaexp.models.encoder.recurrent import RecurrentEncoder
 from qaexp.models.scorer import Scorer
 from qaexp.training.module import ScoringModule

@@ -20,7 +20,7 @@ from qaexp.config import CONF, PRETRAIN, RANK, Program, choices, compose
 from qaexp.data.module import RankingDataModule
 from qaexp.data.negatives import NegativeSampling
 from qaexp.data.vectors.sources import VectorSource
-from qaexp.models.decoder.word_output import WordOutput
+from qaexp.models.decoder import WordOutput
 from qaexp.models.scorer import AnswerScorer
 from qaexp.runs.record import RunRecord
 from qaexp.train import train

@@ -1,4 +1,4 @@
-"""Texts as bags of n-grams, and what two bags share; no word has a vector here."""
+"""Texts as bags of n-grams: numbering n-grams, counting them in a text and in a collection, and looking one text's up in another."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,11 +11,11 @@ from torch.nn import functional as F
 
 from qaexp.data.batching import blocks_within
 from qaexp.data.corpus import RankingCorpus
-from qaexp.data.vocabulary import PADDING, UNKNOWN
+from qaexp.data.vocabulary import PADDING, UNKNOWN, Vocabulary
 from qaexp.errors import ConfigError
 
 CHUNK_TOKENS = 1 << 18
-"""Tokens, padding included, whose n-grams are counted at once."""
+"""N-grams of a collection are counted in chunks of this many tokens, padding included."""
 
 LARGEST_KEY = 2**63 - 1
 
@@ -25,20 +25,20 @@ def ngrams(
 ) -> Int[Tensor, "text ngram"]:
     """Each n-gram of a text as one number below 0, Σ −w_i · num_words^(n − i); 0 where there is none.
 
-    N-grams stay within a field. One that holds an unknown word is none: unknown words may differ from each other. Words that are no
-    `content` are taken out before n-grams are formed, as scikit-learn takes stop words out.
+    N-grams stay within a field. An n-gram with an unknown word does not count, as unknown words may differ from each other. Words outside
+    `content` are removed before n-grams are formed, as scikit-learn removes stop words.
 
     >>> ngrams(torch.tensor([[7, 8, 0]]), range(1, 3), num_words=10).tolist()
     [[-7, -8, 0, -78, 0, 0]]
 
     Raises:
-        ConfigError: that many words have no numbers for n-grams this long, or they are of no word.
+        ConfigError: the n-grams have no word, or are too long to be numbered in 64 bits.
     """
     if not orders or orders[0] < 1:
         raise ConfigError("n-grams have at least 1 word: set order or max_order of the model to 1 or more")
     if num_words ** orders[-1] > LARGEST_KEY:
         raise ConfigError(
-            f"n-grams of {orders[-1]} words out of {num_words} have no number of 64 bits; set order or max_order of the model to less"
+            f"n-grams of {orders[-1]} words out of {num_words} cannot be numbered in 64 bits; lower order or max_order of the model"
         )
     fields = tokens if tokens.ndim == 3 else tokens.unsqueeze(1)  # (text, field, length)
     if content is not None:
@@ -56,7 +56,7 @@ def ngrams(
 
 
 def bag(keys: Int[Tensor, "text ngram"]) -> tuple[Int[Tensor, "text ngram"], Float[Tensor, "text ngram"]]:
-    """The different n-grams of each text, ascending, and how often it has each; zeros after the last.
+    """The distinct n-grams of each text, in ascending order, and their counts; zeros after the last.
 
     >>> keys, counts = bag(torch.tensor([[-7, -8, 0, -7]]))
     >>> keys.tolist(), counts.tolist()
@@ -64,23 +64,23 @@ def bag(keys: Int[Tensor, "text ngram"]) -> tuple[Int[Tensor, "text ngram"], Flo
     """
     ordered = keys.sort(dim=1).values
     place = (ordered.diff(dim=1) != 0).cumsum(dim=1)
-    place = F.pad(place, (1, 0))  # of each n-gram among the different ones
-    different = torch.zeros_like(ordered).scatter_(1, place, ordered)
+    place = F.pad(place, (1, 0))  # of each n-gram among the distinct ones
+    distinct = torch.zeros_like(ordered).scatter_(1, place, ordered)
     counts = torch.zeros(keys.shape, device=keys.device).scatter_add_(1, place, (ordered < 0).float())
-    return different, counts
+    return distinct, counts
 
 
-def found(
+def look_up(
     keys: Int[Tensor, "pair some"], among: Int[Tensor, "pair others"], weights: Float[Tensor, "pair others"]
 ) -> Float[Tensor, "pair some"]:
-    """The weight of each n-gram of one text in the other's bag; 0 where that does not have it."""
+    """The weight that each n-gram of one text has in the other's bag; 0 if it is not there."""
     places = torch.searchsorted(among.contiguous(), keys.contiguous()).clamp(max=among.shape[1] - 1)
     there = (among.gather(1, places) == keys) & (keys < 0)
     return weights.gather(1, places) * there
 
 
 class NgramTable(nn.Module):
-    """In how many texts of a collection each n-gram occurs. Its size is that of the collection, or of the checkpoint it is loaded from."""
+    """How many texts of a collection have each n-gram. Its size comes from the collection, or from the checkpoint it is loaded from."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -92,13 +92,13 @@ class NgramTable(nn.Module):
         self.register_buffer("num_texts", torch.zeros(()))
 
     def count(self, corpus: RankingCorpus, orders: range, num_words: int, content: Bool[Tensor, " word"] | None) -> None:
-        """Count over the collection of a corpus."""
+        """Count the n-grams of the collection of a corpus."""
         keys, frequency = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         texts = collection(corpus)
         parts = list[tuple[np.ndarray, np.ndarray]]()
         for tokens in padded_chunks(corpus, texts):
-            different, _ = bag(ngrams(tokens, orders, num_words, content))
-            parts.append(np.unique(different[different < 0].numpy(), return_counts=True))
+            distinct, _ = bag(ngrams(tokens, orders, num_words, content))
+            parts.append(np.unique(distinct[distinct < 0].numpy(), return_counts=True))
         if parts:
             keys, rows = np.unique(np.concatenate([part for part, _ in parts]), return_inverse=True)
             frequency = np.bincount(rows, weights=np.concatenate([counts for _, counts in parts]))
@@ -106,7 +106,7 @@ class NgramTable(nn.Module):
         self.num_texts.fill_(len(texts))
 
     def forward(self, keys: Int[Tensor, "text ngram"]) -> Float[Tensor, "text ngram"]:
-        """Texts of the collection that hold each n-gram."""
+        """How many texts of the collection have each n-gram."""
         if not len(self.keys):
             return torch.zeros(keys.shape, device=keys.device)
         places = torch.searchsorted(self.keys, keys.contiguous()).clamp(max=len(self.keys) - 1)
@@ -122,16 +122,27 @@ class NgramTable(nn.Module):
 
 
 def collection(corpus: RankingCorpus) -> Int[np.ndarray, " text"]:
-    """The distinct texts that are ranked or that negatives are drawn from: what a search engine would have indexed.
+    """The distinct texts that a search engine would have indexed: all candidates, and all texts that negatives are drawn from.
 
-    Reading: the candidates of every split, as an engine indexes all that it ranks; it sees no label.
+    Reading: the candidates of every split count, as an engine indexes everything that it ranks. No label is used.
     """
     return np.unique(np.concatenate([corpus.answer_set, *(split.candidates for split in corpus.splits.values())]))
 
 
 def padded_chunks(corpus: RankingCorpus, texts: Int[np.ndarray, " text"]) -> Iterator[Int[Tensor, "text *field length"]]:
-    """Whole texts, by ascending length, CHUNK_TOKENS at a time."""
+    """The texts by ascending length, in chunks of about CHUNK_TOKENS tokens."""
     lengths = corpus.texts.lengths(texts).clip(min=1) * corpus.texts.num_fields
     order = np.argsort(lengths, kind="stable")
     for block in blocks_within(lengths[order], CHUNK_TOKENS):
         yield torch.from_numpy(corpus.texts.padded(texts[order[block]]))
+
+
+def content_words(vocabulary: Vocabulary) -> Bool[Tensor, " word"]:
+    """False for the stop words of gensim's list, and for every token without a letter or digit.
+
+    >>> content_words(Vocabulary.of_words(["The", "soup", "?"])).tolist()[2:]
+    [False, True, False]
+    """
+    from gensim.parsing.preprocessing import STOPWORDS  # most of a second to import
+
+    return torch.tensor([any(map(str.isalnum, word)) and word.lower() not in STOPWORDS for word in vocabulary.words])

@@ -1,4 +1,4 @@
-"""The four word-overlap features that TrecQA's models put before their dense layers (Severyn & Moschitti 2015, §4.3)."""
+"""The four word-overlap features that models for TrecQA add before their dense layers (Severyn & Moschitti 2015, §4.3)."""
 
 from collections.abc import Callable, Iterable
 
@@ -11,26 +11,27 @@ from qaexp.data.batch import RankingBatch, token_mask
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.vocabulary import UNKNOWN
 from qaexp.errors import ConfigError
-from qaexp.models.lexical.stop_words import content_words
+from qaexp.models.lexical.bag import content_words
 
-SAMPLE, CHUNK, LONGEST = 20_000, 500, 200
-"""Training pairs that mean and deviation are measured on, how many of them at once, and after how many tokens their texts are cut."""
+SAMPLED_PAIRS, PAIRS_PER_CHUNK, MAX_TOKENS = 20_000, 500, 200
+"""Mean and deviation are measured on at most this many training pairs, in chunks of this many, on texts cut to this many tokens."""
 
 
 class WordOverlapFeatures(nn.Module):
-    """Shared distinct words, counted and weighed by idf, over all words and over those that are no stop words.
+    """The distinct words that two texts share, counted and weighted by idf, over all words and over all but stop words.
 
-        f = (Σ_{w ∈ q ∩ a} weight(w) / (|q| + |a|) − μ) / σ,  |t| the tokens of a text
+        f = (Σ_{w ∈ q ∩ a} weight(w) / (|q| + |a|) − μ) / σ
 
-    with weight 1 or idf(w) = log(N / df(w)), N the texts of the corpus. Severyn & Moschitti 2015, §4.3: "word overlap and IDF-weighted
-    word overlap computed between all words and only non-stop words". Unknown words equal none.
+    |t| is the number of tokens of a text, and weight is 1 or idf(w) = log(N / df(w)), where N is the number of texts in the corpus.
+    Severyn & Moschitti 2015, §4.3: "word overlap and IDF-weighted word overlap computed between all words and only non-stop words".
+    Unknown words match nothing.
 
-    Reading: the paper names no divisor; the two lengths together keep long candidates from winning by length. Stop words are gensim's list
+    Reading: the paper names no divisor; the sum of both lengths keeps long candidates from winning by length. Stop words are gensim's list
     and every token without a letter or digit.
 
-    Reading: μ and σ are mean and deviation over the training pairs, as a scaler fits them that Severyn & Moschitti's release holds (and
-    switches off). Without them the features are some hundredths beside vectors of size one, and are learned too late: the CNN + LR of Yu
-    et al. 2014 ranked TrecQA no better with them than without.
+    Reading: μ and σ are mean and deviation over the training pairs. Severyn & Moschitti's release has such a scaler (switched off).
+    Without it the features are a few hundredths beside vectors of size one, and are learned too late: the CNN + LR of Yu et al. 2014
+    ranked TrecQA no better with them than without.
     """
 
     num_features = 4
@@ -47,14 +48,14 @@ class WordOverlapFeatures(nn.Module):
         self.register_buffer("deviation", torch.ones(self.num_features))
 
     def fit(self, corpus: RankingCorpus, examples: Callable[[int], Iterable[RankingBatch]]) -> None:
-        """Document frequencies over the distinct texts of a corpus; mean and deviation over its training pairs, if it has any.
+        """Count document frequencies over the distinct texts of a corpus; measure mean and deviation over its training pairs, if any.
 
         Raises:
-            ConfigError: texts have fields.
+            ConfigError: texts have several fields.
         """
         if corpus.texts.num_fields > 1:
             raise ConfigError(
-                "word-overlap features are of texts of one field: leave them out with model.similarity.overlap=false (of MV-LSTM "
+                "word-overlap features need texts of one field: leave them out with model.similarity.overlap=false (for MV-LSTM "
                 "model.overlap=false), or give dataset.reader.fields a single field"
             )
         texts = np.repeat(np.arange(len(corpus.texts)), np.diff(corpus.texts.offsets))
@@ -74,13 +75,15 @@ class WordOverlapFeatures(nn.Module):
         return (self._raw(question, candidate) - self.mean) / self.deviation
 
     def _measured(self, corpus: RankingCorpus) -> Float[Tensor, "pair 4"]:
-        """The features of the training pairs before they are scaled, of at most SAMPLE pairs evenly spread."""
+        """The unscaled features of at most SAMPLED_PAIRS training pairs, evenly spread."""
         train = corpus.splits["train"]
-        pairs = np.unique(np.linspace(0, train.num_pairs - 1, SAMPLE).astype(np.int64))
+        pairs = np.unique(np.linspace(0, train.num_pairs - 1, SAMPLED_PAIRS).astype(np.int64))
         sides = train.questions[train.pair_question[pairs]], train.candidates[pairs]
         chunks = []
-        for start in range(0, len(pairs), CHUNK):
-            question, candidate = (torch.from_numpy(corpus.texts.padded(side[start : start + CHUNK], LONGEST)) for side in sides)
+        for start in range(0, len(pairs), PAIRS_PER_CHUNK):
+            question, candidate = (
+                torch.from_numpy(corpus.texts.padded(side[start : start + PAIRS_PER_CHUNK], MAX_TOKENS)) for side in sides
+            )
             chunks.append(self._raw(question, candidate))
         return torch.cat(chunks)
 
@@ -88,7 +91,7 @@ class WordOverlapFeatures(nn.Module):
         self, question: Int[Tensor, "pair question_length"], candidate: Int[Tensor, "pair candidate_length"]
     ) -> Float[Tensor, "pair 4"]:
         ordered = question.sort(dim=1).values
-        first = ordered.diff(dim=1, prepend=ordered.new_full((len(ordered), 1), -1)) != 0  # a word repeated counts once
+        first = ordered.diff(dim=1, prepend=ordered.new_full((len(ordered), 1), -1)) != 0  # a repeated word counts once
         shared = (ordered[:, :, None] == candidate[:, None, :]).any(dim=2) & first & (ordered > UNKNOWN)  # (pair, question_length)
         idf, content = self.idf[ordered], self.content[ordered]
         weights = torch.stack([torch.ones_like(idf), idf, content, idf * content], dim=-1)  # (pair, question_length, 4)

@@ -1,4 +1,4 @@
-"""A linear SVM over how alike two texts are by several measures."""
+"""A linear SVM over several measures of how similar two texts are."""
 
 from collections.abc import Callable, Mapping
 from itertools import islice
@@ -16,27 +16,27 @@ from qaexp.models.pairing import score_pairs
 from qaexp.models.scorer import AnswerScorer, Examples
 from qaexp.models.types import Text
 
-GATHERED = 2**15
-"""Words of pairs that are measured at once while fitting."""
+MAX_TOKENS_WHEN_FITTING = 2**15
+"""Features of training pairs are measured in blocks of at most this many tokens."""
 
 
 class SVM(AnswerScorer):
-    """s(q, c) = w · (x − μ) / σ,  x_i = s_i(q, c) for each scorer of `features`; w from scikit-learn's LinearSVC on training pairs.
+    """s(q, c) = w · (x − μ) / σ, where x_i = s_i(q, c) for each scorer in `features`, and w is from scikit-learn's LinearSVC.
 
         min_{w,b}  ½(‖w‖² + b²) + C Σ_pairs max(0, 1 − y (w · (x − μ) / σ + b))²
 
     Lei et al. 2016, §6: "SVM, we trained a re-ranker using SVM-Light (Joachims, 2002) with a linear kernel incorporating several similarity
     measures from the DKPro similarity package".
 
-    Reading: the paper does not list the measures. Ours are n-gram containment and Jaccard, the longest common subsequence and substring,
-    which DKPro has among others, with TF-IDF, BM25 and idf-weighed containment. SVM-Light's default is classification: pairs are told
-    apart as right and wrong, and candidates are ranked by their distance from the border. That the paper cites Joachims 2002, who ranks by
-    preferences within a question, may mean that; it does not say so.
+    The training pairs are the first `num_pairs` of an epoch of training examples. Before fitting, all features weigh the same.
 
-    Departs: the hinge is squared, which LinearSVC solves in the primal, b is held small with w, and each class has half the weight of the
-    sum. The paper adds the dev set's pairs to the training set for the test; here dev stays unseen.
+    Reading: the paper does not list the measures. Ours are n-gram containment and Jaccard, the longest common subsequence and substring
+    (all in DKPro), TF-IDF, BM25 and idf-weighted containment. We take SVM-Light's default, classification: it separates right from wrong
+    pairs, and candidates are ranked by their distance from the border. The paper cites Joachims 2002, who learns preferences within a
+    question, but does not say that it uses them.
 
-    Pairs are the first `num_pairs` of an epoch of training examples. Until it is fitted, all features weigh the same.
+    Departs: the hinge is squared (LinearSVC solves this in the primal), b is regularised with w, and each class has half of the total
+    weight. The paper adds the dev pairs to the training set before testing; here dev stays unseen.
 
     Raises, when fitted:
         ConfigError: the pairs are all right or all wrong.
@@ -68,7 +68,7 @@ class SVM(AnswerScorer):
         deviation = x.std(dim=0, correction=0)
         self.deviation.copy_(torch.where(deviation > 1e-6, deviation, 1.0))
         scaled = (x - self.mean) / self.deviation
-        machine = LinearSVC(C=self._C, class_weight="balanced", dual=False)  # pyright: ignore[reportArgumentType]  # its stubs know of "auto" alone
+        machine = LinearSVC(C=self._C, class_weight="balanced", dual=False)  # pyright: ignore[reportArgumentType]  # the stubs know only "auto"
         machine.fit(scaled.double().numpy(), (labels == 1).numpy())
         self.weight.copy_(torch.from_numpy(machine.coef_[0]))
 
@@ -80,13 +80,13 @@ class SVM(AnswerScorer):
 
     def score(self, question: Text, candidate: Text) -> Float[Tensor, " pair"]:
         scaled = (self._features(question, candidate) - self.mean) / self.deviation
-        return (scaled * self.weight).sum(dim=1)  # no product, which autocast would round
+        return (scaled * self.weight).sum(dim=1)  # not a matrix product, which autocast would round
 
     def _features(self, question: Text, candidate: Text) -> Float[Tensor, "pair feature"]:
         return torch.stack([f.score(_part(question, name), _part(candidate, name)) for name, f in self._named()], dim=1)
 
     def _measured(self, examples: Examples) -> tuple[Float[Tensor, "pair feature"], Int[Tensor, " pair"]]:
-        """The features and the labels of the training pairs."""
+        """Features and labels of the training pairs."""
         measured, labels, count = list[Tensor](), list[Tensor](), 0
         for batch in islice(examples(0), self._num_pairs):
             measured.append(self._of_batch(batch))
@@ -100,16 +100,16 @@ class SVM(AnswerScorer):
         questions = encode_texts(self.encode_question, batch.questions, skips_padding=True, reads_fields=True)
         candidates = encode_texts(self.encode_candidate, batch.candidates, skips_padding=True, reads_fields=True)
         rows = batch.pair_question, batch.pair_candidate
-        return score_pairs(self._features, questions, candidates, *rows, self.work_per_cell, most_tokens=GATHERED)
+        return score_pairs(self._features, questions, candidates, *rows, self.work_per_cell, most_tokens=MAX_TOKENS_WHEN_FITTING)
 
     def _named(self) -> list[tuple[str, AnswerScorer]]:
-        return list(self.features.items())  # type: ignore[arg-type]  # what a ModuleDict holds has no narrower type
+        return list(self.features.items())  # type: ignore[arg-type]  # a ModuleDict holds Modules
 
     def _scorers(self) -> list[AnswerScorer]:
         return [feature for _, feature in self._named()]
 
     def _joined(self, texts: Mapping[str, Text]) -> Text:
-        """The encodings of all features beside each other, as wide as the widest: zeros mean nothing to any of them."""
+        """The encodings of all features side by side, padded to the widest one: every feature ignores zeros."""
         named = {f"{name}.{key}": tensor for name, text in texts.items() for key, tensor in text.items() if key != "mask"}
         width = max(tensor.shape[1] for tensor in named.values())
         joined = {name: F.pad(tensor, (0, width - tensor.shape[1])) for name, tensor in named.items()}
@@ -117,5 +117,5 @@ class SVM(AnswerScorer):
 
 
 def _part(text: Text, name: str) -> Text:
-    """One feature's part of an encoding."""
+    """The part of an encoding that belongs to one feature."""
     return {key.removeprefix(f"{name}."): tensor for key, tensor in text.items() if key.startswith(f"{name}.")}

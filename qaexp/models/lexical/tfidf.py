@@ -1,4 +1,4 @@
-"""TF-IDF as a model of its own: the cosine of two texts' weighed n-grams."""
+"""TF-IDF as a ranker: the cosine of two texts' weighted n-grams."""
 
 import torch
 from jaxtyping import Float, Int
@@ -6,8 +6,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from qaexp.data.corpus import RankingCorpus
-from qaexp.models.lexical.bag import NgramTable, bag, found, ngrams
-from qaexp.models.lexical.stop_words import content_words
+from qaexp.models.lexical.bag import NgramTable, bag, content_words, look_up, ngrams
 from qaexp.models.scorer import AnswerScorer, Examples
 from qaexp.models.types import Text
 
@@ -15,12 +14,12 @@ from qaexp.models.types import Text
 class TFIDF(AnswerScorer):
     """s(q, c) = Σ_t w(t, q) · w(t, c) / (‖w(q)‖ · ‖w(c)‖),  w(t, d) = f(t, d) · (1 + ln((1 + N) / (1 + n(t)))).
 
-    with t the n-grams of up to `max_order` words, f(t, d) the occurrences of t in d, and n(t) the number of the N texts of the collection
-    that hold it: what scikit-learn's TfidfVectorizer and cosine_similarity compute (the tests compare). Lei et al. 2016, §6: "TF-IDF, we
+    t are the n-grams of up to `max_order` words, f(t, d) is how often t occurs in d, and n(t) is how many of the N texts of the collection
+    have it. scikit-learn's TfidfVectorizer and cosine_similarity compute the same (a test compares them). Lei et al. 2016, §6: "TF-IDF, we
     ranked questions using cosine similarity"; "we tried n-gram feature order n ∈ {1, 2, 3} with and without stop words pruning".
 
     Reading: order n means n-grams of 1 to n words. Stop words are gensim's list and every token without a letter or digit. Title and body
-    are one bag, but no n-gram reaches from one into the other.
+    share one bag, but no n-gram crosses from one into the other.
     """
 
     reads_fields = True
@@ -45,7 +44,7 @@ class TFIDF(AnswerScorer):
         return self._encode(tokens)
 
     def score(self, question: Text, candidate: Text) -> Float[Tensor, " pair"]:
-        return (question["weights"] * found(question["keys"], candidate["keys"], candidate["weights"])).sum(dim=1)
+        return (question["weights"] * look_up(question["keys"], candidate["keys"], candidate["weights"])).sum(dim=1)
 
     def _encode(self, tokens: Int[Tensor, "text *field length"]) -> Text:
         keys, counts = bag(ngrams(tokens, self._orders, self._num_words, self.content))

@@ -1,7 +1,6 @@
 """Scorers without word vectors against bm25s, scikit-learn, and loops over words."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +19,9 @@ from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.errors import ConfigError
 from qaexp.models.lexical.bag import ngrams
 from qaexp.models.lexical.bm25 import BM25
-from qaexp.models.lexical.bm25_scores import BM25Scores
-from qaexp.models.lexical.candidate_only import CandidateOnly
-from qaexp.models.lexical.common_words import CommonWords
-from qaexp.models.lexical.containment import Containment
-from qaexp.models.lexical.idf_containment import IDFContainment
-from qaexp.models.lexical.jaccard import Jaccard
+from qaexp.models.lexical.shared_words import CommonWords, Containment, IDFContainment, Jaccard, WordOverlap
 from qaexp.models.lexical.tfidf import TFIDF
 from qaexp.models.scorer import AnswerScorer
-from qaexp.train import train
 from qaexp.training.scoring import score_blocks
 
 RNG = np.random.default_rng(3)
@@ -163,23 +156,6 @@ def test_fields_are_one_bag_and_no_ngram_or_substring_reaches_across() -> None:
         assert score(scorer, apart) < score(scorer, whole) == 1
 
 
-@pytest.mark.parametrize("longest", [2, 50])
-def test_published_scores_come_back_and_other_pairs_have_none(longest: int) -> None:
-    """Of texts that are cut to two words, too."""
-    builder = CorpusBuilder()
-    texts = {"boot": ["boot"], "disk": ["disk", "is", "full"], "usb": ["usb", "stick", "broken"]}
-    pool = [("1", builder.text(texts["boot"]), 1, 7.5), ("2", builder.text(texts["disk"]), 0, 3.0)]
-    builder.question("dev", "q", builder.text(texts["usb"]), pool)
-    corpus = builder.build()
-    scorer = BM25Scores(longest, longest, vectors=torch.zeros(9, 2))
-    scorer.fit(corpus, no_examples)
-    boot, disk, usb = (torch.tensor([corpus.vocabulary.ids(words)[:longest]]) for words in texts.values())
-    for candidate, expected in ((boot, 7.5), (disk, 3.0), (usb, 0.0)):
-        assert scorer.score(scorer.encode_question(usb), scorer.encode_candidate(candidate)).tolist() == [expected]
-    with pytest.raises(ConfigError, match="publish none; choose model=bm25"):
-        BM25Scores(longest, longest, vectors=torch.zeros(9, 2)).fit(CorpusBuilder().build(), no_examples)
-
-
 def test_ngrams_have_a_word_and_a_number() -> None:
     tokens = torch.ones(1, 5, dtype=torch.long)
     with pytest.raises(ConfigError, match="at least 1 word"):
@@ -208,49 +184,14 @@ def test_the_svm_ranks_by_what_scikit_learn_fits(cache_dir: Path) -> None:
     assert metrics["map"] > 0.45  # chance: 0.31
 
 
-def test_candidate_only_ranks_by_what_scikit_learn_fits_and_reads_no_question(cache_dir: Path) -> None:
-    """Its scores are the log-odds of LogisticRegression on scikit-learn's own counts of words, up to a constant."""
-    from sklearn.feature_extraction.text import CountVectorizer
-    from sklearn.linear_model import LogisticRegression
-
-    cfg = compose(["model=candidate_only", "dataset=toy", f"cache_dir={cache_dir}", "dataset/negatives=pool_pairs"])
-    data: Any = instantiate(cfg.dataset)
-    scorer: Any = instantiate(cfg.model, vectors=data.word_vectors)
-    scorer.fit(data.corpus, data.training_batches)
-    batches = list(data.training_batches(0))
-    texts = [" ".join(str(int(word)) for word in row) for batch in batches for row in batch.candidates[batch.pair_candidate]]
-    counter = CountVectorizer(binary=True, token_pattern=r"\S+", stop_words=["0", "1"])  # padding and the unknown word
-    labels = torch.cat([batch.labels for batch in batches])
-    machine = LogisticRegression(C=1.0, max_iter=1000).fit(counter.fit_transform(texts), labels)
-    batch = batches[0]
-    log_odds = machine.decision_function(counter.transform(texts[: len(batch.labels)])) - machine.intercept_
-    np.testing.assert_allclose(scorer(batch).numpy(), log_odds, atol=2e-3)
-    assert np.ptp(log_odds) > 1
-    other = replace(batch, questions=batch.questions.roll(1, dims=0))
-    assert torch.equal(scorer(batch), scorer(other))
+def word_overlap(question: list[int], candidate: list[int]) -> float:
+    model = WordOverlap(vectors=torch.zeros(10, 0))
+    return model.score(model.encode_question(torch.tensor([question])), model.encode_candidate(torch.tensor([candidate]))).item()
 
 
-def test_candidate_only_needs_right_and_wrong_candidates(corpus: RankingCorpus) -> None:
-    tokens = torch.tensor([[2, 3]])
-    one = torch.zeros(1, dtype=torch.int64)
-    batch = RankingBatch(questions=tokens, candidates=tokens, pair_question=one, pair_candidate=one, labels=one + 1, groups=one)
-    with pytest.raises(ConfigError, match="have only one kind"):
-        CandidateOnly(C=1.0, num_pairs=10, vectors=torch.zeros(9, 2)).fit(corpus, lambda _: [batch])
+def test_word_overlap_counts_distinct_shared_words() -> None:
+    assert word_overlap([5, 3, 5, 4, 0], [5, 5, 6, 4, 0, 0]) == 2
 
 
-@pytest.mark.parametrize(
-    ("split", "printed"),
-    [
-        ("dev", {"map": 52.0, "mrr": 66.0, "p@1": 51.9, "p@5": 42.1}),
-        ("test", {"map": 56.0, "mrr": 68.0, "p@1": 53.8, "p@5": 42.5}),
-    ],
-)
-def test_the_run_of_bm25_scores_gives_the_papers_row(
-    data_dir: Path, tmp_path: Path, cache_dir: Path, split: str, printed: dict[str, float]
-) -> None:
-    """Lei et al. 2016, Table 2, to a tenth of a point, from the command's own record."""
-    if not (data_dir / "askubuntu" / "dev.txt").is_file():
-        pytest.skip("askubuntu/dev.txt is not at hand")
-    places = [f"data_dir={data_dir}", f"cache_dir={cache_dir}", "logger=none"]
-    record = train(compose(["model=bm25_scores", "dataset=askubuntu_ids", *places]), tmp_path)
-    assert {name: 100 * record.metrics[split][name] for name in printed} == pytest.approx(printed, abs=0.05)
+def test_word_overlap_matches_no_unknown_words() -> None:
+    assert word_overlap([1, 3, 1], [1, 3]) == 1

@@ -6,10 +6,7 @@ import pytest
 import torch
 
 from qaexp.errors import ConfigError
-from qaexp.models.decoder.adaptive_softmax import AdaptiveSoftmax
-from qaexp.models.decoder.full_softmax import FullSoftmax
-from qaexp.models.decoder.title_decoder import TitleDecoder
-from qaexp.models.decoder.word_output import WordOutput
+from qaexp.models.decoder import AdaptiveSoftmax, FullSoftmax, TitleDecoder, WordOutput
 from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.encoder.cnn import CNN
 from qaexp.models.encoder.gru import GRU
