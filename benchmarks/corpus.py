@@ -18,7 +18,7 @@ LIMIT_FIRST, LIMIT_AFTER, LIMIT_GB = 60, 3, 2
 def rows() -> Iterator[Row]:
     """The whole data set in a process of its own, twice: files are read, then what was prepared of them is opened."""
     with tempfile.TemporaryDirectory() as folder:
-        made = [sys.executable, "-m", "qaexp.data.made_up", f"{folder}/askubuntu_made_up"]
+        made = [sys.executable, "-m", "qaexp.data", "make-up", f"{folder}/askubuntu_made_up"]
         subprocess.run(made, check=True, stdout=subprocess.DEVNULL)
         first, after = (_opened(folder) for _ in range(2))
     what = f"reading {QUESTIONS:,} questions, until vectors and the first batch are there"

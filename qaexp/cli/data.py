@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from qaexp.cli.command import exit_code, non_negative_int, positive_seconds, seconds
+from qaexp.cli.command import exit_code, non_negative_int, positive_int, positive_seconds, seconds
 from qaexp.data.fetch.download import Downloader
 from qaexp.data.fetch.fetch import Fetch, data_root
 from qaexp.data.fetch.local_archives import Copies
@@ -103,7 +103,31 @@ def run_describe(args: argparse.Namespace) -> None:
     describe_all(args.data, args.csv)
 
 
-COMMANDS: tuple[Callable[[Parsers], None], ...] = (add_fetch, add_check, add_describe)
+def add_make_up(parsers: Parsers) -> None:
+    """`make-up`: generated files in AskUbuntu's layout."""
+    parser = parsers.add_parser(
+        "make-up",
+        help="generate files with AskUbuntu's layout and size",
+        description="Generate files with AskUbuntu's layout and size, for trying pre-training and fine-tuning without the real ones\n"
+        "(dataset=askubuntu_made_up). Numbers measured on them say nothing about AskUbuntu.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="a new folder, such as $QAEXP_DATA/askubuntu_made_up")
+    parser.add_argument("--questions", type=positive_int, metavar="N", help="how many (default: as many as AskUbuntu has, 167765)")
+    parser.add_argument("--seed", type=non_negative_int, default=1, help="equal seeds give equal files (default: %(default)s)")
+    parser.set_defaults(run=run_make_up)
+
+
+def run_make_up(args: argparse.Namespace) -> None:
+    """Write the files, and name their folder."""
+    from qaexp.data.made_up import QUESTIONS, make_folder  # here, as numpy and rich take time to import
+
+    folder = args.folder.expanduser()
+    make_folder(folder, args.questions or QUESTIONS, args.seed)
+    sys.stdout.write(f"{folder}\n")
+
+
+COMMANDS: tuple[Callable[[Parsers], None], ...] = (add_fetch, add_check, add_describe, add_make_up)
 
 
 def named(name: str) -> PublishedSet:

@@ -18,7 +18,7 @@ from qaexp.config import CONF, PRETRAIN, RANK, Program, join_options
 from qaexp.errors import ConfigError, OutputError, QaexpError
 from qaexp.logs import silence_libraries
 from qaexp.mistakes import SWEEP, check_config, config_of_choices, explain, is_sweep, keys_of
-from qaexp.runs.folder import BEST, CONFIG, LAST, LOG, RECORD, TRACEBACK
+from qaexp.runs.folder import BEST, CONFIG, LAST, LOG, RECORD, TRACEBACK, require_initial_run
 
 log = logging.getLogger(__name__)
 
@@ -76,6 +76,7 @@ def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
         overrides, folder = list(HydraConfig.get().overrides.task), Path(HydraConfig.get().runtime.output_dir)
         try:
             check_config(cfg, usual, overrides)
+            require_initial_run(cfg.get("init_from"))
             require_files(cfg)
             run_in(folder, cfg, join_options(overrides), program)
         except Exception as error:  # past Hydra, which would print a line of its own above ours

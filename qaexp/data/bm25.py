@@ -1,10 +1,25 @@
-"""BM25 over tokenised texts: the best matches of one text among many, ties decided by their order."""
+"""BM25 over tokenised texts, and training negatives retrieved with it."""
 
+import hashlib
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Int8
+
+from qaexp.data.corpus import RankingCorpus, RankingSplit
+from qaexp.data.files import progress
+from qaexp.data.negatives import Groups, Keys, no_negatives
+from qaexp.data.prepare import kept
+from qaexp.data.vocabulary import UNKNOWN
+from qaexp.errors import ConfigError
+
+log = logging.getLogger(__name__)
+
+VERSION = 3
+"""Raise it when the same questions retrieve other answers, or they are kept otherwise: older ones are then never read."""
 
 
 class BM25Index:
@@ -41,3 +56,117 @@ class BM25Index:
         else:
             offered = np.flatnonzero(scores > 0)
         return offered[np.argsort(-scores[offered], kind="stable")][:num]
+
+
+@dataclass(frozen=True)
+class Retrieved:
+    """What a corpus's questions retrieve; a question's row is its place among the distinct ones, `questions`, which ascend."""
+
+    questions: Int[np.ndarray, " question"]
+    offsets: Int[np.ndarray, " question_and_end"]
+    answers: Int[np.ndarray, " hit"]
+    """Texts, best first, end to end: those of question q are `offsets[q]:offsets[q + 1]`."""
+
+    def save(self, folder: Path) -> None:
+        folder.mkdir()
+        for name in self.__dataclass_fields__:
+            np.save(folder / f"{name}.npy", getattr(self, name))
+
+    @classmethod
+    def load(cls, folder: Path) -> "Retrieved":
+        return cls(**{name: np.load(folder / f"{name}.npy") for name in cls.__dataclass_fields__})
+
+
+@dataclass(frozen=True)
+class BM25Negatives:
+    """A group for each (question, right candidate), with up to `num` different negatives of those that its question retrieves.
+
+    A question retrieves the `hits` texts of the answer set with the highest BM25 score, its right candidates left out, under whatever
+    id and from whichever of its occurrences, and its own text; each is as likely to be drawn. A text that shares no word with the question
+    is not retrieved: a question may have fewer negatives, and one without any is left out. Retrieval happens once, and is kept in the
+    cache.
+
+    Raises, when drawing:
+        ConfigError: no question retrieves a negative.
+    """
+
+    num: int
+    hits: int
+    k1: float
+    b: float
+    cache_dir: str
+    _known: dict[str, Retrieved] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def draw(self, split: RankingSplit, corpus: RankingCorpus, rng: np.random.Generator) -> Groups:
+        retrieved = self.retrieved(split, corpus)
+        of_pair = split.questions[split.pair_question]
+        row = np.searchsorted(retrieved.questions, of_pair)
+        choices = np.diff(retrieved.offsets)[row]  # (pair)
+        right = np.flatnonzero((split.labels == 1) & (choices > 0))
+        if not len(right):
+            raise ConfigError("no training question retrieves a wrong answer that shares a word with it. Use dataset/negatives=random")
+        sizes = np.minimum(choices[right], self.num)
+        places = _different_places(choices[right], self.num, rng)  # (group, num)
+        drawn = retrieved.answers[retrieved.offsets[row[right]][:, None] + places]
+        candidates = np.concatenate([split.candidates[right][:, None], drawn], axis=1)
+        used = np.arange(1 + self.num) <= sizes[:, None]
+        labels = np.zeros(candidates.shape, dtype=np.int8)
+        labels[:, 0] = 1
+        return Groups(of_pair[right], np.concatenate([[0], np.cumsum(1 + sizes)]), candidates[used], labels[used])
+
+    def retrieved(self, split: RankingSplit, corpus: RankingCorpus) -> Retrieved:
+        """What the split's questions retrieve: retrieved now, or before, in this process or another."""
+        pairs = (split.questions, split.offsets, split.candidates, split.labels)
+        settings = f"{VERSION} {self.hits} {self.k1} {self.b}"
+        facts = f"{settings} {corpus.fingerprint or corpus.compute_fingerprint()} {[_digest(each) for each in pairs]}"
+        key = hashlib.sha256(facts.encode()).hexdigest()[:16]
+        if key not in self._known:
+            folder = Path(self.cache_dir).expanduser() / "retrieved" / key
+
+            def retrieve() -> Retrieved:
+                log.info("retrieving negatives by BM25 (once; kept in %s)", folder)
+                return self._retrieve(split, corpus)
+
+            self._known[key] = kept(folder, Retrieved.load, retrieve, Retrieved.save)
+        return self._known[key]
+
+    def _retrieve(self, split: RankingSplit, corpus: RankingCorpus) -> Retrieved:
+        answer_set = np.unique(corpus.answer_set)
+        if not len(answer_set):
+            raise ConfigError("the answer set is empty, so that nothing can be retrieved from it. Use dataset/negatives=pool")
+        index = BM25Index([_words(corpus, text) for text in answer_set.tolist()], len(corpus.vocabulary), self.k1, self.b)
+        questions = np.unique(split.questions)
+        keys = Keys(len(corpus.texts))
+        excluded = no_negatives(split, keys)
+        num_excluded = np.bincount(np.searchsorted(questions, excluded // len(corpus.texts)), minlength=len(questions))
+        found: list[np.ndarray] = []
+        with progress() as bar:
+            for question, also in zip(bar.track(questions.tolist(), description="BM25"), num_excluded.tolist(), strict=True):
+                hits = answer_set[index.best(_words(corpus, question), self.hits + also)]
+                found.append(hits[~np.isin(keys(np.array(question), hits), excluded)][: self.hits])
+        offsets = np.concatenate([[0], np.cumsum([len(hits) for hits in found], dtype=np.int64)])
+        return Retrieved(questions, offsets.astype(np.int64), np.concatenate(found).astype(np.int32))
+
+
+def _words(corpus: RankingCorpus, text: int) -> list[int]:
+    """A text's word ids. Unknown words, which may differ from each other, are left out."""
+    ids = corpus.texts.words(text)
+    return ids[ids > UNKNOWN].tolist()
+
+
+def _different_places(choices: Int[np.ndarray, " group"], num: int, rng: np.random.Generator) -> Int[np.ndarray, "group num"]:
+    """`num` different numbers below each of `choices`, every set of them as likely; of a smaller choice all, then zeros.
+
+    Floyd's algorithm (Bentley & Floyd 1987): for j = n − num, …, n − 1, draw t ≤ j; add t, or j if t is there already.
+    """
+    places = np.full((len(choices), num), -1, dtype=np.int64)
+    for step in range(num):
+        j = choices - np.minimum(choices, num) + step
+        drawn = rng.integers(0, j + 1)
+        taken = (places == drawn[:, None]).any(axis=1)
+        places[:, step] = np.where(step < choices, np.where(taken, j, drawn), -1)
+    return np.maximum(places, 0)
+
+
+def _digest(array: Int[np.ndarray, " any"] | Int8[np.ndarray, " any"]) -> str:
+    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()

@@ -1,5 +1,7 @@
-"""How readers make a corpus: question by question, words as they come."""
+"""What readers share: a corpus built question by question, names for candidates without one, groups of connected texts."""
 
+import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -130,3 +132,51 @@ def _unfit(questions: Sequence[tuple[int, str, list[Candidate]]]) -> Iterator[st
             if name.split() != [name]:
                 whose = "its id" if name is question_id else f"candidate {name!r}"
                 yield f"question {question_id!r}: {whose} is empty or holds white space"
+
+
+def text_names(texts: Iterable[Sequence[str]]) -> list[str]:
+    """A digest of each text of a pool; a text's further occurrences are numbered.
+
+    Files list the right candidates first, or last. Numbered in that order, equal scores would be decided by the labels wherever
+    a convention looks at the candidate's id (`trec` does).
+
+    >>> text_names([["it", "burned"], ["no"], ["it", "burned"]])
+    ['2cbb8e1f85', 'faa280dc35', '2cbb8e1f85-2']
+    """
+    seen: Counter[str] = Counter()
+    names = []
+    for text in texts:
+        name = hashlib.blake2s(" ".join(text).encode(), digest_size=5).hexdigest()
+        seen[name] += 1
+        names.append(name if seen[name] == 1 else f"{name}-{seen[name]}")
+    return names
+
+
+def connected_groups(size: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
+    """The smallest member of the connected component of each of `size` items; `pairs` are the edges.
+
+    >>> connected_groups(5, [(3, 1), (4, 3)])
+    [0, 1, 2, 1, 1]
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    first, second = np.array(list(pairs), dtype=np.int64).reshape(-1, 2).T
+    _, label = connected_components(coo_array((np.ones(len(first)), (first, second)), shape=(size, size)), directed=False)
+    _, least, group = np.unique(label, return_index=True, return_inverse=True)
+    return least[group].tolist()
+
+
+def held_out_counts(size: int, dev_share: float, test_share: float) -> tuple[int, int]:
+    """How many of `size` items go into dev and into test; the rest is for training.
+
+    Raises:
+        ConfigError: there is no rest.
+
+    >>> held_out_counts(12, 0.25, 0.1)
+    (3, 1)
+    """
+    num_dev, num_test = round(dev_share * size), round(test_share * size)
+    if size and num_dev + num_test >= size:
+        raise ConfigError(f"dataset.reader.dev_share={dev_share} and test_share={test_share} leave nothing to train on; lower them")
+    return num_dev, num_test

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import hashlib
 import lzma
+import sys
 import tarfile
 import zipfile
 import zlib
@@ -11,6 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from io import BufferedIOBase
 from pathlib import Path
 from typing import cast
+
+from rich.console import Console
+from rich.progress import Progress, ProgressColumn
 
 from qaexp.errors import BadDataError, MissingDataError
 
@@ -138,3 +142,8 @@ def digest(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise BadDataError(path, [f"it cannot be read: {error.strerror or error}"], "Check the file's permissions and its disk.") from error
+
+
+def progress(*columns: ProgressColumn) -> Progress:
+    """A progress bar on standard error, removed at the end; without a terminal there is none."""
+    return Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True)

@@ -1,6 +1,6 @@
-"""Files with AskUbuntu's layout and size, made up, so that reading, pre-training and fine-tuning can be tried whole.
+"""Generated files with AskUbuntu's layout and size, for trying reading, pre-training and fine-tuning from end to end.
 
-python -m qaexp.data.made_up FOLDER [--questions 167765] [--seed 1]
+`python -m qaexp.data make-up FOLDER` writes them.
 
 A question has an intent: a fact of `toy_text` (a thing and what is wrong with it) and a product. Its title and body put the intent into
 words drawn for it, among sentences that say nothing; a product goes by two names. Questions are similar that have one intent. Pools of
@@ -8,21 +8,17 @@ dev and test are the twenty best by BM25, whose scores are written beside them; 
 that dissimilar ones do, keep these from being all there is to learn. Numbers measured on it say nothing about AskUbuntu.
 """
 
-import argparse
-import logging
 import os
 import shutil
-import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from random import Random
 
-from qaexp.cli.command import non_negative_int, positive_int, print_lines
 from qaexp.data.bm25 import BM25Index
-from qaexp.data.datasets.toy_text import FACTS, ways_to_answer, ways_to_ask
-from qaexp.data.progress import progress
+from qaexp.data.datasets.toy import FACTS, ways_to_answer, ways_to_ask
+from qaexp.data.files import progress
 from qaexp.data.tokenise import words_v1
 from qaexp.data.vocabulary import Vocabulary
 from qaexp.errors import ConfigError, OutputError
@@ -156,21 +152,8 @@ def _write(path: Path, lines: Iterable[str]) -> None:
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
-def main(arguments: Sequence[str]) -> int:
-    """The exit status: 0, 2 for a mistake of the user, 130 after Ctrl-C; the folder is there whole or not at all."""
-    parser = argparse.ArgumentParser(prog="python -m qaexp.data.made_up", description="Make files with AskUbuntu's layout and size.")
-    parser.add_argument("folder", type=Path, metavar="FOLDER", help="a new folder, such as $QAEXP_DATA/askubuntu_made_up")
-    parser.add_argument(
-        "--questions", type=positive_int, default=QUESTIONS, help="how many (default: as many as AskUbuntu has, %(default)s)"
-    )
-    parser.add_argument("--seed", type=non_negative_int, default=1, help="equal seeds give equal files (default: %(default)s)")
-    options = parser.parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
-    return print_lines(lambda: [_whole(options.folder.expanduser(), options.questions, options.seed)])
-
-
-def _whole(folder: Path, num_questions: int, seed: int) -> Path:
-    """Make the files beside their place and move them there in one step.
+def make_folder(folder: Path, num_questions: int, seed: int) -> None:
+    """Make the files in a new folder, which appears whole or not at all.
 
     Raises:
         OutputError: the folder is there already, or cannot be written.
@@ -189,8 +172,3 @@ def _whole(folder: Path, num_questions: int, seed: int) -> Path:
             shutil.rmtree(staging, ignore_errors=True)
     except OSError as error:
         raise OutputError(f"cannot write {folder}: {error.strerror or error}. Free some space there, or name another folder") from error
-    return folder
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -1,15 +1,14 @@
-"""Whether what a configuration reads is on disk: asked before anything is built from it."""
+"""Whether the files that a configuration reads are on disk. Asked before anything is built from it."""
 
 from hydra.utils import get_object, instantiate
 from omegaconf import DictConfig
 
 from qaexp.data.prepare import require_reader
-from qaexp.errors import CheckpointError, MissingDataError
-from qaexp.runs.folder import checkpoint_file
+from qaexp.errors import MissingDataError
 
 
 def missing(source: DictConfig) -> list[MissingDataError]:
-    """What a configured reader, or source of word vectors, lacks: its one complaint, with where the files are published, or none."""
+    """The error of a configured reader or source of word vectors whose files are missing, or nothing if all are there."""
     try:
         instantiate(source).files()
     except MissingDataError as error:
@@ -18,19 +17,18 @@ def missing(source: DictConfig) -> list[MissingDataError]:
 
 
 def require_files(cfg: DictConfig) -> None:
-    """Raises: MissingDataError, naming all files that a run lacks: texts and, where its model reads them, word vectors; or the run that it
-    is to begin from. ConfigError, when the reader is none."""
-    if source := cfg.get("init_from"):
-        try:
-            checkpoint_file(source)
-        except CheckpointError as error:
-            raise MissingDataError(f"init_from={error}") from error
+    """Check that the texts, and the word vectors if the model reads them, are on disk.
+
+    Raises:
+        MissingDataError: names all missing files.
+        ConfigError: `dataset.reader` is not a reader.
+    """
     require_reader(instantiate(cfg.dataset.reader))
     texts, vectors = missing(cfg.dataset.reader), missing(cfg.dataset.vectors)
-    if found := texts + (vectors if vectors and reads_vectors(cfg.model) else []):  # asking the model takes seconds
+    if found := texts + (vectors if vectors and reads_vectors(cfg.model) else []):  # importing the model takes seconds
         raise MissingDataError("\n".join(map(str, found)))
 
 
 def reads_vectors(model: DictConfig) -> bool:
-    """Whether word vectors make a difference to a configured model; they make none to BM25."""
+    """Whether a configured model uses word vectors; BM25, for one, does not."""
     return getattr(get_object(model._target_), "reads_vectors", True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from qaexp.config import compose
-from qaexp.data.progress import progress
+from qaexp.data.files import progress
 from qaexp.errors import ConfigError, meant
 from qaexp.reproduction.cells import Keys, cells_of
 from qaexp.reproduction.claims import claims, held_against

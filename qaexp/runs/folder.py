@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from qaexp.errors import CheckpointError
+from qaexp.errors import CheckpointError, MissingDataError
 
 CONFIG, RECORD, LOG = "config.yaml", "record.json", "run.log"
 BEST, LAST = "best.ckpt", "last.ckpt"
@@ -22,3 +22,12 @@ def checkpoint_file(path: str | Path) -> Path:
     if not file.is_file():
         raise CheckpointError(f"{file} does not exist; name a run's folder or a .ckpt file in one")
     return file
+
+
+def require_initial_run(source: str | None) -> None:
+    """Raises MissingDataError if `source`, the value of `init_from`, names a run or checkpoint that does not exist."""
+    try:
+        if source:
+            checkpoint_file(source)
+    except CheckpointError as error:
+        raise MissingDataError(f"init_from={error}") from error

@@ -6,6 +6,8 @@ RENAMED = {
     "qaexp.data.embeddings.OwnTextVectors": "qaexp.data.vectors.sources.OwnTextVectors",
     "qaexp.data.embeddings.PublishedVectors": "qaexp.data.vectors.sources.PublishedVectors",
     "qaexp.data.embeddings.RandomVectors": "qaexp.data.vectors.sources.RandomVectors",
+    "qaexp.data.lists.QuestionLists": "qaexp.data.negatives.QuestionLists",
+    "qaexp.data.retrieved.BM25Negatives": "qaexp.data.bm25.BM25Negatives",
     "qaexp.figures.answer_length.AnswerLength": "qaexp.reproduction.figures.answer_length.AnswerLength",
     "qaexp.figures.runtime.Runtime": "qaexp.reproduction.figures.runtime.Runtime",
     "qaexp.figures.sensitivity.Sensitivity": "qaexp.reproduction.figures.sensitivity.Sensitivity",

@@ -26,6 +26,7 @@ from qaexp.ddp import require_one_process
 from qaexp.errors import ConfigError, OutputError, SweepError
 from qaexp.files import require_writable
 from qaexp.mistakes import check_config, check_value
+from qaexp.runs.folder import require_initial_run
 from qaexp.runs.record import RunRecord, measured_options
 from qaexp.sweep.best import BEST_REMEDY, best_of, write_best
 from qaexp.sweep.job import Job, JobResult, keep_number_of_threads
@@ -159,6 +160,7 @@ class Sweep(Sweeper):
         composed = self._compose(space.overrides(first))
         usual = self._compose([option for option in space.overrides(first) if _is_choice(option)])
         check_config(composed, usual, space.overrides(first))
+        require_initial_run(composed.get("init_from"))
         require_files(composed)
         parser = OverridesParser.create()
         for key, value in ((key, value) for key, choices in values.items() for value in choices[1:]):

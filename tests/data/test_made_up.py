@@ -7,9 +7,10 @@ import pytest
 import torch
 from hydra.utils import instantiate
 
+from qaexp.cli.data import main
 from qaexp.config import compose
 from qaexp.data import made_up
-from qaexp.data.made_up import FEWEST, main
+from qaexp.data.made_up import FEWEST
 from qaexp.data.module import RankingDataModule
 
 FILES = ["dev.txt", "heldout.txt", "test.txt", "text_tokenized.txt", "train_random.txt"]
@@ -18,7 +19,7 @@ FILES = ["dev.txt", "heldout.txt", "test.txt", "text_tokenized.txt", "train_rand
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("data") / "askubuntu_made_up"
-    assert main([str(folder), "--questions", "4000"]) == 0
+    assert main(["make-up", str(folder), "--questions", "4000"]) == 0
     return folder
 
 
@@ -55,8 +56,8 @@ def test_bm25_ranks_better_than_chance_and_is_not_perfect(data: RankingDataModul
 
 
 def test_equal_seeds_give_equal_files_and_others_do_not(folder: Path, tmp_path: Path) -> None:
-    assert main([str(tmp_path / "again"), "--questions", "4000"]) == 0
-    assert main([str(tmp_path / "other"), "--questions", "4000", "--seed", "2"]) == 0
+    assert main(["make-up", str(tmp_path / "again"), "--questions", "4000"]) == 0
+    assert main(["make-up", str(tmp_path / "other"), "--questions", "4000", "--seed", "2"]) == 0
     assert sorted(path.name for path in folder.iterdir()) == FILES
     for name in FILES:
         written = (folder / name).read_bytes()
@@ -66,9 +67,9 @@ def test_equal_seeds_give_equal_files_and_others_do_not(folder: Path, tmp_path: 
 def test_it_is_there_whole_or_not_at_all(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert main([str(folder)]) == 2
+    assert main(["make-up", str(folder)]) == 2
     assert "is there already" in caplog.text
-    assert main([str(tmp_path / "few"), "--questions", str(FEWEST - 1)]) == 2
+    assert main(["make-up", str(tmp_path / "few"), "--questions", str(FEWEST - 1)]) == 2
     monkeypatch.setattr(made_up, "_training", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-    assert main([str(tmp_path / "stopped"), "--questions", "4000"]) == 130
+    assert main(["make-up", str(tmp_path / "stopped"), "--questions", "4000"]) == 130
     assert list(tmp_path.iterdir()) == []

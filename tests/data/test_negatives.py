@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from qaexp.data.corpus import RankingCorpus, RankingSplit, TokenTable
-from qaexp.data.lists import QuestionLists
-from qaexp.data.negatives import Groups, PoolNegatives, PoolPairs, RandomNegatives
+from qaexp.data.negatives import Groups, PoolNegatives, PoolPairs, QuestionLists, RandomNegatives
 from qaexp.data.vocabulary import SPECIAL_WORDS, Vocabulary
 from qaexp.errors import ConfigError
 

@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qaexp.data import retrieved
-from qaexp.data.bm25 import BM25Index
+from qaexp.data import bm25 as retrieved
+from qaexp.data.bm25 import BM25Index, BM25Negatives
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.data.negatives import Groups
-from qaexp.data.retrieved import BM25Negatives
 from qaexp.errors import ConfigError
 
 ANSWERS = ["hot soup is good", "cold soup is bad", "soup is soup", "bread is good", "tea", "hot tea", "hot bread", "hot soup"]

@@ -10,11 +10,10 @@ from random import Random
 
 from qaexp.data.bm25 import BM25Index
 from qaexp.data.corpus import RankingCorpus
-from qaexp.data.corpus_builder import Candidate, CorpusBuilder
+from qaexp.data.corpus_builder import Candidate, CorpusBuilder, connected_groups, held_out_counts
 from qaexp.data.datasets.askubuntu import FIELDS
 from qaexp.data.fetch.remotes import fetch_hint
 from qaexp.data.files import locate, published, records
-from qaexp.data.grouping import connected_groups, held_out_counts
 from qaexp.data.tokenise import bare
 from qaexp.data.vocabulary import Vocabulary
 from qaexp.errors import require_among

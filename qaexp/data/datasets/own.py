@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from qaexp.data.corpus import RankingCorpus
-from qaexp.data.corpus_builder import CorpusBuilder
+from qaexp.data.corpus_builder import CorpusBuilder, text_names
 from qaexp.data.files import Faults, locate, records
-from qaexp.data.naming import text_names
 from qaexp.data.tokenise import bare
 
 SPLITS = ("train", "dev", "test")

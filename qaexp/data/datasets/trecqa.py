@@ -20,10 +20,9 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from qaexp.data.corpus import RankingCorpus
-from qaexp.data.corpus_builder import CorpusBuilder
+from qaexp.data.corpus_builder import CorpusBuilder, text_names
 from qaexp.data.fetch.remotes import fetch_hint
 from qaexp.data.files import Faults, lines, locate, published
-from qaexp.data.naming import text_names
 from qaexp.data.tokenise import bare
 from qaexp.errors import require_among
 

@@ -12,13 +12,11 @@ import numpy as np
 
 from qaexp.data.bm25 import BM25Index
 from qaexp.data.corpus import RankingCorpus
-from qaexp.data.corpus_builder import CorpusBuilder
+from qaexp.data.corpus_builder import CorpusBuilder, text_names
 from qaexp.data.datasets.webscope import NUM_POSTS, posts
 from qaexp.data.datasets.yahooqa import read_text_file
 from qaexp.data.fetch.remotes import fetch_hint
-from qaexp.data.files import Faults, locate, published
-from qaexp.data.naming import text_names
-from qaexp.data.progress import progress
+from qaexp.data.files import Faults, locate, progress, published
 from qaexp.data.tokenise import bare
 from qaexp.data.vocabulary import Vocabulary
 from qaexp.errors import ConfigError

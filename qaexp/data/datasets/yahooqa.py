@@ -13,11 +13,9 @@ from random import Random
 from typing import Any
 
 from qaexp.data.corpus import RankingCorpus
-from qaexp.data.corpus_builder import CorpusBuilder
+from qaexp.data.corpus_builder import CorpusBuilder, connected_groups, held_out_counts, text_names
 from qaexp.data.fetch.remotes import fetch_hint
 from qaexp.data.files import UNREADABLE, Faults, lines, locate, published
-from qaexp.data.grouping import connected_groups, held_out_counts
-from qaexp.data.naming import text_names
 from qaexp.data.tokenise import bare
 
 POOL = 5

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from qaexp.data.fetch.checksums import fault
 from qaexp.data.fetch.remotes import PublishedFile
-from qaexp.data.progress import progress
+from qaexp.data.files import progress
 from qaexp.errors import MissingDataError
 
 log = logging.getLogger(__name__)

@@ -310,7 +310,7 @@ _GOOGLE_NEWS = (
     "command fetches it. Put it, packed or not, in the folder embeddings of the data folder."
 )
 _MADE_UP = (
-    "askubuntu_made_up is made, not fetched: `python -m qaexp.data.made_up FOLDER`, with askubuntu_made_up in the data folder as FOLDER; "
+    "askubuntu_made_up is made, not fetched: `python -m qaexp.data make-up FOLDER`, with askubuntu_made_up in the data folder as FOLDER; "
     "with fewer questions than it makes by itself, also set dataset.expected=null."
 )
 _DUPLICATES = (

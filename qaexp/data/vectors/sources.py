@@ -12,9 +12,8 @@ from jaxtyping import Float, Int
 
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.fetch.remotes import fetch_hint
-from qaexp.data.files import locate
+from qaexp.data.files import locate, progress
 from qaexp.data.prepare import kept, remembered_digest
-from qaexp.data.progress import progress
 from qaexp.data.vectors.glove import read_glove
 from qaexp.data.vectors.word2vec import is_word2vec, read_word2vec
 from qaexp.data.vocabulary import PADDING, SPECIAL_WORDS, UNKNOWN

@@ -8,8 +8,8 @@ import pytest
 from hydra.utils import instantiate
 
 from qaexp.config import compose
+from qaexp.data.corpus_builder import text_names
 from qaexp.data.datasets.own import OwnReader
-from qaexp.data.naming import text_names
 from qaexp.data.tokenise import words_v1
 from qaexp.errors import BadDataError, MissingDataError
 from qaexp.runs.store import run_overrides

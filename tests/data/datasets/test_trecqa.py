@@ -9,8 +9,8 @@ import pytest
 from hydra.utils import instantiate
 
 from qaexp.config import compose
+from qaexp.data.corpus_builder import text_names
 from qaexp.data.datasets.trecqa import TrecQAJsonlReader, TrecQAReader, TrecQAToksReader, TrecQAXMLReader
-from qaexp.data.naming import text_names
 from qaexp.data.tokenise import lower_tokens_v1
 from qaexp.errors import BadDataError, ConfigError, MissingDataError
 

@@ -606,7 +606,7 @@ def test_hint_finds_a_variant_and_admits_ignorance() -> None:
     assert "fetch trecqa_toks`" in fetch_hint("trecqa_toks")
     assert "fetch yahooqa_partial`" in fetch_hint("yahoomqa_partial_10")
     assert "on request" in fetch_hint("yahoomqa_10")
-    assert "python -m qaexp.data.made_up" in fetch_hint("askubuntu_made_up")
+    assert "python -m qaexp.data make-up" in fetch_hint("askubuntu_made_up")
     assert "no command fetches it" in fetch_hint("askubuntu_duplicates")
     assert "is not among the published sets" in fetch_hint("toy")
     assert "is not among the published sets" in fetch_hint("")

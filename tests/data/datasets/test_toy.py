@@ -8,8 +8,7 @@ from math import log
 
 import pytest
 
-from qaexp.data.datasets.toy_text import FACTS, SPLITS, Fact, ToyQuestion, generate, ways_to_answer, ways_to_ask
-from qaexp.data.datasets.toy_topics import TOPICS
+from qaexp.data.datasets.toy import FACTS, SPLITS, TOPICS, Fact, ToyQuestion, generate, ways_to_answer, ways_to_ask
 from qaexp.errors import ConfigError
 
 SIZES = {"num_train": 1008, "num_dev": 144, "num_test": 288, "num_candidates": 10}
@@ -58,7 +57,7 @@ def test_names_and_wordings_mean_one_thing():
 
 def test_one_seed_gives_one_corpus_in_every_process():
     small = {"seed": 3, "num_train": 20, "num_dev": 5, "num_test": 5, "num_candidates": 4}
-    command = f"from qaexp.data.datasets.toy_text import generate; import sys; sys.stdout.write(repr(generate(**{small})))"
+    command = f"from qaexp.data.datasets.toy import generate; import sys; sys.stdout.write(repr(generate(**{small})))"
     outputs = {
         subprocess.run(
             [sys.executable, "-c", command], env={"PYTHONHASHSEED": hash_seed}, capture_output=True, text=True, check=True
