@@ -1,4 +1,4 @@
-"""`python -m qaexp.data`: commands for data sets. Each adds its own parser, and is listed once, in COMMANDS."""
+"""`python -m qaexp.data`: commands for data sets. Each adds its own parser and is listed in COMMANDS."""
 
 import argparse
 import contextlib
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from qaexp.cli.command import exit_code, non_negative_int, positive_int, positive_seconds, seconds
+from qaexp.cli.command import exit_code, non_negative_int, positive_int, positive_seconds
 from qaexp.data.fetch.download import Downloader
 from qaexp.data.fetch.fetch import Fetch, data_root
 from qaexp.data.fetch.local_archives import Copies
@@ -22,7 +22,7 @@ def add_fetch(parsers: Parsers) -> None:
     parser = parsers.add_parser(
         "fetch",
         help="download published data sets, or install copies you have, and verify them",
-        description="Put published data sets in the data folder. Files that are there and right are left alone;\n"
+        description="Put published data sets in the data folder. Right files that are already there stay;\n"
         "every file is verified before it is moved into its place; a download that was cut off is\n"
         "resumed by the same command.",
         epilog=f"data sets:\n{listing()}\n\nWithout a name, `fetch` prints this list.",
@@ -33,27 +33,20 @@ def add_fetch(parsers: Parsers) -> None:
         "--from", dest="copies", metavar="FOLDER_OR_ARCHIVE", help="take files from a folder, zip or tar you have; no network"
     )
     parser.add_argument("--data", metavar="DIR", help="the data folder (default: the environment's QAEXP_DATA, else ./data)")
-    parser.add_argument("--replace", action="store_true", help="overwrite files that are there and wrong")
+    parser.add_argument("--replace", action="store_true", help="overwrite wrong files")
     parser.add_argument("--base-url", metavar="URL", help="a mirror of your own with the published paths, e.g. http://host:8000")
-    parser.add_argument(
-        "--retries", type=non_negative_int, default=Downloader.retries, help="tries after a cut connection (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--pause", type=seconds, default=Downloader.pause, help="seconds before the first, then doubled (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--timeout", type=positive_seconds, default=Downloader.timeout, help="seconds to wait for a byte (default: %(default)s)"
-    )
+    parser.add_argument("--retries", type=non_negative_int, default=Downloader.retries, help="tries after a cut connection (default: %(default)s)")
+    parser.add_argument("--timeout", type=positive_seconds, default=Downloader.timeout, help="seconds to wait for a byte (default: %(default)s)")
     parser.set_defaults(run=run_fetch)
 
 
 def run_fetch(args: argparse.Namespace) -> None:
-    """Fetch every set named, or list what there is."""
+    """Fetch the named sets, or list all."""
     if not args.dataset:
         sys.stdout.write(f"{listing()}\n")
         return
     sets = [named(name) for name in args.dataset]
-    downloader = Downloader(retries=args.retries, pause=args.pause, timeout=args.timeout, base_url=args.base_url)
+    downloader = Downloader(retries=args.retries, timeout=args.timeout, base_url=args.base_url)
     source = Copies(Path(args.copies).expanduser()) if args.copies else downloader
     for published in sets:
         Fetch(data_root(args.data), source, args.replace).run(published)
@@ -64,8 +57,8 @@ def add_check(parsers: Parsers) -> None:
     parser = parsers.add_parser(
         "check",
         help="score data sets with scorers that know nothing or everything, and show what leaks",
-        description="Score dev and test splits with a constant, a random, an order-based and a label-leaking scorer. What each\n"
-        "of them reaches can be computed; where it reaches something else, the data or the metrics are at fault.\n"
+        description="Score dev and test splits with a constant, a random, an order-based and a label-leaking scorer. Each has\n"
+        "a known result; if it gets another one, the data or the metrics are wrong.\n"
         "Exit status 1: something leaks or is broken.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -76,7 +69,7 @@ def add_check(parsers: Parsers) -> None:
 
 
 def run_check(args: argparse.Namespace) -> int:
-    """Check every data set named, or all there are. 1: a canary fell."""
+    """Check the named data sets, or all on disk. 1: a check failed."""
     from qaexp.data.audit.check import check_all  # here, as torch takes seconds to import
 
     return check_all(args.dataset, args.data, args.seed)
@@ -97,7 +90,7 @@ def add_describe(parsers: Parsers) -> None:
 
 
 def run_describe(args: argparse.Namespace) -> None:
-    """Print every table, and write it where that is asked for."""
+    """Print every table; with --csv, write it as well."""
     from qaexp.reproduction.statistics import describe_all  # here, as torch takes seconds to import
 
     describe_all(args.data, args.csv)
@@ -134,7 +127,7 @@ def named(name: str) -> PublishedSet:
     """The published set called `name`.
 
     Raises:
-        ConfigError: there is none. Says what to use instead of a set that is not published, or the nearest names.
+        ConfigError: there is none. Tells what to use instead of an unpublished set, or the nearest names.
     """
     published = find(name)
     if published is not None:
@@ -158,7 +151,7 @@ def _size(published: PublishedSet) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run one command. 0: done. 1: a canary fell. 2: what the user can mend, in one sentence on standard error. 130: interrupted."""
+    """Run one command. Exit status: 0 done, 1 a check failed, 2 a mistake of the user (one sentence on standard error), 130 interrupted."""
     parser = argparse.ArgumentParser(prog="python -m qaexp.data", description="Commands for data sets.")
     parsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for add in COMMANDS:
@@ -170,7 +163,7 @@ def main(arguments: Sequence[str]) -> int:
 
 @contextlib.contextmanager
 def _messages() -> Iterator[None]:
-    """What is logged goes to the terminal as it is: information to standard output, warnings to standard error."""
+    """Prints log messages as they are: information to standard output, warnings to standard error."""
     log = logging.getLogger("qaexp")
     out, err = logging.StreamHandler(sys.stdout), logging.StreamHandler(sys.stderr)
     out.addFilter(lambda record: record.levelno < logging.WARNING)

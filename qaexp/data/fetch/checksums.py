@@ -1,4 +1,4 @@
-"""Whether a file on disk is the published one: git blob id, or at least the number of lines."""
+"""Checks that a file on disk is the published one, by its git blob id or else its number of lines."""
 
 import hashlib
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ CHUNK = 1 << 20
 
 
 def git_blob_id(path: Path, packed: bool = False) -> str:
-    """SHA-1 of `blob <size>\\0` and the bytes; of the bytes inside where `packed` says that the file is gzipped."""
+    """SHA-1 of `blob <size>\\0` and the bytes; `packed`: of the uncompressed bytes of a gzip file."""
     size = sum(map(len, _chunks(path, packed))) if packed else path.stat().st_size
     sha = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
     for chunk in _chunks(path, packed):
@@ -20,7 +20,7 @@ def git_blob_id(path: Path, packed: bool = False) -> str:
 
 
 def fault(content: Content, path: Path, packed: bool = False) -> str | None:
-    """What is wrong with the copy of `content` at `path`, to follow its name in a sentence; None if nothing is."""
+    """What is wrong with the copy of `content` at `path`, as the rest of a sentence that starts with its name; None if it is right."""
     try:
         return _blob_fault(content, path, packed) if content.blob_id else _lines_fault(content, path, packed)
     except CUT_OFF:
@@ -28,7 +28,7 @@ def fault(content: Content, path: Path, packed: bool = False) -> str | None:
 
 
 def verified(content: Content) -> str:
-    """What a file without fault has been checked by.
+    """How a right file was checked, for a message.
 
     >>> verified(Content("a", blob_id="00")), verified(Content("a"))
     ('git blob id verified', 'not verified: no checksum is known')

@@ -1,7 +1,7 @@
-"""Puts a published data set in its place: what is there and right stays, the rest is downloaded or copied, verified, and moved in whole.
+"""Installs a published data set: right files stay, the others are downloaded or copied, verified and moved into place.
 
-A file grows in a folder `.partial` beside its place and is moved there, in one step, once it has proved right. So a reader
-never meets half a file, and the next fetch goes on where this one stopped. Of two fetches of one set the second waits for the first.
+A file is downloaded into a folder `.partial` beside its place and moved there in one step after it has been verified. So a reader
+never sees half a file, and the next fetch continues where this one stopped. A second fetch of the same set waits for the first.
 """
 
 import contextlib
@@ -37,13 +37,13 @@ class Fetch:
     root: Path
     source: Copies | Downloader
     replace: bool = False
-    """Overwrite files that are there and wrong."""
+    """Overwrite wrong files."""
 
     def run(self, published: PublishedSet) -> None:
-        """Complete the set's files, each by itself: one that fails does not keep the others from being fetched.
+        """Fetch the set's missing files. If one fails, the others are fetched all the same.
 
         Raises:
-            MissingDataError: at least one file could not be had. Names each, why, and the remedy.
+            MissingDataError: at least one file could not be fetched. Names each with the reason and the remedy.
             OutputError: the disk is full, or the folder cannot be written to.
         """
         folder = self.root / published.folder
@@ -68,11 +68,11 @@ class Fetch:
         log.info("terms of use: %s", published.terms)
 
     def _fetch(self, file: PublishedFile, folder: Path) -> list[str]:
-        """What was done for each thing wanted from `file`."""
+        """What was done for each content of `file`."""
         wanted = [content for content in file.contents if not self._there(content, folder)]
         if wanted:
             folder.mkdir(parents=True, exist_ok=True)
-            with file_lock(folder / ".lock", f"fetching into {folder}") as waited:  # two would write into one half of a file
+            with file_lock(folder / ".lock", f"fetching into {folder}") as waited:  # two processes would share a partial file
                 wanted = [content for content in wanted if not (waited and self._there(content, folder))]
                 if wanted:
                     self._get(file, wanted, folder)
@@ -86,10 +86,10 @@ class Fetch:
             self._download(self.source, file, wanted, folder)
 
     def _there(self, content: Content, folder: Path) -> bool:
-        """Whether a right copy is in place, plain or gzipped. The plain one decides, as it does for the readers.
+        """Whether a right copy is in place, plain or gzipped. If both exist, the plain one counts, as for the readers.
 
         Raises:
-            MissingDataError: the one in place is wrong, and is not to be replaced.
+            MissingDataError: the copy in place is wrong and `replace` is off.
         """
         for path, packed in ((folder / content.path, False), (folder / f"{content.path}.gz", True)):
             if not path.is_file():
@@ -105,18 +105,18 @@ class Fetch:
         return False
 
     def _download(self, downloader: Downloader, file: PublishedFile, wanted: Sequence[Content], folder: Path) -> None:
-        part = _part(folder / file.path)
+        partial = _part(folder / file.path).parent
         try:
-            downloader.download(file, part)
+            downloaded = downloader.download(file, partial)
             if file.members:
-                self._take(part, wanted, folder)
+                self._take(downloaded, wanted, folder)
             else:
-                _install(part, folder, file, "fetched")
+                _install(downloaded, folder, file, "fetched")
         finally:
-            _tidy(part.parent)
+            _tidy(partial)
 
     def _take(self, archive: Path, wanted: Sequence[Content], folder: Path) -> None:
-        """Take what is wanted out of a downloaded archive. It goes then, or if broken; after a full disk it is worth keeping."""
+        """Take the wanted files out of a downloaded archive, then remove it. A broken one is removed, too; after a full disk it stays."""
         try:
             self._copy(Copies(archive), wanted, folder)
         except MissingDataError:
@@ -126,12 +126,10 @@ class Fetch:
 
     def _copy(self, copies: Copies, wanted: Sequence[Content], folder: Path) -> None:
         for content in wanted:
-            part = _part(folder / content.path, ".copy")
+            part = _part(folder / content.path)
             try:
                 copies.copy(content, part)
-                _install(
-                    part, folder, content, "copied" if copies is self.source else f"taken from {copies.path.name.removesuffix('.part')}"
-                )
+                _install(part, folder, content, "copied" if copies is self.source else f"taken from {copies.path.name}")
             finally:
                 part.unlink(missing_ok=True)
                 _tidy(part.parent)
@@ -146,15 +144,15 @@ def _by_hand(published: PublishedSet) -> str:
     return f"get the files yourself from {published.page} and run `python -m qaexp.data fetch {published.name} --from FOLDER_OR_ARCHIVE`"
 
 
-def _part(target: Path, suffix: str = ".part") -> Path:
-    """Where `target` grows."""
-    part = target.parent / ".partial" / f"{target.name}{suffix}"
+def _part(target: Path) -> Path:
+    """Where `target` is written before it is moved into place."""
+    part = target.parent / ".partial" / f"{target.name}.copy"
     part.parent.mkdir(parents=True, exist_ok=True)
     return part
 
 
 def _install(part: Path, folder: Path, content: Content, how: str) -> None:
-    """Move a whole and verified file into its place; a gzipped one beside it, wrong or now a second copy, goes."""
+    """Move a verified file into its place and remove a gzipped copy beside it."""
     target = folder / content.path
     with part.open("rb") as file:
         os.fsync(file.fileno())
@@ -165,7 +163,7 @@ def _install(part: Path, folder: Path, content: Content, how: str) -> None:
 
 
 def _tidy(partial: Path) -> None:
-    with contextlib.suppress(OSError):  # not empty: other files wait to be resumed
+    with contextlib.suppress(OSError):  # not empty: other files are still to be resumed
         partial.rmdir()
 
 
@@ -175,7 +173,7 @@ def _say(message: str, content: Content) -> None:
 
 @contextlib.contextmanager
 def _clear_disk_errors(folder: Path) -> Iterator[None]:
-    """Turn what the file system refuses into one sentence with its remedy."""
+    """Turn an error of the file system into one sentence with its remedy."""
     try:
         yield
     except (QaexpError, requests.RequestException):

@@ -1,4 +1,4 @@
-"""Copies that a user already has: a folder, a zip or tar archive, or a single file, searched by file name."""
+"""Takes files from a folder, a zip or tar archive or a single file on disk, by their names."""
 
 import contextlib
 import gzip
@@ -18,7 +18,7 @@ from qaexp.errors import MissingDataError
 
 
 class Copies:
-    """The files at `path`, by their names.
+    """The files in `path`, a folder, an archive or a single file.
 
     Raises:
         MissingDataError: `path` does not exist or may not be read.
@@ -32,10 +32,10 @@ class Copies:
         self.path = path
 
     def copy(self, content: Content, part: Path) -> None:
-        """Write the copy of `content` that is right to `part`, unpacked where only the copy's name ends in `.gz`.
+        """Write a right copy of `content` to `part`. A copy whose name ends in `.gz` is unpacked, unless the content's name ends so too.
 
         Raises:
-            MissingDataError: there is none; says what is wrong with each copy of that name. `part` is gone then.
+            MissingDataError: there is none. Tells what is wrong with each file of that name; `part` is removed.
         """
         wrong: list[str] = []
         try:
@@ -48,14 +48,14 @@ class Copies:
                         return
                     wrong.append(f"{name} {found}")
         except (*UNREADABLE, OSError) as error:
-            if isinstance(error, OSError) and error.errno is not None:  # bz2's of a corrupt archive has no number, as those of disks have
+            if isinstance(error, OSError) and error.errno is not None:  # bz2 raises an OSError without errno for a corrupt archive
                 raise
             wrong.append(f"{self.path} cannot be read: {error}")
         part.unlink(missing_ok=True)
         raise MissingDataError(f"{content.path} ({'; '.join(wrong) or f'not in {self.path}'})")
 
     def archive(self, file: PublishedFile) -> "Copies":
-        """The archive that `file` is published as, if it lies here unopened; else these same copies."""
+        """The archive that `file` is published as, if it is here; else these same copies."""
         if self.path.is_file():
             return self
         with self._opened() as files:
@@ -64,7 +64,7 @@ class Copies:
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[dict[str, Callable[[], BufferedIOBase]]]:
-        """Each file's name below `path`, and how to open it. A file that is itself wanted may also be an archive of wanted ones."""
+        """Each file's name below `path`, and how to open it. An archive is listed as well, as it may itself be wanted."""
         with contextlib.ExitStack() as stack:
             if self.path.is_dir():
                 yield {str(path.relative_to(self.path)): _opener(path) for path in _files(self.path)}
@@ -86,7 +86,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _named(content: Content, files: dict[str, Callable[[], BufferedIOBase]]) -> list[tuple[str, Callable[[], BufferedIOBase]]]:
-    """The files with the right name, with or without `.gz`; those that lie in a folder of the right name first."""
+    """The files with the right name, with or without `.gz`; first those whose folder has the right name, too."""
     wanted = PurePosixPath(content.path)
     names = {wanted.name, f"{wanted.name}.gz"}
     found = [(name, open_file) for name, open_file in files.items() if PurePosixPath(name).name in names]
