@@ -1,4 +1,4 @@
-"""What training and scoring steps are given: distinct texts, and the pairs among them."""
+"""The batches of training and scoring steps: distinct texts and the pairs among them."""
 
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -20,7 +20,7 @@ def token_mask(tokens: Int[Tensor, "text *field length"]) -> Bool[Tensor, "text 
 
 
 def lengths_of(tokens: Int[Tensor, "text *field length"]) -> Int[Tensor, " text"]:
-    """Tokens of each text, of its longest field where there are several.
+    """Number of tokens of each text, or of its longest field.
 
     >>> lengths_of(torch.tensor([[5, 6, 0], [7, 0, 0]])).tolist()
     [2, 1]
@@ -39,12 +39,12 @@ class _Batch:
 
     @property
     def num_examples(self) -> int:
-        """What is learned from or scored in one step: the rows of its first tensor, unless a batch says otherwise."""
+        """Number of items in the step: the rows of its first tensor, unless a subclass counts otherwise."""
         return len(self._tensors()[0])
 
     @property
     def num_tokens(self) -> Int[Tensor, ""]:
-        """Tokens of its texts, padding left out. They alone have several axes. A tensor, so that asking waits for no device."""
+        """Number of tokens without padding, as a tensor, so that reading it does not wait for the device."""
         return torch.stack([token_mask(tensor).sum() for tensor in self._tensors() if tensor.ndim > 1]).sum()
 
     def _tensors(self) -> list[Tensor]:
@@ -62,7 +62,7 @@ class RankingBatch(_Batch):
     pair_candidate: Int[Tensor, " pair"]
     """Row of `candidates`."""
     labels: Int[Tensor, " pair"]
-    """1 for a right candidate; where pairs have classes, the class."""
+    """1 for a right candidate; for classified pairs, the class."""
     groups: Int[Tensor, " pair"]
     """The training example each pair belongs to, numbered from 0."""
 
@@ -75,14 +75,14 @@ class RankingBatch(_Batch):
         return self.num_groups
 
     def of_pairs(self, pairs: Int[Tensor, " some"]) -> "RankingBatch":
-        """Some of the pairs, with the texts that they need, padded no longer than these need."""
+        """A smaller batch with some of the pairs and only their texts, padded to the longest of these."""
         questions, pair_question = _needed(self.questions, self.pair_question[pairs])
         candidates, pair_candidate = _needed(self.candidates, self.pair_candidate[pairs])
         return RankingBatch(questions, candidates, pair_question, pair_candidate, self.labels[pairs], self.groups[pairs])
 
 
 def _needed(tokens: Int[Tensor, "text *field length"], rows: Int[Tensor, " pair"]) -> tuple[Tensor, Int[Tensor, " pair"]]:
-    """The texts that stand in these rows, each once, and the rows in which they stand then."""
+    """The texts of these rows, each once, and the new row of each."""
     rows, places = rows.unique(return_inverse=True)
     texts = tokens[rows]
     return texts[..., : max(1, int(lengths_of(texts).max()))], places
@@ -109,8 +109,8 @@ class ScoringBlock(_Batch):
 
 @dataclass(frozen=True)
 class ReconstructionBatch(_Batch):
-    """One step of pre-training: titles, each beside the context from which it is to be told."""
+    """One step of pre-training: titles, each with the context to predict it from."""
 
     titles: Int[Tensor, "text length"]
-    """The words of each title, without a mark of its beginning or end."""
+    """The words of each title, without begin and end marks."""
     contexts: Int[Tensor, "text context_length"]

@@ -1,4 +1,4 @@
-"""From texts and pairs to padded tensors: batches for training, blocks for scoring, both formed by length."""
+"""Makes padded tensors from texts and pairs: batches for training and blocks for scoring, both grouped by length."""
 
 from collections.abc import Iterator
 
@@ -12,11 +12,11 @@ from qaexp.data.corpus import RankingSplit, TokenTable, ranges
 from qaexp.data.negatives import Groups
 
 WINDOW = 32
-"""Batches are formed by length within stretches of about so many batches, so that an epoch's order stays random."""
+"""Texts are sorted by length only within stretches of about so many batches, so that an epoch's order stays random."""
 
 
 class TrainingBatches:
-    """One epoch of training, in an order that depends on the seed alone."""
+    """One epoch of training, in an order that depends only on the seed."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ def batches_by_length(lengths: Int[np.ndarray, " item"], batch_size: int, rng: n
 
 
 def blocks_within(lengths: Int[np.ndarray, " text"], most: int) -> Iterator[slice]:
-    """Texts, given by ascending length, in the longest blocks of at most `most` tokens, padding included; a longer text is a block alone.
+    """Splits texts, given by ascending length, into blocks of at most `most` tokens with padding; a longer text is a block of its own.
 
     >>> [(block.start, block.stop) for block in blocks_within(np.array([1, 2, 2, 9]), most=6)]
     [(0, 3), (3, 4)]
@@ -82,7 +82,7 @@ def blocks_within(lengths: Int[np.ndarray, " text"], most: int) -> Iterator[slic
 
 
 class ScoringBlocks:
-    """Everything a split needs scored, each distinct text once: first its questions, then its candidates with their pairs.
+    """Everything to score in a split, each distinct text once: first the questions, then the candidates with their pairs.
 
     Texts are sorted by length; a block holds about `block_tokens` tokens, padding included.
     """
@@ -102,7 +102,7 @@ class ScoringBlocks:
         self._sorted_places = self._pair_place[self._by_place]
 
     def _blocks(self, texts: np.ndarray, max_length: int, block_tokens: int) -> tuple[list[np.ndarray], np.ndarray]:
-        """The blocks of texts, and for each text its place in the order of the blocks."""
+        """The blocks of texts, and each text's position in the order of the blocks."""
         lengths = self._texts.lengths(texts, max_length)
         order = np.argsort(lengths, kind="stable")
         blocks = [texts[order[block]] for block in blocks_within(lengths[order], block_tokens)]

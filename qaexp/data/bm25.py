@@ -19,7 +19,7 @@ from qaexp.errors import ConfigError
 log = logging.getLogger(__name__)
 
 VERSION = 3
-"""Raise it when the same questions retrieve other answers, or they are kept otherwise: older ones are then never read."""
+"""Increase it when the same questions retrieve other answers or the format changes; older cache entries are then not read."""
 
 
 class BM25Index:
@@ -28,8 +28,8 @@ class BM25Index:
         s(q, d) = Σ_{t ∈ q} idf(t) · f(t, d) / (f(t, d) + k1 · (1 − b + b · |d| / mean |d|))
         idf(t) = ln(1 + (N − n(t) + 0.5) / (n(t) + 0.5))
 
-    with f(t, d) the occurrences of t in d and n(t) the number of the N texts that hold it. A word that the query holds twice counts
-    twice; one that no text holds counts nothing.
+    with f(t, d) the occurrences of t in d and n(t) the number of the N texts that contain it. A word that is twice in the query counts
+    twice; a word that is in no text counts nothing.
 
     >>> index = BM25Index([[2, 3], [3, 4, 5], [5], [3, 2]], num_words=6, k1=1.2, b=0.75)
     >>> index.best([2, 3], 3).tolist()    # not text 2, which shares no word
@@ -37,9 +37,9 @@ class BM25Index:
     """
 
     def __init__(self, texts: Sequence[Sequence[int]], num_words: int, k1: float, b: float) -> None:
-        from bm25s import BM25  # a quarter of a second to import, needed once a data set
+        from bm25s import BM25  # takes a quarter of a second to import, needed once per data set
 
-        logging.getLogger("bm25s").setLevel(logging.WARNING)  # on import it has set itself to DEBUG
+        logging.getLogger("bm25s").setLevel(logging.WARNING)  # it sets itself to DEBUG on import
         self._index = BM25(k1=k1, b=b, method="lucene")
         word_ids = {word: word for word in range(num_words)}
         self._index.index(([list(text) for text in texts], word_ids), create_empty_token=False, show_progress=False)
@@ -60,12 +60,12 @@ class BM25Index:
 
 @dataclass(frozen=True)
 class Retrieved:
-    """What a corpus's questions retrieve; a question's row is its place among the distinct ones, `questions`, which ascend."""
+    """The texts that each distinct question retrieves; `questions` is sorted."""
 
     questions: Int[np.ndarray, " question"]
     offsets: Int[np.ndarray, " question_and_end"]
     answers: Int[np.ndarray, " hit"]
-    """Texts, best first, end to end: those of question q are `offsets[q]:offsets[q + 1]`."""
+    """Texts, best first, concatenated: those of question q are `offsets[q]:offsets[q + 1]`."""
 
     def save(self, folder: Path) -> None:
         folder.mkdir()
@@ -79,12 +79,11 @@ class Retrieved:
 
 @dataclass(frozen=True)
 class BM25Negatives:
-    """A group for each (question, right candidate), with up to `num` different negatives of those that its question retrieves.
+    """A group for each (question, right candidate), with up to `num` different negatives from the texts that its question retrieves.
 
-    A question retrieves the `hits` texts of the answer set with the highest BM25 score, its right candidates left out, under whatever
-    id and from whichever of its occurrences, and its own text; each is as likely to be drawn. A text that shares no word with the question
-    is not retrieved: a question may have fewer negatives, and one without any is left out. Retrieval happens once, and is kept in the
-    cache.
+    A question retrieves the `hits` texts of the answer set with the highest BM25 scores, except its own text and its right candidates,
+    under any id and in any pool of that question. Each text is equally likely to be drawn. A text that shares no word with the question is
+    not retrieved, so a question may have fewer negatives; a question without any is left out. Retrieval is done once and cached.
 
     Raises, when drawing:
         ConfigError: no question retrieves a negative.
@@ -115,7 +114,7 @@ class BM25Negatives:
         return Groups(of_pair[right], np.concatenate([[0], np.cumsum(1 + sizes)]), candidates[used], labels[used])
 
     def retrieved(self, split: RankingSplit, corpus: RankingCorpus) -> Retrieved:
-        """What the split's questions retrieve: retrieved now, or before, in this process or another."""
+        """The texts that the split's questions retrieve, from the cache if they were retrieved before."""
         pairs = (split.questions, split.offsets, split.candidates, split.labels)
         settings = f"{VERSION} {self.hits} {self.k1} {self.b}"
         facts = f"{settings} {corpus.fingerprint or corpus.compute_fingerprint()} {[_digest(each) for each in pairs]}"
@@ -133,7 +132,7 @@ class BM25Negatives:
     def _retrieve(self, split: RankingSplit, corpus: RankingCorpus) -> Retrieved:
         answer_set = np.unique(corpus.answer_set)
         if not len(answer_set):
-            raise ConfigError("the answer set is empty, so that nothing can be retrieved from it. Use dataset/negatives=pool")
+            raise ConfigError("the answer set is empty, so nothing can be retrieved from it. Use dataset/negatives=pool")
         index = BM25Index([_words(corpus, text) for text in answer_set.tolist()], len(corpus.vocabulary), self.k1, self.b)
         questions = np.unique(split.questions)
         keys = Keys(len(corpus.texts))
@@ -149,13 +148,13 @@ class BM25Negatives:
 
 
 def _words(corpus: RankingCorpus, text: int) -> list[int]:
-    """A text's word ids. Unknown words, which may differ from each other, are left out."""
+    """A text's word ids without unknown words, as these may be different words."""
     ids = corpus.texts.words(text)
     return ids[ids > UNKNOWN].tolist()
 
 
 def _different_places(choices: Int[np.ndarray, " group"], num: int, rng: np.random.Generator) -> Int[np.ndarray, "group num"]:
-    """`num` different numbers below each of `choices`, every set of them as likely; of a smaller choice all, then zeros.
+    """`num` different numbers below each of `choices`, every set equally likely. If there are fewer choices: all of them, then zeros.
 
     Floyd's algorithm (Bentley & Floyd 1987): for j = n − num, …, n − 1, draw t ≤ j; add t, or j if t is there already.
     """

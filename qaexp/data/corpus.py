@@ -1,4 +1,4 @@
-"""What every reader returns and everything after it reads: distinct texts as token ids, and who is a candidate of which question.
+"""The corpus that every reader returns: distinct texts as token ids, questions, and their candidates.
 
 All of it is flat arrays, so a prepared corpus is a folder of `.npy` files that open memory-mapped in milliseconds.
 """
@@ -16,7 +16,7 @@ from qaexp.data.vocabulary import PADDING, Vocabulary
 
 
 def ranges(starts: Int[np.ndarray, " range"], sizes: Int[np.ndarray, " range"]) -> Int[np.ndarray, " position"]:
-    """The positions of several ranges, end to end.
+    """The positions of several ranges, concatenated.
 
     >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
     [5, 6, 0, 1, 2]
@@ -27,9 +27,9 @@ def ranges(starts: Int[np.ndarray, " range"], sizes: Int[np.ndarray, " range"]) 
 
 @dataclass(frozen=True)
 class TokenTable:
-    """Texts of different lengths, end to end; the fields of a text (title, body) stand side by side and share its number.
+    """Texts of different lengths, concatenated. The fields of a text (title, body) are adjacent and share its number.
 
-    Text t is `ids[offsets[t · num_fields]:offsets[(t + 1) · num_fields]]`, with a border at each offset between.
+    Text t is `ids[offsets[t · num_fields]:offsets[(t + 1) · num_fields]]`, with a field boundary at each offset between.
     """
 
     ids: Int[np.ndarray, " token"]
@@ -44,7 +44,7 @@ class TokenTable:
         return self.ids[self.offsets[text * self.num_fields] : self.offsets[(text + 1) * self.num_fields]]
 
     def lengths(self, texts: Int[np.ndarray, " text"], max_length: int | None = None) -> Int[np.ndarray, " text"]:
-        """Tokens of each text, of its longest field where there are several, cut at `max_length` if that is given."""
+        """Number of tokens of each text, or of its longest field; at most `max_length`, if given."""
         return self._field_lengths(texts, max_length).max(axis=1, initial=0)
 
     def padded(self, texts: Int[np.ndarray, " text"], max_length: int | None = None) -> Int[np.ndarray, "text *field length"]:
@@ -81,13 +81,13 @@ class RankingSplit:
     candidates: Int[np.ndarray, " pair"]
     """Text of each candidate."""
     labels: Int8[np.ndarray, " pair"]
-    """1 for a right candidate; where pairs have classes, the class."""
+    """1 for a right candidate; for classified pairs, the class."""
     question_ids: np.ndarray
     """Published names of the questions, as bytes."""
     candidate_ids: np.ndarray
     """Published names of the candidates, as bytes; each occurs once in a pool."""
     retrieval_scores: Float32[np.ndarray, " pair_or_none"] = field(default_factory=lambda: np.empty(0, dtype=np.float32))
-    """What the search engine that made the pools gave each candidate; empty where it is not published."""
+    """The score of each candidate by the search engine that made the pools; empty if it is not published."""
 
     @property
     def num_questions(self) -> int:
@@ -107,7 +107,7 @@ class RankingSplit:
         return np.bincount(self.pair_question, weights=self.labels, minlength=self.num_questions).astype(np.int64)
 
     def asked_in(self, other: "RankingSplit") -> int:
-        """How many of the questions another split has too, word for word: equal words are one text of the corpus."""
+        """How many of the questions are also in another split, with the same words."""
         return int(np.isin(self.questions, other.questions).sum())
 
     def keep(self, questions: Int[np.ndarray, " kept"]) -> "RankingSplit":
@@ -127,7 +127,9 @@ class RankingSplit:
 
     def shuffled(self, seed: int) -> "RankingSplit":
         """Each pool in a random order, so that no scorer can profit from the order of a file."""
-        places = np.random.default_rng(seed).random(self.num_pairs) * (1 - 2**-20)  # so that no sum below rounds up to the next question
+        places = np.random.default_rng(seed).random(self.num_pairs) * (
+            1 - 2**-20
+        )  # otherwise a sum below could round up to the next question
         order = np.argsort(self.pair_question + places, kind="stable")
         return replace(
             self,
@@ -140,7 +142,7 @@ class RankingSplit:
 
 @dataclass(frozen=True)
 class RankingCorpus:
-    """A data set, read: its vocabulary, its distinct texts, its splits, and what was noticed while reading."""
+    """A data set after reading: vocabulary, distinct texts, splits, and irregularities found."""
 
     vocabulary: Vocabulary
     texts: TokenTable
@@ -148,7 +150,7 @@ class RankingCorpus:
     answer_set: Int[np.ndarray, " answer"]
     """The texts that negatives may be drawn from."""
     held_out: Int[np.ndarray, " text"] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    """Texts that are kept from training of any kind, where a data set names such."""
+    """Texts that are excluded from all training, if the data set names any."""
     notes: Mapping[str, int] = field(default_factory=dict)
     """Counted irregularities: repeated candidates, empty texts, questions without a right candidate."""
     fingerprint: str = ""

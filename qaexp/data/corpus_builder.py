@@ -13,11 +13,11 @@ from qaexp.data.vocabulary import SPECIAL_WORDS, UNKNOWN, Vocabulary
 from qaexp.errors import BadDataError, ConfigError
 
 Candidate = tuple[str, int, int] | tuple[str, int, int, float]
-"""Candidate id, text, label, and where a search engine's score is published, that."""
+"""Candidate id, text, label and, if it is published, a search engine's score."""
 
 
 class CorpusBuilder:
-    """Collects a corpus question by question; equal texts are stored once, repeated candidates of a pool are dropped and counted."""
+    """Collects a corpus question by question. Equal texts are stored once; repeated candidates of a pool are dropped and counted."""
 
     def __init__(self, vocabulary: Vocabulary | None = None, num_fields: int = 1) -> None:
         self._vocabulary, self._num_fields = vocabulary, num_fields
@@ -29,7 +29,7 @@ class CorpusBuilder:
         self.notes: dict[str, int] = {}
 
     def note(self, what: str, count: int = 1) -> None:
-        """Count an irregularity that the record should name."""
+        """Count an irregularity for the record."""
         self.notes[what] = self.notes.get(what, 0) + count
 
     def text(self, *fields: Sequence[str]) -> int:
@@ -45,15 +45,15 @@ class CorpusBuilder:
         return tuple(self._word_ids.setdefault(word, len(self._word_ids)) for word in words)
 
     def answer(self, text: int) -> None:
-        """Let negatives be drawn from this text."""
+        """Add this text to the answer set, from which negatives are drawn."""
         self._answer_set[text] = None
 
     def hold_out(self, text: int) -> None:
-        """Keep this text from training of any kind."""
+        """Exclude this text from all training."""
         self._held_out[text] = None
 
     def split(self, name: str) -> None:
-        """Announce a split, so that it exists even without questions."""
+        """Add a split, which then exists even without questions."""
         self._splits.setdefault(name, [])
 
     def pair(self, split: str, pair_id: str, first: int, second: int, label: int) -> None:
@@ -61,9 +61,9 @@ class CorpusBuilder:
         self._splits.setdefault(split, []).append((first, pair_id, [(pair_id, second, label)]))
 
     def question(self, split: str, question_id: str, text: int, candidates: Iterable[Candidate]) -> None:
-        """Add a question and its pool of (candidate id, text, label), or with the retrieval score as well, in all pools of a split or none.
+        """Add a question and its pool of (candidate id, text, label), with retrieval scores in all pools of a split or in none.
 
-        Of a candidate given twice the first one counts.
+        The first of repeated candidates counts.
         """
         pool: dict[str, Candidate] = {}
         for candidate in candidates:
@@ -77,25 +77,25 @@ class CorpusBuilder:
         self._splits.setdefault(split, []).append((text, question_id, list(pool.values())))
 
     def build(self) -> RankingCorpus:
-        """What was collected.
+        """The corpus of everything added.
 
         Raises:
-            BadDataError: an id holds white space, which no line of trec_eval's can, or two questions of a split share one; or of a split's
-                pools some have retrieval scores and others none.
+            BadDataError: an id contains white space, which trec_eval's format does not allow; two questions of a split have the same id;
+                or only some pools of a split have retrieval scores.
             ConfigError: the tokeniser leaves line breaks in words.
         """
         for name, questions in self._splits.items():
             if faults := list(_unfit(questions)):
                 raise BadDataError(
-                    f"{name} questions", faults, "Let each question's id be its own, and ids single words, as trec_eval reads them."
+                    f"{name} questions", faults, "Give each question an id of its own; ids are single words, as trec_eval reads them."
                 )
             unscored = [question_id for _, question_id, pool in questions if pool and len(pool[0]) == 3]
             if 0 < len(unscored) < sum(bool(pool) for _, _, pool in questions):
-                fault = f"{len(unscored)} have no retrieval scores where others have, the first {unscored[0]!r}"
-                raise BadDataError(f"{name} questions", [fault], "Give all of a split scores, or none.")
+                fault = f"{len(unscored)} have no retrieval scores but others have, the first {unscored[0]!r}"
+                raise BadDataError(f"{name} questions", [fault], "Give scores to all questions of a split, or to none.")
         vocabulary = self._vocabulary or Vocabulary.of_words(self._word_ids)
         if broken := next((word for word in vocabulary.words if "\n" in word), None):
-            raise ConfigError(f"the word {broken!r} holds a line break: let dataset.tokenise part words at white space")
+            raise ConfigError(f"the word {broken!r} contains a line break: let dataset.tokenise split words at white space")
         lengths = [len(ids) for text in self._text_ids for ids in text]
         texts = TokenTable(
             ids=np.fromiter((i for text in self._text_ids for ids in text for i in ids), dtype=np.int32, count=sum(lengths)),
@@ -122,7 +122,7 @@ def _split_of(questions: list[tuple[int, str, list[Candidate]]]) -> RankingSplit
 
 
 def _unfit(questions: Sequence[tuple[int, str, list[Candidate]]]) -> Iterator[str]:
-    """Ids that cannot stand in a run's files, or would be taken for another's."""
+    """Ids that cannot be written to a run's files, or are used twice."""
     seen = set[str]()
     for _, question_id, pool in questions:
         if question_id in seen:
@@ -131,14 +131,14 @@ def _unfit(questions: Sequence[tuple[int, str, list[Candidate]]]) -> Iterator[st
         for name in (question_id, *(candidate[0] for candidate in pool)):
             if name.split() != [name]:
                 whose = "its id" if name is question_id else f"candidate {name!r}"
-                yield f"question {question_id!r}: {whose} is empty or holds white space"
+                yield f"question {question_id!r}: {whose} is empty or contains white space"
 
 
 def text_names(texts: Iterable[Sequence[str]]) -> list[str]:
-    """A digest of each text of a pool; a text's further occurrences are numbered.
+    """Candidate ids for a pool published without them: a digest of each text; repeated texts are numbered.
 
-    Files list the right candidates first, or last. Numbered in that order, equal scores would be decided by the labels wherever
-    a convention looks at the candidate's id (`trec` does).
+    Many files list the right candidates first, or last. If ids were numbers in that order, the labels would decide between equal scores
+    in conventions that compare ids (such as `trec`).
 
     >>> text_names([["it", "burned"], ["no"], ["it", "burned"]])
     ['2cbb8e1f85', 'faa280dc35', '2cbb8e1f85-2']

@@ -1,4 +1,4 @@
-"""Opening published files, plain or packed, and saying clearly what is wrong with them."""
+"""Opens published files, plain or compressed, and reports what is wrong with them."""
 
 import bz2
 import gzip
@@ -19,17 +19,17 @@ from rich.progress import Progress, ProgressColumn
 from qaexp.errors import BadDataError, MissingDataError
 
 CUT_OFF = (EOFError, gzip.BadGzipFile, zlib.error)
-"""What reading a damaged gzip file raises."""
+"""Raised on reading a damaged gzip file."""
 
 UNREADABLE = (zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, *CUT_OFF, RuntimeError, NotImplementedError)
-"""What reading a broken or encrypted archive raises."""
+"""Raised on reading a broken or encrypted archive."""
 
 
 class Faults:
-    """Collects what is wrong with one file, to report all of it at once: `with Faults(path, remedy) as faults: ...`.
+    """Collects the faults of one file and reports all at once: `with Faults(path, remedy) as faults: ...`.
 
     Raises, at the end of the block:
-        BadDataError: listing what was added, in the order of the lines.
+        BadDataError: lists the faults in the order of the lines.
     """
 
     def __init__(self, path: Path, remedy: str) -> None:
@@ -40,7 +40,7 @@ class Faults:
         self._found.append((line, f"line {line}: {fault}"))
 
     def add_whole(self, fault: str) -> None:
-        """Add a fault of the file as a whole. It is listed first: others may only follow from it."""
+        """Add a fault of the whole file. It is listed first, because it may cause the others."""
         self._found.append((0, fault))
 
     def __bool__(self) -> bool:
@@ -56,15 +56,15 @@ class Faults:
 
 
 def published(path: Path, hint: str) -> Faults:
-    """The faults of a published file; `hint` says where it is published and how to fetch it."""
+    """Faults of a published file; `hint` tells where it is published and how to fetch it."""
     return Faults(path, f"The file is not as it was published. {hint}")
 
 
 def locate(paths: Sequence[Path], hint: str) -> list[Path]:
-    """Each path as it lies on disk, itself or with `.gz` added; `~` is the home folder.
+    """Each path as it is on disk, plain or with `.gz` added; `~` is the home folder.
 
     Raises:
-        MissingDataError: some are absent; names all of them, and `hint` says where they are published and how to fetch them.
+        MissingDataError: some are missing. Names all of them; `hint` tells where they are published and how to fetch them.
     """
     paths = [path.expanduser() for path in paths]
     found = [next((p for p in (path, Path(f"{path}.gz")) if p.is_file()), None) for path in paths]
@@ -76,18 +76,18 @@ def locate(paths: Sequence[Path], hint: str) -> list[Path]:
 
 
 def opened(path: Path) -> BufferedIOBase:
-    """A file's bytes, unpacked if its name ends in `.gz` or `.bz2`."""
+    """Opens a file for reading bytes, decompressed if its name ends in `.gz` or `.bz2`."""
     if path.suffix in (".gz", ".bz2"):
         return cast(BufferedIOBase, gzip.open(path) if path.suffix == ".gz" else bz2.open(path))
     return path.open("rb")
 
 
 def lines(faults: Faults) -> Iterator[tuple[int, str]]:
-    """The lines of a UTF-8 file with their numbers, from 1. Lines in another encoding, a cut-off or an empty file are faults."""
+    """The lines of a UTF-8 file with their numbers, from 1. Other encodings and a truncated or empty file are faults."""
     number = 0
     for number, line in enumerate(raw_lines(faults), start=1):
         if number == 1 and b"\0" in line:
-            faults.add_whole("by its zero bytes the file is UTF-16; save it as UTF-8")
+            faults.add_whole("the file has zero bytes, so it is UTF-16; save it as UTF-8")
             return
         try:
             yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
@@ -98,7 +98,7 @@ def lines(faults: Faults) -> Iterator[tuple[int, str]]:
 
 
 def raw_lines(faults: Faults) -> Iterator[bytes]:
-    """The lines of a file as bytes, as far as it can be read."""
+    """The lines of a file as bytes, up to where it cannot be read."""
     number = 0
     try:
         with opened(faults.path) as file:
@@ -107,13 +107,13 @@ def raw_lines(faults: Faults) -> Iterator[bytes]:
                 yield line
     except CUT_OFF as error:
         faults.add_whole(f"after line {number}: the compressed file is cut off or corrupt ({error})")
-    except OSError as error:  # of bz2 there is nothing narrower
+    except OSError as error:  # bz2 raises nothing more specific
         faults.add_whole(f"after line {number}: it cannot be read to its end: {error}")
 
 
 def records(faults: Faults, num_fields: int) -> Iterator[tuple[int, list[str]]]:
-    """The tab-separated fields of each line with their line numbers; another number of fields is a fault. Quotes are plain characters, and
-    blank lines at the end of the file are passed over."""
+    """The tab-separated fields of each line with their line numbers; another number of fields is a fault. Quotes are plain characters;
+    blank lines at the end of the file are skipped."""
     for number, line in _without_blank_end(lines(faults)):
         fields = line.split("\t")
         if len(fields) == num_fields:
@@ -135,7 +135,7 @@ def digest(path: Path) -> str:
     """SHA-256 of a file's bytes.
 
     Raises:
-        BadDataError: the file may not be read.
+        BadDataError: the file cannot be read.
     """
     try:
         with path.open("rb") as file:

@@ -2,10 +2,10 @@
 
 `python -m qaexp.data make-up FOLDER` writes them.
 
-A question has an intent: a fact of `toy_text` (a thing and what is wrong with it) and a product. Its title and body put the intent into
-words drawn for it, among sentences that say nothing; a product goes by two names. Questions are similar that have one intent. Pools of
-dev and test are the twenty best by BM25, whose scores are written beside them; words that similar questions do not share, and those
-that dissimilar ones do, keep these from being all there is to learn. Numbers measured on it say nothing about AskUbuntu.
+A question has an intent: a fact of the toy set (a thing and what is wrong with it) and a product, which has two names. Its title and body
+express the intent in words drawn for it, among sentences that say nothing. Questions with the same intent are similar. The pools of dev
+and test are the twenty best by BM25, with their scores. BM25 does not solve the task: similar questions use different words, and
+dissimilar ones share words. Numbers measured on it say nothing about AskUbuntu.
 """
 
 import os
@@ -24,14 +24,14 @@ from qaexp.data.vocabulary import Vocabulary
 from qaexp.errors import ConfigError, OutputError
 
 QUESTIONS, QUERIES, PAIRS, HELD_OUT, POOLS, POOL, RANDOM = 167_765, 12_584, 16_391, 1_989, 200, 20, 100
-"""Counts of AskUbuntu; `RANDOM` wrong candidates a training query. Fewer questions have proportionally fewer of all but POOL."""
+"""Counts of AskUbuntu; `RANDOM` is wrong candidates per training query. With fewer questions, all but POOL shrink in proportion."""
 
 FEWEST_POOLS = 100
-"""Of dev and of test: fewer would measure nothing."""
+"""In dev and in test; fewer would measure nothing."""
 
 FEWEST = 2_000
 PER_INTENT, FEWEST_PER_INTENT = 60, 8
-"""Questions that ask the same, on average. Smaller sets have fewer, so that their pools are not full of right candidates."""
+"""Mean number of questions with the same intent. Smaller sets have fewer, so that not all candidates in a pool are right."""
 
 CODES = 200_000
 """Different codes that bodies quote, the r-th with a probability of about 1 / r (Zipf): some 100,000 words, as AskUbuntu has."""
@@ -51,7 +51,7 @@ IDLE = (
 )
 
 Track = Callable[[Sequence[int], str], Iterable[int]]
-"""Goes through a sequence and shows how far it is."""
+"""Iterates over a sequence and shows its progress."""
 
 
 def make(folder: Path, num_questions: int, seed: int, track: Track) -> None:
@@ -61,7 +61,7 @@ def make(folder: Path, num_questions: int, seed: int, track: Track) -> None:
         ConfigError: too few questions are asked for.
     """
     if num_questions < FEWEST:
-        raise ConfigError(f"{num_questions} questions are too few for pools of {POOL} of which some are right; ask for {FEWEST} or more")
+        raise ConfigError(f"{num_questions} questions are too few for pools of {POOL} with right candidates; ask for {FEWEST} or more")
     random = Random(seed)
     share = min(1.0, num_questions / QUESTIONS)
     num_intents = num_questions // max(FEWEST_PER_INTENT, round(share * PER_INTENT))
@@ -115,7 +115,7 @@ def _text(intent: int, random: Random) -> tuple[str, str]:
     names = _product(intent // len(FACTS))
     said = [random.choice(asked), *(random.choice(asked if random.random() < 0.5 else answered) for _ in range(random.randint(1, 3)))]
     sentences = [f"{said[1]} it is a {random.choice(names)} .", *said[2:], *random.sample(IDLE, random.randint(1, 6))]
-    sentences.append(" ".join(f"e{int(CODES ** random.random())}" for _ in range(random.randint(1, 9))))  # as logs have them
+    sentences.append(" ".join(f"e{int(CODES ** random.random())}" for _ in range(random.randint(1, 9))))  # as in log files
     random.shuffle(sentences)
     title = f"{random.choice(names)} {said[0]}" if random.random() < 0.8 else said[0]
     return title, " ".join(sentences)
@@ -125,7 +125,7 @@ _WORDINGS: dict[int, tuple[list[str], list[str]]] = {}
 
 
 def _wordings(intent: int) -> tuple[list[str], list[str]]:
-    """All ways to ask and to speak of an intent's fact, in lower-cased tokens."""
+    """All ways to ask for and to answer an intent's fact, in lower-cased tokens."""
     fact = intent % len(FACTS)
     if fact not in _WORDINGS:
         of_splits = (ways_to_ask(FACTS[fact]), ways_to_answer(FACTS[fact]))

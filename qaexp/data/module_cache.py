@@ -1,4 +1,4 @@
-"""One data module for all runs of a process that read the same data: texts and vectors are loaded once, not a thousand times."""
+"""A cache of data modules: the runs of a process that read the same data share one, so texts and vectors are loaded once."""
 
 import json
 from collections import OrderedDict
@@ -11,8 +11,8 @@ from omegaconf import DictConfig, OmegaConf
 
 from qaexp.data.module import RankingDataModule
 
-KEPT = 4
-"""Data modules that are kept; in a grid, those of as many batch sizes."""
+MAX_MODULES = 4
+"""Number of data modules that stay in the cache; in a grid, one for each batch size."""
 
 _open: OrderedDict[str, RankingDataModule] = OrderedDict()
 _sharing = False
@@ -20,7 +20,7 @@ _sharing = False
 
 @contextmanager
 def reuse_data_modules() -> Iterator[None]:
-    """Within the block, data modules of equal configurations are the same one. They outlive the block, for the process' next job."""
+    """Within the block, equal configurations get the same data module. Modules stay in the cache for the next job of the process."""
     global _sharing
     before, _sharing = _sharing, True
     try:
@@ -30,14 +30,14 @@ def reuse_data_modules() -> Iterator[None]:
 
 
 def open_data(cfg: DictConfig) -> RankingDataModule:
-    """The data module that the configuration describes. Nothing in a module depends on the run that uses it."""
+    """The data module of a configuration. It does not depend on the run that uses it, so runs can share it."""
     if not _sharing:
         return instantiate(cfg)
     resolved: Any = OmegaConf.to_container(cfg, resolve=True)
     key = json.dumps(resolved, sort_keys=True, default=str)
     if key not in _open:
         _open[key] = instantiate(cfg)
-        while len(_open) > KEPT:
+        while len(_open) > MAX_MODULES:
             _open.popitem(last=False)
     _open.move_to_end(key)
     return _open[key]

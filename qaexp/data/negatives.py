@@ -1,4 +1,4 @@
-"""Which pairs one epoch of training shows: a group for each training example, drawn anew each epoch from a seed."""
+"""Chooses the pairs of a training epoch: one group for each training example, drawn anew each epoch from a seed."""
 
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -12,7 +12,7 @@ from qaexp.errors import ConfigError
 
 @dataclass(frozen=True)
 class Groups:
-    """Training examples, end to end: group g is `offsets[g]:offsets[g + 1]` of the arrays over pairs."""
+    """Training examples, concatenated: group g is `offsets[g]:offsets[g + 1]` of the arrays over pairs."""
 
     questions: Int[np.ndarray, " group"]
     """Text of the question."""
@@ -33,7 +33,7 @@ class NegativeSampling(Protocol):
 
 
 class Keys:
-    """Makes one number of a question and a text, of which there are `num_texts`.
+    """Encodes a question and one of `num_texts` texts as one number.
 
     >>> Keys(10)(np.array([1, 2]), np.array([3, 0])).tolist()
     [13, 20]
@@ -46,19 +46,19 @@ class Keys:
         return question * self._texts + text
 
     def most_in(self, keys: Int[np.ndarray, " key"], texts: Int[np.ndarray, " text"]) -> int:
-        """The largest number of one question's keys whose text is among `texts`."""
+        """The largest number of keys that one question has with a text among `texts`."""
         counts = np.unique(keys[np.isin(keys % self._texts, texts)] // self._texts, return_counts=True)[1]
         return int(counts.max(initial=0))
 
 
 def no_negatives(split: RankingSplit, keys: Keys) -> Int[np.ndarray, " key"]:
-    """What is never drawn, ascending: a question's right candidates, from whichever of its occurrences, and its own text."""
+    """Sorted keys that are never drawn: a question's own text and its right candidates in any of its pools."""
     question, right = split.questions[split.pair_question], split.labels == 1
     return np.unique(np.concatenate([keys(question[right], split.candidates[right]), keys(split.questions, split.questions)]))
 
 
 def wrong_pairs(split: RankingSplit, corpus: RankingCorpus) -> Int[np.ndarray, " negative"]:
-    """The pairs labelled wrong, but for those whose text is labelled right in the same pool."""
+    """The pairs labelled wrong, except those whose text is also labelled right in the same pool."""
     keys = Keys(len(corpus.texts))(split.pair_question, split.candidates)
     return np.flatnonzero((split.labels == 0) & ~np.isin(keys, keys[split.labels == 1]))
 
@@ -66,7 +66,7 @@ def wrong_pairs(split: RankingSplit, corpus: RankingCorpus) -> Int[np.ndarray, "
 def some_of_each(
     items: Int[np.ndarray, " item"], choices: Int[np.ndarray, " group"], sizes: Int[np.ndarray, " group"], rng: np.random.Generator
 ) -> Int[np.ndarray, " chosen"]:
-    """Of every group's `choices` items, which lie end to end, `sizes` in random order."""
+    """Draws `sizes` of every group's `choices` items, in random order; the groups of `items` are concatenated."""
     group = np.repeat(np.arange(len(choices)), choices)
     shuffled = items[np.lexsort((rng.random(len(items)), group))]
     return shuffled[ranges(np.cumsum(choices) - choices, sizes)]
@@ -76,7 +76,7 @@ def some_of_each(
 class RandomNegatives:
     """A group for each (question, right candidate), with `num` negatives drawn from the whole answer set.
 
-    No right candidate of the question's text is ever drawn, under whatever id and from whichever of its occurrences, nor that text itself.
+    The question's own text and its right candidates, under any id and in any pool of that question, are never drawn.
     """
 
     num: int
@@ -103,7 +103,7 @@ class RandomNegatives:
 
 @dataclass(frozen=True)
 class PoolNegatives:
-    """A group for each (question, right candidate), with up to `num` of the wrong candidates of the question's own pool.
+    """A group for each (question, right candidate), with up to `num` wrong candidates from the question's own pool.
 
     A candidate labelled wrong whose text is labelled right in the same pool is not a negative. Questions whose pool has no
     negative teach a pairwise loss nothing and are left out.
@@ -119,7 +119,7 @@ class PoolNegatives:
             raise ConfigError("no training question has both a right and a wrong candidate in its pool. Use dataset/negatives=random")
         question = of_pair[right]  # (group)
         choices = num_negatives[question]
-        offered = negatives[ranges((np.cumsum(num_negatives) - num_negatives)[question], choices)]  # (choice) of all groups, end to end
+        offered = negatives[ranges((np.cumsum(num_negatives) - num_negatives)[question], choices)]  # (choice), the groups concatenated
         sizes = np.minimum(choices, self.num)
         chosen = some_of_each(offered, choices, sizes, rng)
         offsets = np.concatenate([[0], np.cumsum(1 + sizes)])
@@ -131,7 +131,7 @@ class PoolNegatives:
 
 @dataclass(frozen=True)
 class PoolPairs:
-    """A group for each labelled pair by itself, as pointwise losses read them."""
+    """One group for each labelled pair, for pointwise losses."""
 
     def draw(self, split: RankingSplit, corpus: RankingCorpus, rng: np.random.Generator) -> Groups:
         offsets = np.arange(split.num_pairs + 1)

@@ -1,4 +1,4 @@
-"""Makes things once: token files and word vectors are kept in the cache and memory-mapped ever after."""
+"""The cache: token files and word vectors are made once, stored, and memory-mapped from then on."""
 
 import contextlib
 import hashlib
@@ -22,18 +22,18 @@ from qaexp.files import file_lock
 log = logging.getLogger(__name__)
 
 LAYOUT = 3
-"""Raise it when the prepared files change their format; older ones are then left alone and never read."""
+"""Increase it when the format of the prepared files changes; older ones are then not read."""
 
 MANIFEST = "manifest.json"
 
 DAMAGE = (OSError, ValueError, KeyError)
-"""What looking for an entry raises that is not there, or not whole."""
+"""Raised when an entry of the cache is missing or incomplete."""
 
 LARGE = 1 << 26
-"""Bytes from which on the digest of a file is remembered."""
+"""Digests of files of at least so many bytes are remembered."""
 
 SETTLED = 2.0
-"""Seconds that a file must have been left alone before its digest is remembered: a later change then shows in its time."""
+"""A digest is remembered only if the file is older than so many seconds, so that a later change shows in its modification time."""
 
 Kept = TypeVar("Kept")
 
@@ -50,21 +50,21 @@ class Reader(Protocol):
 
 
 def require_reader(reader: object) -> None:
-    """Raises: ConfigError, when a class of the user's own lacks what a reader has."""
+    """Raises ConfigError if a user's class lacks a part of a reader."""
     if lacking := [part for part in ("version", "files", "read") if not hasattr(reader, part)]:
         raise ConfigError(
-            f"{type(reader).__name__} is no reader, without {' and '.join(lacking)}: one has files(), the paths of what it reads, read(), "
-            "which gives a RankingCorpus, and a version, raised when its code changes"
+            f"{type(reader).__name__} is not a reader: it lacks {' and '.join(lacking)}. A reader has files(), the paths "
+            "that it reads, read(), which returns a RankingCorpus, and a version, increased when its code changes"
         )
     if not is_dataclass(reader) or isinstance(reader, type):
-        raise ConfigError(f"{type(reader).__name__} is no reader: make it a dataclass, whose fields are its settings")
+        raise ConfigError(f"{type(reader).__name__} is not a reader: make it a dataclass whose fields are its settings")
 
 
 def prepared(reader: Reader, cache: Path) -> RankingCorpus:
-    """The corpus of `reader`, from the cache when the very same files were read with the same settings before.
+    """The corpus of `reader`, from the cache if the same files were read with the same settings before.
 
     Raises:
-        ConfigError: it is no reader, or gives no corpus.
+        ConfigError: it is not a reader, or `read` does not return a corpus.
         MissingDataError, BadDataError: from the reader.
         OutputError: the cache cannot be written.
     """
@@ -82,12 +82,12 @@ def prepared(reader: Reader, cache: Path) -> RankingCorpus:
 
 
 def kept(folder: Path, load: Callable[[Path], Kept], make: Callable[[], Kept], save: Callable[[Kept, Path], None]) -> Kept:
-    """What `load` finds in `folder`. If the folder is not there or damaged, it is made and saved first, by one process for all.
+    """Loads `folder`. If it is missing or damaged, one process makes and saves it first.
 
-    The folder appears whole or not at all.
+    The folder appears complete or not at all.
 
     Raises:
-        OutputError: the folder cannot be written. Known before the work of making begins, unless the disk fills up later.
+        OutputError: the folder cannot be written. This is checked before the work begins, but the disk may still fill up later.
     """
     with contextlib.suppress(*DAMAGE):
         return _loaded(folder, load)
@@ -96,11 +96,11 @@ def kept(folder: Path, load: Callable[[Path], Kept], make: Callable[[], Kept], s
             folder.parent.mkdir(parents=True, exist_ok=True)
             stack.enter_context(file_lock(folder.with_name(f".{folder.name}.lock"), f"making {folder}"))
             try:
-                return _loaded(folder, load)  # another process has made it meanwhile
+                return _loaded(folder, load)  # another process made it meanwhile
             except DAMAGE as error:
                 if folder.is_dir():
                     log.warning("%s is damaged (%s): making it again", folder, error)
-            for left in folder.parent.glob(f".{folder.name}-*"):  # by a process that was killed
+            for left in folder.parent.glob(f".{folder.name}-*"):  # left by a killed process
                 shutil.rmtree(left, ignore_errors=True)
             staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
         stack.callback(shutil.rmtree, staging, ignore_errors=True)
@@ -114,13 +114,13 @@ def kept(folder: Path, load: Callable[[Path], Kept], make: Callable[[], Kept], s
 
 
 def _loaded(folder: Path, load: Callable[[Path], Kept]) -> Kept:
-    """Raises: one of DAMAGE, when it is not there or not whole."""
+    """Raises one of DAMAGE if the folder is missing or incomplete."""
     _require_whole(folder)
     return load(folder)
 
 
 def _install(staging: Path, folder: Path) -> None:
-    """Move `staging/new` to `folder`, in one step. A damaged folder there gives way; a whole one is another process's, and as good."""
+    """Move `staging/new` to `folder` in one step. It replaces a damaged folder, but not a complete one, which another process made."""
     with contextlib.suppress(OSError, ValueError):
         _require_whole(folder)
         return
@@ -134,7 +134,7 @@ def _install(staging: Path, folder: Path) -> None:
 
 
 def _require_whole(folder: Path) -> None:
-    """Raises: OSError or ValueError, when a file is lacking or has another size than it was written with."""
+    """Raises OSError or ValueError if a file is missing or has changed its size."""
     for name, size in json.loads((folder / MANIFEST).read_text(encoding="utf-8")).items():
         if (folder / name).stat().st_size != size:
             raise ValueError(f"{name} does not have its {size} bytes")
@@ -142,7 +142,7 @@ def _require_whole(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _output_errors(folder: Path) -> Iterator[None]:
-    """Turns what the file system refuses into one sentence with its remedy."""
+    """Turns an error of the file system into one sentence with its remedy."""
     try:
         yield
     except OSError as error:
@@ -152,10 +152,10 @@ def _output_errors(folder: Path) -> Iterator[None]:
 
 
 def remembered_digest(path: Path, cache: Path) -> str:
-    """SHA-256 of a file's bytes; of a large file that has kept its size and time of change, as it was computed before.
+    """SHA-256 of a file's bytes. For a large file with the same size and modification time, the remembered digest.
 
     Raises:
-        BadDataError: the file may not be read.
+        BadDataError: the file cannot be read.
     """
     facts = path.stat()
     if facts.st_size < LARGE:
@@ -175,7 +175,7 @@ def remembered_digest(path: Path, cache: Path) -> str:
 
 
 def _key(reader: Reader, cache: Path) -> str:
-    """Reader, version, settings and content of the files; their place on the disk is left out."""
+    """Hash of the reader's name, version, settings and the content of its files, but not of where they are on disk."""
     files = reader.files()
     places = {str(place) for path in files for place in (path, *path.parents)}
     settings = asdict(reader)  # type: ignore[call-overload]  # a dataclass, as `require_reader` has seen to
@@ -186,12 +186,12 @@ def _key(reader: Reader, cache: Path) -> str:
 
 
 def _is_place(setting: Any, places: set[str]) -> bool:
-    """Whether a setting says where what is read lies."""
+    """Whether a setting is the path of a file that is read, or of a folder above it."""
     return isinstance(setting, (str, Path)) and str(Path(setting).expanduser()) in places
 
 
 def _spell(setting: Any) -> str:
-    """Raises: ConfigError, for what has no name that another process would give it, too."""
+    """A setting as text that is the same in every process. Raises ConfigError if it has none."""
     if isinstance(setting, partial):
         options = "".join(f" {option!r}" for option in (*setting.args, *sorted(setting.keywords.items())))
         return _spell(setting.func) + options

@@ -1,4 +1,4 @@
-"""What pre-training reads: titles, and the contexts that each can be told from (Lei et al. 2016, §4.2)."""
+"""The data of pre-training: titles, and contexts to predict each title from (Lei et al. 2016, §4.2)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ class TitlePairs:
 
 
 def title_pairs(corpus: RankingCorpus, kind: str) -> TitlePairs:
-    """All pairs of a kind outside the held-out questions; those with an empty title or context are left out.
+    """All pairs of a kind, without the held-out questions and without empty titles or contexts.
 
     `title`: the title itself; `body`: the question's body; `similar`: title and body of a question that users marked as similar in the
     training split, either of the two being the context of the other.
@@ -57,7 +57,7 @@ def title_pairs(corpus: RankingCorpus, kind: str) -> TitlePairs:
 
 
 def held_out_pairs(corpus: RankingCorpus) -> TitlePairs:
-    """The title of each held-out question with its body, or with itself where texts have no body."""
+    """The title of each held-out question with its body, or with itself if there is no body."""
     titles = np.unique(corpus.held_out) * corpus.texts.num_fields
     return _not_empty(corpus.texts, titles, titles + corpus.texts.num_fields - 1)
 
@@ -69,7 +69,7 @@ def _not_empty(texts: TokenTable, titles: Int[np.ndarray, " pair"], contexts: In
 
 
 class ReconstructionDataModule(pl.LightningDataModule):
-    """Titles and contexts of a ranking data set with fields, the first of which is the title.
+    """Titles and contexts of a ranking data set with fields; the first field is the title.
 
     An epoch is `steps_per_epoch` steps of an endless walk through all pairs, each pass in an order of its own: what is measured and kept
     after every epoch is then measured every so many steps, however large the corpus is.
@@ -101,13 +101,13 @@ class ReconstructionDataModule(pl.LightningDataModule):
 
     @cached_property
     def pairs(self) -> TitlePairs:
-        """All pairs that are learned from, kind after kind; one that is of several kinds counts in each."""
+        """All training pairs, kind after kind; a pair of several kinds counts in each."""
         kinds = self._pairs.values()
         return TitlePairs(np.concatenate([p.titles for p in kinds]), np.concatenate([p.contexts for p in kinds]))
 
     @property
     def word_uses(self) -> Int[Tensor, " word"]:
-        """How often each word is in the titles that are learned from; at id 0, how many titles there are."""
+        """How often each word is in the training titles; at id 0, the number of titles."""
         titles = np.unique(self.pairs.titles)
         starts = self.fields.offsets[titles]
         words = self.fields.ids[ranges(starts, self.fields.offsets[titles + 1] - starts)]
@@ -119,7 +119,7 @@ class ReconstructionDataModule(pl.LightningDataModule):
         return self.steps(self.trainer.current_epoch if self.trainer else 0)
 
     def steps(self, epoch: int) -> "Steps":
-        """The batches of an epoch, which depend on (seed, epoch) alone."""
+        """The batches of an epoch, which depend only on (seed, epoch)."""
         return Steps(self, epoch * self.steps_per_epoch, self.steps_per_epoch)
 
     @property
@@ -148,7 +148,7 @@ class ReconstructionDataModule(pl.LightningDataModule):
         return [self.held_out_batches(), *map(self.title_blocks, self.ranking.ranked_splits)]
 
     def title_blocks(self, split: str) -> ScoringBlocks:
-        """A split to be ranked by titles alone, as in figure 3: "using the last hidden states of the question titles"."""
+        """A split to rank by titles alone, as in figure 3: "using the last hidden states of the question titles"."""
         data, num_fields = self.ranking, self.ranking.corpus.texts.num_fields
         table: RankingSplit = data.splits[split]
         titles = replace(table, questions=table.questions * num_fields, candidates=table.candidates * num_fields)

@@ -17,7 +17,7 @@ def words_v1(text: str) -> list[str]:
 
 
 def bare(tokenise: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
-    """The tokeniser itself, for loops: what Hydra makes of a `_partial_` vets its target anew at every call, longer than a text takes."""
+    """The tokeniser without Hydra's `_partial_` wrapper, which checks its target at every call and so is slow in loops."""
     return tokenise.func if isinstance(tokenise, partial) and not (tokenise.args or tokenise.keywords) else tokenise
 
 
@@ -31,7 +31,7 @@ def published_tokens_v1(text: str) -> list[str]:
 
 
 def lower_tokens_v1(text: str) -> list[str]:
-    """The published tokens in lower case, as Severyn & Moschitti (2015) and after them the field use them.
+    """The published tokens in lower case, as Severyn & Moschitti (2015) and later papers use them.
 
     >>> lower_tokens_v1("When did Jean Harlow die ?")
     ['when', 'did', 'jean', 'harlow', 'die', '?']

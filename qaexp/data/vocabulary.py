@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 PADDING, UNKNOWN = 0, 1
-"""Ids that are no word's: padding, and every unknown word."""
+"""Ids of padding and of every unknown word."""
 SPECIAL_WORDS = ("<pad>", "<unk>")
 
 
@@ -14,7 +14,7 @@ class Vocabulary:
     >>> vocabulary.ids(["soup", "is", "cold"])
     [3, 2, 1]
 
-    A token that looks like padding is an unknown word, as in a text that spells `<unk>` out.
+    A token in a text that looks like padding or `<unk>` is an unknown word.
 
     >>> vocabulary.ids(["<pad>", "<unk>"])
     [1, 1]

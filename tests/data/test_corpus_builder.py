@@ -14,7 +14,7 @@ def test_ids_are_single_words(name: str) -> None:
         builder = CorpusBuilder()
         text = builder.text(["so"])
         builder.question("dev", question, text, [(candidate, text, 1)])
-        with pytest.raises(BadDataError, match=re.escape(f"{named} is empty or holds white space")):
+        with pytest.raises(BadDataError, match=re.escape(f"{named} is empty or contains white space")):
             builder.build()
 
 
@@ -33,5 +33,5 @@ def test_a_word_with_a_line_break_is_refused() -> None:
     """Words are kept one a line."""
     builder = CorpusBuilder()
     builder.text(["a\nb"])
-    with pytest.raises(ConfigError, match=r"the word 'a\\nb' holds a line break: let dataset.tokenise"):
+    with pytest.raises(ConfigError, match=r"the word 'a\\nb' contains a line break: let dataset.tokenise"):
         builder.build()

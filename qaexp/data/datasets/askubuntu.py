@@ -1,4 +1,4 @@
-"""AskUbuntu (Lei et al. 2016): questions with title and body, and for some of them a pool of questions that may ask the same."""
+"""AskUbuntu (Lei et al. 2016): questions with title and body, and for some of them a pool of possibly similar questions."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,14 +26,14 @@ class AskUbuntuReader:
     """
 
     name: str
-    """The data set as hints to those who lack its files know it."""
+    """The data set's name in hints about missing files."""
     folder: str
     texts: str | None
     splits: Mapping[str, str]
     """Split to file."""
     held_out: str | None
     fields: Sequence[str]
-    """`title`, `body`, or both: a model encodes each by itself."""
+    """`title`, `body`, or both; a model encodes each separately."""
     tokenise: Callable[[str], list[str]]
 
     version = 1
@@ -42,7 +42,7 @@ class AskUbuntuReader:
         require_among("dataset.reader.fields", self.fields, FIELDS)
 
     def files(self) -> list[Path]:
-        """The files to read: texts and held-out questions where they are asked for, then a file a split.
+        """The files to read: texts, held-out questions if used, then one file per split.
 
         Raises:
             MissingDataError: naming those that are absent.
@@ -126,12 +126,12 @@ def _unknown(questions: Sequence[str], text_of: Mapping[str, int] | None) -> lis
 def _faults(
     question: str, right: Sequence[str], listed: Sequence[str], scores: Sequence[str], text_of: Mapping[str, int] | None, ranked: bool
 ) -> Iterator[str]:
-    """What is wrong with a line of a pool; of one that is `ranked` field 3 has all candidates, in the order that ties keep."""
+    """What is wrong with a line of a pool. If it is `ranked`, field 3 has all candidates, in the order used for ties."""
     if unknown := _unknown([question, *right, *listed], text_of):
         yield f"no text for question {', '.join(unknown[:5])}{' ...' if len(unknown) > 5 else ''}"
     if scores and len(scores) != len(listed):
         yield f"field 4 has {len(scores)} scores for {len(listed)} candidates of field 3"
     if ranked and (stray := [other for other in right if other not in listed]):
-        yield f"field 2 has {', '.join(stray)}, which is no candidate of field 3"
+        yield f"field 2 has {', '.join(stray)}, which is not a candidate of field 3"
     if bad := [score for score in scores if not score.replace(".", "", 1).isdigit()]:
         yield f"field 4 has {bad[0]!r}, a score expected"

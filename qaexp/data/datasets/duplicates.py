@@ -1,4 +1,4 @@
-"""AskUbuntu's duplicates: real questions in pairs that users marked as asking the same, made into pools like AskUbuntu's."""
+"""AskUbuntu's duplicates: pairs of real questions that users marked as duplicates, made into pools like AskUbuntu's."""
 
 import re
 from collections import Counter, defaultdict
@@ -20,16 +20,16 @@ from qaexp.errors import require_among
 
 LABELS = ("duplicate", "non-duplicate")
 K1, B = 1.2, 0.75
-"""BM25's, as Lucene sets them."""
+"""Parameters of BM25, Lucene's defaults."""
 MAX_ANSWERS = 10
-"""Half of AskUbuntu's pools of twenty, so that there is something to rank."""
+"""Half the size of AskUbuntu's pools."""
 _NOTE = re.compile(r"<blockquote>(?:(?!</blockquote>).)*Possible Duplicate.*?</blockquote>", re.DOTALL)
 _BODY = re.compile(r"<(?=/?(?:p|h[1-6]|blockquote|pre|ul|ol|div|a|strong|em|code|img|hr|br|sub|sup|kbd)\b)")
 _TAG = re.compile(r"<[^>]*>")
 
 
 def title_and_body(question: str) -> tuple[str, str]:
-    """A question as the file has it, title and then HTML, without tags and without the note that names its duplicate.
+    """Title and body of a question of the file, without HTML tags and without the note that names its duplicate.
 
     >>> title_and_body("Why &amp; how?<blockquote><strong>Possible Duplicate:</strong> X</blockquote><p>It <b>fails</b>.</p>")
     ('Why & how?', 'It  fails .')
@@ -67,7 +67,7 @@ class AskUbuntuDuplicatesReader:
         require_among("dataset.reader.fields", self.fields, FIELDS)
 
     def files(self) -> list[Path]:
-        """Raises: MissingDataError, when the file is absent."""
+        """Raises MissingDataError if the file is missing."""
         return locate([Path(self.folder) / self.pairs], fetch_hint("askubuntu_duplicates"))
 
     def read(self) -> RankingCorpus:
@@ -78,7 +78,7 @@ class AskUbuntuDuplicatesReader:
         """
         [path] = self.files()
         tokenise = bare(self.tokenise)
-        numbers: dict[str, int] = {}  # of the distinct questions, in the order of the file
+        numbers: dict[str, int] = {}  # distinct questions, numbered in the order of the file
         duplicates: list[tuple[int, int]] = []
         with published(path, fetch_hint("askubuntu_duplicates")) as faults:
             for line, (label, *questions) in records(faults, 3):
@@ -93,7 +93,7 @@ class AskUbuntuDuplicatesReader:
         ]
         builder = CorpusBuilder(num_fields=len(self.fields))
         texts = [builder.text(*(part[field] for field in self.fields)) for part in parts]
-        words = [[word for field in FIELDS for word in part[field]] for part in parts]  # pools are the same whatever is read
+        words = [[word for field in FIELDS for word in part[field]] for part in parts]  # pools do not depend on which fields are read
         vocabulary = Vocabulary.of_words(word for text in words for word in text)
         ids = [vocabulary.ids(text) for text in words]
         index = BM25Index(ids, len(vocabulary), K1, B)

@@ -24,7 +24,7 @@ class InsuranceQAReader:
     """
 
     name: str
-    """The data set as the fetch command knows it."""
+    """The data set's name in the fetch command."""
     folder: str
     vocabulary: str
     answers: str

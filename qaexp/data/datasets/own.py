@@ -1,4 +1,4 @@
-"""Anybody's own questions: one TSV a split, a line for each (question, candidate) pair."""
+"""Your own questions: one TSV file per split, one line for each (question, candidate) pair."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ LAYOUT = "A line is a question, a candidate, and 1 if it is a right one, else 0,
 
 @dataclass(frozen=True)
 class OwnReader:
-    """Reads `train.tsv`, `dev.tsv` and `test.tsv`, with or without a line of headings, the third of them `label`.
+    """Reads `train.tsv`, `dev.tsv` and `test.tsv`, with or without a header line whose third column is `label`.
 
     Lines with the same question, wherever they stand in a file, are its pool; of equal ones the first counts. A question is named by its
     line, `Q12`, a candidate by a digest of its words besides, `2cbb8e1f85-12`: by the line alone equal scores would be decided by where

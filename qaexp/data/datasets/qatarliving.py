@@ -1,4 +1,4 @@
-"""QatarLiving (Nakov et al. 2016): the forum threads of SemEval task 3 subtask A, of 2015 and 2016, as XML or cleaned jsonl."""
+"""QatarLiving (Nakov et al. 2016): the forum threads of SemEval task 3 subtask A, 2015 and 2016, as XML or cleaned jsonl."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,11 +26,11 @@ class Comment:
 
 @dataclass
 class Thread:
-    """A question and the comments below it, as one file has them."""
+    """A question and its comments, as in one file."""
 
     line: int
     ids: list[str | None] = field(default_factory=list)
-    """One for each question of the thread, so one."""
+    """One id for each question of the thread; a valid thread has one."""
     subject: str = ""
     body: str = ""
     comments: list[Comment] = field(default_factory=list)
@@ -38,7 +38,7 @@ class Thread:
 
 @dataclass(frozen=True)
 class QatarLivingReader:
-    """Reads the threads of several files a split. `Good` is right; `PotentiallyUseful` and `Bad` are wrong.
+    """Reads threads from several files per split. `Good` is right; `PotentiallyUseful` and `Bad` are wrong.
 
     Formats: SemEval's `.xml` (`Thread` of one `RelQuestion` and its `RelComment`s), and `.jsonl`, an object a thread:
     `{"id", "subject", "body", "comments": [{"text", "label"}]}`. Comments keep their order in the thread, which `semeval10` needs.
@@ -53,7 +53,7 @@ class QatarLivingReader:
     splits: Mapping[str, Sequence[str]]
     """Split to files."""
     num_comments: int
-    """Of every thread outside train; another number is a fault."""
+    """Comments of every thread outside train; another number is a fault."""
     tokenise: Callable[[str], list[str]]
 
     version = 1
@@ -90,7 +90,7 @@ class QatarLivingReader:
             for thread in parse(faults):
                 question_id = self._checked(thread, split, faults)
                 if question_id in seen:
-                    faults.add(thread.line, f"thread {question_id} has been in {seen[question_id].name} already")
+                    faults.add(thread.line, f"thread {question_id} is already in {seen[question_id].name}")
                 seen[question_id] = path
                 question = builder.text(tokenise(f"{thread.subject} {thread.body}"))
                 pool = [(str(c.id), builder.text(tokenise(c.text)), LABELS.get(c.label or "", 0)) for c in thread.comments]
@@ -102,7 +102,7 @@ class QatarLivingReader:
                 faults.add_whole("there is no thread in it")
 
     def _checked(self, thread: Thread, split: str, faults: Faults) -> str:
-        """The question's id, once everything that is wrong with the thread is noted."""
+        """The question's id. Everything wrong with the thread is noted."""
         question_id = (thread.ids[0] if thread.ids else None) or f"of line {thread.line}"
         if len(thread.ids) != 1:
             faults.add(thread.line, f"the thread has {len(thread.ids)} questions, 1 expected")
@@ -123,7 +123,7 @@ class QatarLivingReader:
 
 
 def _xml_threads(faults: Faults) -> Iterator[Thread]:
-    """The threads of an XML file, as far as it is well-formed."""
+    """The threads of an XML file, up to where it is not well-formed."""
     collector, parser = _Collector(), expat.ParserCreate()
     collector.listen_to(parser)
     try:
@@ -137,7 +137,7 @@ def _xml_threads(faults: Faults) -> Iterator[Thread]:
 
 
 class _Collector:
-    """Makes threads of what an XML parser meets."""
+    """Builds threads from the events of an XML parser."""
 
     def __init__(self) -> None:
         self._whole, self._open, self._text = list[Thread](), Thread(line=0), list[str]()
@@ -148,7 +148,7 @@ class _Collector:
         parser.CharacterDataHandler = self._text.append
 
     def take(self) -> list[Thread]:
-        """The threads that have ended since the last call."""
+        """The threads completed since the last call."""
         taken, self._whole = self._whole, []
         return taken
 
@@ -175,7 +175,7 @@ class _Collector:
 
 
 def _jsonl_threads(faults: Faults) -> Iterator[Thread]:
-    """The threads of a jsonl file; comments, which have no ids there, are numbered from 1 as in the XML: `Q1_C1`."""
+    """The threads of a jsonl file; comments have no ids there and are numbered from 1, as in the XML: `Q1_C1`."""
     for line, content in lines(faults):
         try:
             found: Any = json.loads(content)
@@ -184,7 +184,7 @@ def _jsonl_threads(faults: Faults) -> Iterator[Thread]:
         except json.JSONDecodeError as error:
             faults.add(line, f"it is not JSON: {error.msg} at character {error.pos + 1}")
         except KeyError as error:
-            faults.add(line, f"field {error.args[0]} is lacking")
+            faults.add(line, f"field {error.args[0]} is missing")
         except TypeError:
             faults.add(line, "it is not an object with a list of comments, objects each")
         else:

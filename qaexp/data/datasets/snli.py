@@ -1,4 +1,4 @@
-"""SNLI 1.0 (Bowman et al. 2015): pairs of sentences, one of three classes each."""
+"""SNLI 1.0 (Bowman et al. 2015): pairs of sentences, each with one of three classes."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{"
 
 
 def leaves(binary_parse: str) -> str:
-    """The published tokens: what is left of a binary parse without its brackets.
+    """The published tokens: a binary parse without its brackets.
 
     >>> leaves("( ( Two women ) ( are ( here -LRB- . ) ) )")
     'Two women are here ( .'
@@ -39,7 +39,7 @@ class SNLIReader:
     classes: Sequence[str]
     """The gold labels, in the order of their numbers."""
     tokenise: Callable[[str], list[str]]
-    """Is given the published tokens, separated by spaces."""
+    """Its input is the published tokens, separated by spaces."""
 
     version = 1
 

@@ -23,7 +23,7 @@ from qaexp.errors import ConfigError
 SPLITS = ("train", "dev", "test")
 MAX_CANDIDATES = 100
 
-# Shares chosen so that word overlap finds 25 to 45 % of the right answers, and a small trained model more than 90 %.
+# These shares were chosen so that word overlap finds 25 to 45 % of the right answers, and a small trained model more than 90 %.
 SECOND_ANSWER_RATE = 0.2
 DISTRACTORS = {"same thing": 20, "same need": 25, "same topic": 20, "elsewhere": 35}
 
@@ -110,7 +110,7 @@ def generate(seed: int, num_train: int, num_dev: int, num_test: int, num_candida
 
 
 def ways_to_ask(fact: Fact) -> dict[str, list[str]]:
-    """Split → its ways to ask for a fact: one in ten is for development, two in ten for the test."""
+    """Split → its ways to ask for a fact: one in ten for development, two in ten for the test."""
     thing, need = _tables(fact)
     ways: dict[str, list[str]] = {split: [] for split in SPLITS}
     for number, (name, wording) in enumerate(product(thing.asked, need.asked)):
@@ -119,7 +119,7 @@ def ways_to_ask(fact: Fact) -> dict[str, list[str]]:
 
 
 def ways_to_answer(fact: Fact) -> dict[str, list[str]]:
-    """Split → its ways to answer a fact. Half call the thing what an asker would call it. Development and test share a quarter of them."""
+    """Split → its ways to answer a fact. Half use an asker's word for the thing. Development and test share a quarter of the answers."""
     thing, need = _tables(fact)
     ways: dict[str, list[str]] = {"train": [], "held out": []}
     for (i, name), (j, wording) in product(enumerate(thing.asked + thing.answered), enumerate(need.answered)):

@@ -1,4 +1,4 @@
-"""TREC QA (Wang et al. 2007): one reader for each of its published layouts, and the rules that make its variants of one file.
+"""TREC QA (Wang et al. 2007): one reader per published layout, and the rules that make the variants of the data set.
 
 TRAIN or TRAIN-ALL is a choice of file. **Raw** or **clean** is a rule: a clean split keeps the questions with both a right and a
 wrong candidate. The standard sets hold no candidate of more than 40 tokens but in TRAIN-ALL; only the jsonl layout still has these.
@@ -28,7 +28,7 @@ from qaexp.errors import require_among
 
 
 class Question(NamedTuple):
-    """A question as a file has it."""
+    """A question of a file."""
 
     id: str
     text: str
@@ -38,15 +38,15 @@ class Question(NamedTuple):
 
 @dataclass(frozen=True)
 class TrecQAReader(ABC):
-    """What the layouts share. Questions that are left with no candidate stay in a raw split, and count among its questions."""
+    """What the layouts share. Questions without candidates stay in a raw split and count as its questions."""
 
     folder: str
     splits: Mapping[str, str]
-    """Split to file, or to folder where the layout takes several files a split."""
+    """Split to file, or to folder if the layout has several files per split."""
     longest: Mapping[str, int]
-    """Split to the most tokens a candidate may have. Longer ones are left out and counted."""
+    """Split to the largest number of tokens of a candidate. Longer ones are left out and counted."""
     clean: Sequence[str]
-    """The splits that keep only the questions with both a right and a wrong candidate."""
+    """The splits that keep only questions with both a right and a wrong candidate."""
     tokenise: Callable[[str], list[str]]
 
     version = 1
@@ -88,7 +88,7 @@ class TrecQAReader(ABC):
 
     @abstractmethod
     def _questions(self, split: str, *faults: Faults) -> list[Question]:
-        """The questions of the files that `faults` watch, in their order."""
+        """The questions of the files of `faults`, in their order."""
 
     def _add(self, builder: CorpusBuilder, split: str, question: Question, tokenise: Callable[[str], list[str]]) -> None:
         pool = [(tokenise(text), label) for text, label in question.candidates]
@@ -109,7 +109,7 @@ class TrecQAReader(ABC):
 
 
 class TrecQAJsonlReader(TrecQAReader):
-    """Reads a question a line, `{"question": str, "candidates": [{"label": 0 or 1, "sentence": str}, ...]}`, named by its line."""
+    """Reads one question per line, `{"question": str, "candidates": [{"label": 0 or 1, "sentence": str}, ...]}`, named by its line."""
 
     hint = fetch_hint("trecqa")
 
@@ -125,7 +125,7 @@ class TrecQAJsonlReader(TrecQAReader):
 
 
 def _entry(line: int, text: str, faults: Faults) -> dict[str, Any] | None:
-    """A line of the jsonl layout, if it has no fault."""
+    """One line of the jsonl layout; None if it has a fault."""
     try:
         entry = json.loads(text)
     except json.JSONDecodeError as error:
@@ -151,7 +151,7 @@ def _candidate_faults(candidates: Iterable[Any]) -> Iterable[str]:
 
 
 class TrecQAXMLReader(TrecQAReader):
-    """Reads the pseudo-XML of Yao et al. (2013), which no XML parser can: its tokens hold bare `&` and `<`.
+    """Reads the pseudo-XML of Yao et al. (2013), which no XML parser can read, because its tokens contain bare `&` and `<`.
 
     `<QApairs id='1.4'>` opens a question. In it lie blocks `<question>`, `<positive>` and `<negative>`, each tag on a line by itself.
     The first line of a block are its tokens, tab-separated; the others (part of speech, dependency, head, entity, and the place of
@@ -170,7 +170,7 @@ class TrecQAXMLReader(TrecQAReader):
 
 
 class _PseudoXML:
-    """Where in a file of pseudo-XML we are: outside, in a question (`_open`), or in one of its blocks (`_block`)."""
+    """The state of the pseudo-XML parser: outside, in a question (`_open`), or in one of its blocks (`_block`)."""
 
     def __init__(self, faults: Faults) -> None:
         self.questions: list[Question] = []
@@ -234,7 +234,7 @@ class _PseudoXML:
 
 
 class TrecQAToksReader(TrecQAReader):
-    """Reads a folder a split, of four files with a line for each pair: question, candidate, question id, label.
+    """Reads one folder per split, with four files of one line per pair: question, candidate, question id, label.
 
     The pairs of a question stand together.
     """
@@ -259,7 +259,7 @@ class TrecQAToksReader(TrecQAReader):
         for (text, question_id), rows in groupby(zip(*columns, strict=True), key=lambda row: (row[0], row[2])):
             candidates = [(candidate, int(label)) for _, candidate, _, label in rows]
             if question_id in questions:
-                faults[2].add(line, f"id {question_id} comes back after another question's lines, or for another question")
+                faults[2].add(line, f"id {question_id} appears again after another question's lines, or for another question")
             questions.setdefault(question_id, Question(question_id, text, candidates))
             line += len(candidates)
         return list(questions.values())

@@ -11,23 +11,23 @@ from qaexp.data.files import CUT_OFF, Faults, opened
 CHUNK = 1 << 20
 
 NUM_POSTS = 4_483_032
-"""As its readme counts them."""
+"""According to its readme."""
 
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 
 
 class Post(NamedTuple):
-    """A question as it was asked, and the answer chosen as best."""
+    """A question and the answer chosen as best."""
 
     uri: str
     subject: str
     best_answer: str
     language: str
-    """The code of `qlang`; empty where there is none."""
+    """The code of `qlang`, or empty."""
 
 
 def posts(files: Sequence[Faults], note: Callable[[str], None]) -> Iterator[Post]:
-    """The posts of the files that `files` watch, which are one stream: where one file ends, a post may go on in the next.
+    """The posts of `files`, which are one stream: a post may continue in the next file.
 
     The corpus could not be had here. The layout is that of its readme, and of the public programs that read it: 12 GB of
     `<vespaadd><document type="wisdom"> … </document></vespaadd>` in two parts, "guaranteed to be on a byte boundary, but not an XML
@@ -54,7 +54,7 @@ def posts(files: Sequence[Faults], note: Callable[[str], None]) -> Iterator[Post
 
 
 def plain(text: str) -> str:
-    """Text as it is shown: posts hold HTML, which the XML spells once more.
+    """The text of a post without HTML, which the XML escapes a second time.
 
     >>> plain("if 1 &lt; 2 &amp; 3<br />then <b>x</b> <3")
     'if 1 < 2 & 3 then  x  <3'

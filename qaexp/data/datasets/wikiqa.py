@@ -1,4 +1,4 @@
-"""WikiQA (Yang et al. 2015): one TSV a split, a line for each (question, sentence) pair."""
+"""WikiQA (Yang et al. 2015): one TSV file per split, one line for each (question, sentence) pair."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Matching questions and answers of Yahoo! Answers (Liu et al. 2016, §6.4): short pairs, and wrong answers that resemble the right one."""
+"""Matching questions and answers of Yahoo! Answers (Liu et al. 2016, §6.4): short pairs, with wrong answers similar to the right one."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -53,14 +53,14 @@ class YahooMQAReader(ABC):
     min_length: int
     max_length: int
     num_pairs: int | None
-    """So many of the selected pairs are used, drawn from `split_seed`; null: all."""
+    """Number of selected pairs to use, drawn with `split_seed`; null: all."""
     num_candidates: int
-    """Of a question: one right, the others wrong."""
+    """Candidates per question: one right, the others wrong."""
     hits: int
     k1: float
     b: float
     parts: Mapping[str, int]
-    """Split to its part of the pairs; what is left by rounding falls to the first."""
+    """Split to its share of the pairs; the first gets the remainder of rounding."""
     split_seed: int
     candidate_seed: int
 
@@ -116,10 +116,10 @@ class YahooMQAReader(ABC):
 
     @abstractmethod
     def _pairs(self, files: Sequence[Faults], builder: CorpusBuilder) -> Iterator[tuple[str, str, str]]:
-        """Id, question and best answer of everything in the files."""
+        """Id, question and best answer of every post in the files."""
 
     def _selected(self, pairs: Iterable[tuple[str, str, str]], builder: CorpusBuilder) -> list[Pair]:
-        """The pairs of fitting length, each question once, `num_pairs` of them (reservoir sampling, Vitter 1985, algorithm R)."""
+        """`num_pairs` pairs of allowed length, each question once (reservoir sampling, Vitter 1985, algorithm R)."""
         tokenise, random = bare(self.tokenise), Random(self.split_seed)
         asked, selected = set[str](), list[Pair]()
         for name, question, answer in pairs:
@@ -141,7 +141,7 @@ class YahooMQAReader(ABC):
         return selected
 
     def _pools(self, pairs: Sequence[Pair], answers: Sequence[str], builder: CorpusBuilder) -> Iterator[list[int]]:
-        """Of each pair the wrong answers."""
+        """The wrong answers of each pair."""
         place_of = {answer: place for place, answer in enumerate(answers)}
         vocabulary = Vocabulary.of_words(word for answer in answers for word in answer.split(" "))
         words = [vocabulary.ids(answer.split(" ")) for answer in answers]
@@ -177,7 +177,7 @@ class YahooMQAWebscopeReader(YahooMQAReader):
 
     file_parts: Sequence[str]
     language: str
-    """Of the posts to use, as `qlang` names it; posts that name none are used too."""
+    """Language of the posts to use, as in `qlang`; posts without one are used, too."""
 
     hint = fetch_hint("yahoomqa")
 

@@ -1,4 +1,4 @@
-"""YahooQA (Tay et al. 2017): the published pickle, read without letting it run anything, and two small text files of the same shape."""
+"""YahooQA (Tay et al. 2017): the published pickle, read without running any of its code, and two small text files of the same kind."""
 
 import io
 import pickle
@@ -19,14 +19,14 @@ from qaexp.data.files import UNREADABLE, Faults, lines, locate, published
 from qaexp.data.tokenise import bare
 
 POOL = 5
-"""Candidates of a question: one right, four wrong."""
+"""Candidates per question: one right, four wrong."""
 
 ADMITTED = {(module, kind.__name__): kind for module in ("builtins", "__builtin__") for kind in (set, frozenset)}
-"""The globals that a pickle may name. The other containers, strings and numbers need none."""
+"""The globals that a pickle may use. The other containers, strings and numbers need none."""
 
 
 class RestrictedUnpickler(pickle.Unpickler):
-    """Rebuilds builtin containers, strings and numbers. Naming anything else stops it before that is imported, let alone called.
+    """Unpickles builtin containers, strings and numbers only. It stops at any other name before importing it.
 
     >>> RestrictedUnpickler(io.BytesIO(pickle.dumps({"train": [("why", {1, 2.5})]}))).load()
     {'train': [('why', {1, 2.5})]}
@@ -45,12 +45,12 @@ class RestrictedUnpickler(pickle.Unpickler):
 REMEDY = "The pickle is not laid out as its readme says. If only its keys differ, name them in dataset.reader.splits."
 
 DAMAGED = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, LookupError, TypeError, ValueError, MemoryError, OverflowError)
-"""What a damaged or hostile pickle raises."""
+"""Raised by a damaged or hostile pickle."""
 
 
 @dataclass(frozen=True)
 class YahooQAReader:
-    """Reads `env.pkl.zip`: a zip that holds one pickle.
+    """Reads `env.pkl.zip`, a zip archive with one pickle.
 
     Nobody here has seen inside; the file could not be had. The layout is the one that its repository states (vanzytay/YahooQA_Splits,
     readme.md: a dictionary, "split into train, test and dev, which are by itself, dictionaries of the format train_QA[question] =
@@ -104,7 +104,7 @@ class YahooQAReader:
 
 
 def _unpickled(path: Path) -> Any:
-    """What the one pickle of a zip holds."""
+    """The content of the only pickle in a zip archive."""
     with published(path, f"It was not opened further. {fetch_hint('yahooqa')}") as faults:
         try:
             with zipfile.ZipFile(path) as archive:
@@ -123,7 +123,7 @@ def _unpickled(path: Path) -> Any:
 
 
 def _shape(value: object) -> str:
-    """What a value is, in a few words.
+    """Describes a value in a few words.
 
     >>> _shape({"train_QA": [1], "dev_QA": {}})
     "a dict of 2 with the keys 'train_QA' (a list of 1), 'dev_QA' (a dict of 0)"
@@ -209,7 +209,7 @@ class YahooQATextReader:
     tokenise: Callable[[str], list[str]]
     split_seed: int
     dev_share: float
-    """Of the pools, at most."""
+    """Share of the pools, at most; `test_share` as well."""
     test_share: float
 
     version = 2
@@ -243,7 +243,7 @@ class YahooQATextReader:
         return builder.build()
 
     def _draw_splits(self, texts: Sequence[Sequence[str]]) -> list[str]:
-        """The split of each pool, given by its texts."""
+        """Assigns each pool, given by its texts, to a split."""
         first_with = dict[str, int]()
         shared = [(first_with.setdefault(text, number), number) for number, pool in enumerate(texts) for text in pool]
         group_of = connected_groups(len(texts), shared)
@@ -259,7 +259,7 @@ class YahooQATextReader:
 
 
 def read_text_file(faults: Faults, separator: str, builder: CorpusBuilder) -> list[tuple[int, str, list[tuple[str, int]]]]:
-    """The pools of the file that `faults` watches: line, question, and candidates with their labels."""
+    """The pools of the file of `faults`: line, question, and candidates with their labels."""
     pools: list[tuple[int, str, list[tuple[str, int]]]] = []
     for question, run in groupby(_rows(faults, separator, builder), key=lambda row: row[1][0]):
         rows = list(run)

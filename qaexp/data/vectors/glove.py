@@ -14,11 +14,10 @@ LINES_AT_A_TIME = 20_000
 
 
 def read_glove(path: Path) -> tuple[list[str], Float[np.ndarray, "word dim"]]:
-    """A whole file in GloVe's text format. A word may hold spaces, as some of GloVe 840B's do; word2vec's header is told apart.
+    """Reads a whole file in GloVe's text format. A word may contain spaces, as in GloVe 840B; a header line of word2vec is skipped.
 
     Raises:
-        BadDataError: lines have another number of numbers than the first, or something that is no finite number, or are not those that a
-            header promises.
+        BadDataError: lines differ in length from the first, contain something else than finite numbers, or do not match the header.
     """
     words: list[str] = []
     blocks: list[np.ndarray] = []
@@ -44,7 +43,7 @@ def read_glove(path: Path) -> tuple[list[str], Float[np.ndarray, "word dim"]]:
 
 
 def _joined(blocks: list[np.ndarray], dim: int) -> Float[np.ndarray, "word dim"]:
-    """The rows of all blocks, each of which is let go once it is copied, so that there are never two of everything."""
+    """Concatenates the blocks. Each is freed once it is copied, to save memory."""
     matrix, row = np.empty((sum(map(len, blocks)), dim), dtype=np.float32), 0
     blocks.reverse()
     while blocks:
@@ -55,13 +54,13 @@ def _joined(blocks: list[np.ndarray], dim: int) -> Float[np.ndarray, "word dim"]
 
 
 def _is_header(line: bytes) -> bool:
-    """Whether a first line is word2vec's: number of words, dimension."""
+    """Whether a first line is a word2vec header: number of words, dimension."""
     fields = line.split()
     return len(fields) == 2 and fields[0].isdigit() and fields[1].isdigit()
 
 
 def _block(lines: Sequence[bytes], dim: int) -> tuple[list[bytes], np.ndarray] | None:
-    """Words and vectors of many lines at once; None unless every line is in order and no word holds a space."""
+    """Words and vectors of many lines at once; None if a line is wrong or a word contains a space."""
     fields = [line.rstrip().partition(b" ") for line in lines]
     if not all(numbers for _, _, numbers in fields):
         return None
@@ -75,7 +74,7 @@ def _block(lines: Sequence[bytes], dim: int) -> tuple[list[bytes], np.ndarray] |
 
 
 def _line_by_line(lines: Sequence[bytes], dim: int, first: int, faults: Faults) -> tuple[list[bytes], np.ndarray]:
-    """The same line by line: words with spaces are read, what cannot be read is a fault."""
+    """The same line by line. Reads words with spaces; a line that cannot be read is a fault."""
     words: list[bytes] = []
     rows: list[np.ndarray] = []
     for number, line in enumerate(lines, start=first):

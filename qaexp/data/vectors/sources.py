@@ -1,4 +1,4 @@
-"""Word vectors: published ones, ones trained on the data set's own text, or random ones."""
+"""Word vectors: published, trained on the data set's own text, or random."""
 
 import hashlib
 import logging
@@ -22,10 +22,10 @@ from qaexp.errors import ConfigError
 log = logging.getLogger(__name__)
 
 VERSION = 3
-"""Raise it when the same file or text gives other vectors, or they are kept otherwise: older ones are then never read."""
+"""Increase it when the same file or text gives other vectors or the format changes; older cache entries are then not read."""
 
 FIRST = 5000
-"""So many vectors of a file give its standard deviation: in GloVe's files they are those of the most frequent words."""
+"""Number of vectors that the standard deviation of a file is measured on; in GloVe's files, the most frequent words."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class WordVectors:
 
     matrix: Float[np.ndarray, "word dim"]
     known: Int[np.ndarray, " known_word"]
-    """The rows that come from the source; the others were drawn."""
+    """The rows that come from the source; the others are random."""
 
 
 @runtime_checkable
@@ -64,8 +64,8 @@ class RandomVectors:
 class PublishedVectors:
     """Vectors in GloVe's text format (`word v1 ... vN`) or, if `path` ends in `.bin`, word2vec's, plain or gzipped, multiplied by `scale`.
 
-    A word that the file lacks is looked up in lower case, then drawn from a normal distribution with the file's own
-    standard deviation. So is one whose vector is zero, which has no direction that a cosine could learn from.
+    A word that is not in the file is looked up in lower case. If it is still not found, or its vector is zero (which has no direction for a
+    cosine), its vector is drawn from a normal distribution with the file's own standard deviation.
     """
 
     name: str
@@ -82,7 +82,7 @@ class PublishedVectors:
 
     def build(self, corpus: RankingCorpus, cache: Path, seed: int) -> WordVectors:
         words, published = self._open(cache)
-        row_of = dict(zip(reversed(words), range(len(words) - 1, -1, -1), strict=True))  # of a word listed twice, the first
+        row_of = dict(zip(reversed(words), range(len(words) - 1, -1, -1), strict=True))  # the first vector of a word listed twice
         rows = [row_of.get(word, row_of.get(word.lower(), -1)) for word in corpus.vocabulary.words[len(SPECIAL_WORDS) :]]
         found = np.array(rows, dtype=np.int64)
         taken = published[found[found >= 0]]
@@ -93,7 +93,7 @@ class PublishedVectors:
         return WordVectors(matrix * np.float32(self.scale), known)
 
     def _open(self, cache: Path) -> tuple[list[str], np.ndarray]:
-        """The whole file, parsed once and memory-mapped after."""
+        """The whole file, parsed once and then memory-mapped."""
         [path] = self.files()
         folder = cache / "vectors" / f"{remembered_digest(path, cache)[:16]}-{VERSION}"
 
@@ -109,8 +109,8 @@ class OwnTextVectors:
     """word2vec (Mikolov et al. 2013) trained with gensim on the data set's own text, as Xu et al. 2019 do for InsuranceQA.
 
     Reading: "pre-trained on dataset" (§4.2) is taken as the training questions, their candidates and the whole answer set, without labels.
-    One thread, so that a seed gives the same vectors every time. Rows are divided by their mean length and multiplied by
-    `mean_length`, since the scale that gensim ends with depends on the corpus and the number of epochs.
+    It uses one thread, so that a seed always gives the same vectors. Rows are divided by their mean length and multiplied by
+    `mean_length`, because gensim's final scale depends on the corpus and the number of epochs.
     """
 
     dim: int
@@ -135,13 +135,11 @@ class OwnTextVectors:
         return kept(folder, _load_own, train, _save_own)
 
     def _train(self, corpus: RankingCorpus, seed: int) -> WordVectors:
-        from gensim.models import Word2Vec  # half a second to import, needed once a data set
+        from gensim.models import Word2Vec  # takes half a second to import, needed once per data set
         from gensim.models.callbacks import CallbackAny2Vec
 
         if "train" not in corpus.splits:
-            raise ConfigError(
-                "there is no training text that word vectors could learn from; choose dataset/vectors=random or a published file"
-            )
+            raise ConfigError("there is no training text to learn word vectors from; choose dataset/vectors=random or a published file")
         texts = list(_own_text(corpus))
         uses = np.bincount(np.concatenate(texts), minlength=len(corpus.vocabulary))
         if not (uses[len(SPECIAL_WORDS) :] >= self.min_count).any():
@@ -167,7 +165,7 @@ class OwnTextVectors:
                 workers=1,
                 seed=seed,
                 callbacks=[Advance()],
-                hashfxn=int,  # Python's own hash of a string differs from process to process
+                hashfxn=int,  # Python's hash of a string differs between processes
             )
         known = np.sort(np.array([int(str(word)) for word in model.wv.index_to_key], dtype=np.int64))
         known = known[known > UNKNOWN]
@@ -179,7 +177,7 @@ class OwnTextVectors:
 
 
 def coverage(vectors: WordVectors, corpus: RankingCorpus) -> dict[str, float]:
-    """Shares in [0, 1] of the vocabulary and of the running words that the source knows."""
+    """Shares in [0, 1] of the vocabulary and of the running words that have a vector in the source."""
     uses = np.bincount(corpus.texts.ids, minlength=len(corpus.vocabulary))
     used = np.flatnonzero(uses)
     known = np.intersect1d(used, vectors.known)

@@ -13,7 +13,7 @@ REMEDY = (
 )
 
 MOST_PACKED = 1032
-"""Bytes that gzip may make of one."""
+"""Largest number of bytes that gzip can expand one byte to."""
 
 
 def is_word2vec(path: Path) -> bool:
@@ -26,10 +26,10 @@ def is_word2vec(path: Path) -> bool:
 
 
 def read_word2vec(path: Path) -> tuple[list[str], Float[np.ndarray, "word dim"]]:
-    """A whole file. Of a word listed twice the first vector counts; bytes that are not UTF-8 are replaced.
+    """Reads a whole file. The first vector of a word listed twice counts; bytes that are not UTF-8 are replaced.
 
     Raises:
-        BadDataError: the file is cut off, goes on after its last word, or holds something else.
+        BadDataError: the file is cut off, continues after its last word, or has another format.
     """
     with Faults(path, REMEDY) as faults:
         header = _header(faults)
@@ -51,13 +51,13 @@ def _header(faults: Faults) -> tuple[int, int] | None:
 
 
 def _read(faults: Faults, num_words: int, dim: int) -> tuple[list[str], np.ndarray]:
-    from gensim.models import KeyedVectors  # half a second to import, needed once a file
+    from gensim.models import KeyedVectors  # takes half a second to import, needed once per file
 
     stated, size = f"{num_words:,} words of {dim:,} dimensions are stated", faults.path.stat().st_size
-    if 4 * dim * num_words > size * (MOST_PACKED if faults.path.suffix == ".gz" else 1):  # gensim makes room before it reads
+    if 4 * dim * num_words > size * (MOST_PACKED if faults.path.suffix == ".gz" else 1):  # gensim allocates before it reads
         faults.add_whole(f"{stated}, which take more than the {size:,} bytes of the file")
         return [], np.empty((0, dim), dtype=np.float32)
-    logging.getLogger("gensim.models.keyedvectors").setLevel(logging.ERROR)  # it warns of every word that is listed twice
+    logging.getLogger("gensim.models.keyedvectors").setLevel(logging.ERROR)  # it warns about every word listed twice
     try:
         vectors = KeyedVectors.load_word2vec_format(str(faults.path), binary=True, unicode_errors="surrogateescape")
     except (*CUT_OFF, ValueError, MemoryError) as error:
@@ -66,7 +66,7 @@ def _read(faults: Faults, num_words: int, dim: int) -> tuple[list[str], np.ndarr
     words = [word.encode(errors="surrogateescape") for word in vectors.index_to_key if word is not None]  # None for each listed twice
     matrix = np.asarray(vectors.vectors[: len(words)], dtype=np.float32)
     if faults.path.suffix != ".gz" and len(words) == num_words:
-        read = len(f"{num_words} {dim}\n") + sum(map(len, words)) + num_words * (1 + 4 * dim)  # and a line end after each vector, or none
+        read = len(f"{num_words} {dim}\n") + sum(map(len, words)) + num_words * (1 + 4 * dim)  # a line end after each vector is optional
         if not read <= size <= read + num_words:
             faults.add_whole(f"{stated}, which take {read:,} bytes; the file has {size:,}")
     wrong = ~np.isfinite(matrix).all(axis=1)

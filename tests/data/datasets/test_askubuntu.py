@@ -94,8 +94,8 @@ def test_all_faults_of_a_file_are_named(askubuntu: Callable[..., AskUbuntuReader
     assert [text.strip() for text in str(error.value).splitlines()[1:8]] == [
         "line 1: 2 fields, 3 or 4 expected",
         "line 2: no text for question 9",
-        "line 2: field 2 has 3, which is no candidate of field 3",
-        "line 3: field 2 has 3, which is no candidate of field 3",
+        "line 2: field 2 has 3, which is not a candidate of field 3",
+        "line 3: field 2 has 3, which is not a candidate of field 3",
         "line 4: field 4 has 1 scores for 2 candidates of field 3",
         "line 5: field 4 has 'high', a score expected",
         "The file is not as it was published. " + str(error.value).partition("as it was published. ")[2],

@@ -109,12 +109,12 @@ FAULTY: dict[str, tuple[str, Any, list[str]]] = {
     "a thread twice": (
         "dev.xml",
         xml(thread(*question("Q3"), *TWO), thread(*question("Q3"), *TWO)),
-        ["line 10: thread Q3 has been in dev.xml already"],
+        ["line 10: thread Q3 is already in dev.xml"],
     ),
     "a thread of another file of the split": (
         "b.jsonl",
         [json.dumps(JSONL | {"id": "Q1"})],
-        ["line 1: thread Q1 has been in a.xml already"],
+        ["line 1: thread Q1 is already in a.xml"],
     ),
     "cut off within a thread": (
         "dev.xml",
@@ -142,7 +142,7 @@ FAULTY: dict[str, tuple[str, Any, list[str]]] = {
         ],
         [
             "line 2: it is not JSON: Expecting ',' delimiter at character 12",
-            "line 3: field comments is lacking",
+            "line 3: field comments is missing",
             "line 4: it is not an object with a list of comments, objects each",
             "line 5: id, subject, body, text and label must be strings",
             "line 6: comment Q6_C1 is labelled 'good', Good, PotentiallyUseful, Bad expected",

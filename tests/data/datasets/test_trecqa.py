@@ -191,7 +191,7 @@ FAULTY: dict[str, tuple[str, str, Any, list[str]]] = {
         "toks",
         "dev/id.txt",
         ["2", "2", "2", "2", "2"],
-        ["line 4: id 2 comes back after another question's lines, or for another question"],
+        ["line 4: id 2 appears again after another question's lines, or for another question"],
     ),
 }
 

@@ -220,5 +220,5 @@ def test_own_text_is_read_where_candidates_are_in_no_answer_set(cache_dir: Path)
 def test_own_text_of_no_training_split_is_refused(cache_dir: Path) -> None:
     builder = CorpusBuilder()
     builder.question("dev", "q", builder.text(["soup"]), [("a", builder.text(["tea"]), 1)])
-    with pytest.raises(ConfigError, match="no training text that word vectors could learn from"):
+    with pytest.raises(ConfigError, match="no training text to learn word vectors from"):
         own().build(builder.build(), cache_dir, seed=1)
