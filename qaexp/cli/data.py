@@ -35,8 +35,12 @@ def add_fetch(parsers: Parsers) -> None:
     parser.add_argument("--data", metavar="DIR", help="the data folder (default: the environment's QAEXP_DATA, else ./data)")
     parser.add_argument("--replace", action="store_true", help="overwrite wrong files")
     parser.add_argument("--base-url", metavar="URL", help="a mirror of your own with the published paths, e.g. http://host:8000")
-    parser.add_argument("--retries", type=non_negative_int, default=Downloader.retries, help="tries after a cut connection (default: %(default)s)")
-    parser.add_argument("--timeout", type=positive_seconds, default=Downloader.timeout, help="seconds to wait for a byte (default: %(default)s)")
+    parser.add_argument(
+        "--retries", type=non_negative_int, default=Downloader.retries, help="tries after a cut connection (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--timeout", type=positive_seconds, default=Downloader.timeout, help="seconds to wait for a byte (default: %(default)s)"
+    )
     parser.set_defaults(run=run_fetch)
 
 
