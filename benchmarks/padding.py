@@ -13,7 +13,7 @@ from qaexp.config import choices, compose
 from qaexp.data.batch import token_mask
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError, MissingDataError
-from qaexp.models.encoding import blocks_of
+from qaexp.models.blocks import blocks_of
 
 LIMIT = 0.15
 NUM_BATCHES = 100

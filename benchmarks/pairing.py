@@ -13,7 +13,7 @@ from benchmarks.row import Row
 from benchmarks.timing import DEVICE, paired
 from qaexp.config import compose
 from qaexp.data.batch import RankingBatch
-from qaexp.models import pairing
+from qaexp.models import blocks
 
 NUM_PAIRS, SIZE = 5, 64
 
@@ -41,12 +41,12 @@ STEPS = {
 
 
 def rows() -> Iterator[Row]:
-    share = pairing.SHARE_SAVED
+    share = blocks.SHARE_OF_CELLS
     for name, (options, *sides) in STEPS.items():
         step = training_step(options, *sides)
         ours, other = with_share(share, step), with_share(1.0, step)
         yield paired(ours, other, NUM_PAIRS, DEVICE).told(f"training step of {name}: pairs in blocks by length, in one")
-    pairing.SHARE_SAVED = share
+    blocks.SHARE_OF_CELLS = share
 
 
 def training_step(options: Sequence[str], *sides: Side) -> Callable[[], None]:
@@ -68,7 +68,7 @@ def training_step(options: Sequence[str], *sides: Side) -> Callable[[], None]:
 
 def with_share(share: float, step: Callable[[], None]) -> Callable[[], None]:
     def run() -> None:
-        pairing.SHARE_SAVED = share
+        blocks.SHARE_OF_CELLS = share
         step()
 
     return run

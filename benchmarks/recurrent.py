@@ -10,8 +10,8 @@ from benchmarks.row import Row
 from benchmarks.timing import CPU, DEVICE, paired
 from qaexp.config import compose
 from qaexp.data.batch import RankingBatch
-from qaexp.models.encoder.lstm import LSTM
 from qaexp.models.encoder.qrnn import QRNN
+from qaexp.models.encoder.recurrent import LSTM
 from qaexp.models.ops.packed import run_packed, run_packed_from
 from qaexp.models.stage import Encoder
 from qaexp.training.losses import PairwiseHinge, PointwiseCrossEntropy

@@ -26,8 +26,8 @@ from qaexp.errors import ConfigError
 from qaexp.explain.drawing import COLOURS, INK, SEQUENTIAL, new_figure, printable, save
 from qaexp.explain.run_data import data_of
 from qaexp.models.encoder.rcnn import RCNN
+from qaexp.models.intermediates import watch
 from qaexp.models.scorer import AnswerScorer, Scorer
-from qaexp.models.shown import looking
 from qaexp.runs.checkpoint import Ranker, load
 
 FEWEST_TEXTS = 10
@@ -43,7 +43,7 @@ def gates(scorer: AnswerScorer, tokens: Int[Tensor, "text length"]) -> Float[Ten
         ConfigError: the model has no such gate.
     """
     seen: list[Tensor] = []
-    with torch.no_grad(), looking(lambda name, tensor: seen.append(tensor.detach()) if name == "gate" else None):
+    with torch.no_grad(), watch(lambda name, tensor: seen.append(tensor.detach()) if name == "gate" else None):
         scorer.encode_question(tokens)
     encoder = scorer.question_encoder if isinstance(scorer, Scorer) else None
     if not isinstance(encoder, RCNN) or len(seen) != 1 or seen[0].shape[:2] != tokens.shape:

@@ -21,10 +21,10 @@ def zero_padding(states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "t
     return states.masked_fill(~mask.unsqueeze(2), 0.0)
 
 
-def highest(values: Float[Tensor, "*shape"], mask: Bool[Tensor, "*#shape"], dim: int) -> Float[Tensor, "..."]:
+def masked_amax(values: Float[Tensor, "*shape"], mask: Bool[Tensor, "*#shape"], dim: int) -> Float[Tensor, "..."]:
     """Maximum over what is real along one axis, such as the words of one text in a grid; 0 where nothing is.
 
-    >>> highest(torch.tensor([[-2.0, -1.0, 9.0]]), torch.tensor([[True, True, False]]), dim=1).item()
+    >>> masked_amax(torch.tensor([[-2.0, -1.0, 9.0]]), torch.tensor([[True, True, False]]), dim=1).item()
     -1.0
     """
     lowest = torch.finfo(values.dtype).min
@@ -32,7 +32,7 @@ def highest(values: Float[Tensor, "*shape"], mask: Bool[Tensor, "*#shape"], dim:
 
 
 def masked_max(states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text dim"]:
-    """Maximum over real tokens, per dimension: `highest` of states, with fewer copies of them.
+    """Maximum over real tokens, per dimension: `masked_amax` of states, with fewer copies of them.
 
     >>> masked_max(torch.tensor([[[-2.0], [-1.0], [9.0]]]), torch.tensor([[True, True, False]])).item()
     -1.0

@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from typing import ClassVar
 
 import torch
 from jaxtyping import Float, Int
@@ -12,13 +11,11 @@ from torch import Tensor, nn
 from qaexp.data.batch import RankingBatch
 from qaexp.data.corpus import RankingCorpus
 from qaexp.errors import ConfigError
+from qaexp.models.blocks import encode_texts, score_pairs
 from qaexp.models.embedding.word_vectors import WordEmbedding
-from qaexp.models.encoding import encode_texts
 from qaexp.models.lexical.overlap_features import WordOverlapFeatures
-from qaexp.models.pairing import score_pairs
-from qaexp.models.stage import Encoder, Stage, require_key, require_kind
+from qaexp.models.stage import Encoder, Interaction, Similarity, Stage, require_key, require_kind
 from qaexp.models.types import Text
-from qaexp.models.uniform import draw_uniformly
 
 Examples = Callable[[int], Iterable[RankingBatch]]
 """From an epoch to its training batches."""
@@ -73,29 +70,6 @@ class AnswerScorer(nn.Module, ABC):
             questions = encode_texts(self.encode_question, batch.questions, self.skips_padding, self.reads_fields)
             candidates = encode_texts(self.encode_candidate, batch.candidates, self.skips_padding, self.reads_fields)
         return score_pairs(self.score, questions, candidates, batch.pair_question, batch.pair_candidate, self.work_per_cell)
-
-
-class Interaction(Stage):
-    """Where two texts first meet before pooling; a `pairwise` one maps (question, candidate) to (question, candidate)."""
-
-    joint: ClassVar[str | None] = None
-    """For an interaction inside the encoder: what stands at the joint where it steps in."""
-    begun: ClassVar[tuple[str, ...]] = ()
-    """The sides, of `question` and `candidate`, that it takes as their encoder has begun them; the other one is finished."""
-    finishes: ClassVar[bool] = False
-    """Whether it does the encoder's second half itself."""
-
-
-class Similarity(nn.Module):
-    """Two vectors to a raw score, or one for each class. Softmax belongs to the loss."""
-
-    reads_overlap: bool = False
-    """Whether `forward` takes the pair's word-overlap features as a third argument."""
-    bounded: bool = False
-    """Whether scores stay within a range of a few units."""
-
-    def forward(self, question: Float[Tensor, "pair dim"], candidate: Float[Tensor, "pair dim"]) -> Float[Tensor, "pair *class"]:
-        raise NotImplementedError
 
 
 class Scorer(AnswerScorer):
@@ -196,3 +170,14 @@ def num_parameters(scorer: nn.Module) -> dict[str, int]:
     trainable = {name: p.numel() for name, p in scorer.named_parameters() if p.requires_grad}
     words = sum(count for name, count in trainable.items() if name.startswith("embedding.words"))
     return {"trainable": sum(trainable.values()), "trainable without word embeddings": sum(trainable.values()) - words}
+
+
+def draw_uniformly(model: nn.Module, bound: float) -> None:
+    """Draw every trained weight and bias but the word vectors anew, from U(−bound, bound).
+
+    Liu et al. 2016, §6.1, of all their models: "The other parameters are initialized by randomly sampling from uniform distribution in
+    [−0.1, 0.1]."
+    """
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad and not name.startswith("embedding.words"):
+            nn.init.uniform_(parameter, -bound, bound)

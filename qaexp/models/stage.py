@@ -2,7 +2,8 @@
 
 from typing import ClassVar, TypeVar
 
-from torch import nn
+from jaxtyping import Float
+from torch import Tensor, nn
 
 from qaexp.errors import ConfigError
 from qaexp.models.types import Text
@@ -58,6 +59,29 @@ class Encoder(Stage):
 
     def forward(self, text: Text) -> Text:
         return self.finish(self.begin(text))
+
+
+class Interaction(Stage):
+    """Where two texts first meet before pooling; a `pairwise` one maps (question, candidate) to (question, candidate)."""
+
+    joint: ClassVar[str | None] = None
+    """For an interaction inside the encoder: what stands at the joint where it steps in."""
+    begun: ClassVar[tuple[str, ...]] = ()
+    """The sides, of `question` and `candidate`, that it takes as their encoder has begun them; the other one is finished."""
+    finishes: ClassVar[bool] = False
+    """Whether it does the encoder's second half itself."""
+
+
+class Similarity(nn.Module):
+    """Two vectors to a raw score, or one for each class. Softmax belongs to the loss."""
+
+    reads_overlap: bool = False
+    """Whether `forward` takes the pair's word-overlap features as a third argument."""
+    bounded: bool = False
+    """Whether scores stay within a range of a few units."""
+
+    def forward(self, question: Float[Tensor, "pair dim"], candidate: Float[Tensor, "pair dim"]) -> Float[Tensor, "pair *class"]:
+        raise NotImplementedError
 
 
 def require_kind(part: object, kind: type[Part], slot: str) -> Part:

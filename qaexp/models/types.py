@@ -90,13 +90,13 @@ def gather_texts(texts: Text, rows: Int[Tensor, " pair"], length: int | None = N
     return {name: (tensor[:, :length] if _has_tokens(texts, name) else tensor)[rows] for name, tensor in texts.items()}
 
 
-def concatenated(blocks: Sequence[Text]) -> Text:
+def concatenate_texts(blocks: Sequence[Text]) -> Text:
     """Blocks of texts end to end; tensors with an axis over tokens are padded to the longest block's length."""
-    longest = max(longest_text(block) for block in blocks)
+    longest = max(padded_length(block) for block in blocks)
     return {name: torch.cat([_lengthened(block, name, longest) for block in blocks]) for name in blocks[0]}
 
 
-def longest_text(texts: Text) -> int:
+def padded_length(texts: Text) -> int:
     """The length to which texts are padded; 1 where no words are left."""
     return texts["mask"].shape[1] if "mask" in texts else 1
 

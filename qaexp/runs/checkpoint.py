@@ -17,8 +17,7 @@ from qaexp.data.vocabulary import Vocabulary
 from qaexp.ddp import is_rank_zero
 from qaexp.errors import CheckpointError
 from qaexp.files import atomic_write
-from qaexp.models.encoding import encode_texts
-from qaexp.models.pairing import MOST_TOKENS, score_pairs
+from qaexp.models.blocks import MAX_TOKENS, encode_texts, score_pairs
 from qaexp.models.pairwise.readout import read_out
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.types import Text
@@ -218,7 +217,7 @@ class Ranker:
         answer_ids = self._ids(answers, self._max_lengths[1])
         candidates = encode_texts(self.scorer.encode_candidate, answer_ids, self.scorer.skips_padding, reads_fields=False)
         rows = torch.arange(len(answers))
-        return score_pairs(self.scorer.score, questions, candidates, 0 * rows, rows, self.scorer.work_per_cell, MOST_TOKENS["cpu"])
+        return score_pairs(self.scorer.score, questions, candidates, 0 * rows, rows, self.scorer.work_per_cell, MAX_TOKENS["cpu"])
 
     def _ids(self, texts: Sequence[str], max_length: int) -> torch.Tensor:
         rows = [torch.tensor(self.vocabulary.ids(self._words(text, max_length))) for text in texts]

@@ -10,10 +10,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from qaexp.data.batch import ScoringBlock
-from qaexp.models.encoding import encode_texts
-from qaexp.models.pairing import MOST_TOKENS, score_pairs
+from qaexp.models.blocks import MAX_TOKENS, encode_texts, score_pairs
 from qaexp.models.scorer import AnswerScorer
-from qaexp.models.types import Text, concatenated
+from qaexp.models.types import Text, concatenate_texts
 
 
 class SplitScores:
@@ -47,11 +46,11 @@ class SplitScores:
             self.num_scored += len(block.pairs)
             return
         if self._questions is None:
-            self._questions = concatenated(self._question_blocks)
+            self._questions = concatenate_texts(self._question_blocks)
             self._question_blocks.clear()
         candidates = self._encoded(self._scorer.encode_candidate, block)
         pairs = block.pair_question, block.pair_candidate, self._scorer.work_per_cell
-        most = self._pair_tokens or MOST_TOKENS.get(block.tokens.device.type, MOST_TOKENS["cuda"])
+        most = self._pair_tokens or MAX_TOKENS.get(block.tokens.device.type, MAX_TOKENS["cuda"])
         scores = score_pairs(self._scorer.score, self._questions, candidates, *pairs, most)
         if self.scores.ndim < scores.ndim:  # the first scores of a model that gives one for each class
             self.scores = self.scores.unsqueeze(1).repeat(1, scores.shape[1])

@@ -6,7 +6,7 @@ from small_texts import built, some_tokens
 from torch import Tensor
 
 from qaexp.errors import ConfigError
-from qaexp.models.encoding import blocks_by_length, encode_texts
+from qaexp.models.blocks import blocks_by_length, encode_texts
 
 WORDS = 40
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from qaexp.data.batch import token_mask
-from qaexp.models.masking import SLICE, highest, masked_max, masked_mean, masked_softmax, zero_padding
+from qaexp.models.masking import SLICE, masked_amax, masked_max, masked_mean, masked_softmax, zero_padding
 
 LENGTHS = [3, 1, 5, 0]
 MASK = torch.arange(5) < torch.tensor(LENGTHS)[:, None]
@@ -37,8 +37,8 @@ def test_the_maximum_is_over_real_tokens_and_zero_without_any(dtype: torch.dtype
 
 def test_highest_is_the_same_maximum_along_any_axis() -> None:
     values = states()
-    assert torch.equal(highest(values, MASK.unsqueeze(2), dim=1), masked_max(values, MASK))
-    assert torch.equal(highest(values.transpose(1, 2), MASK.unsqueeze(1), dim=2), masked_max(values, MASK))
+    assert torch.equal(masked_amax(values, MASK.unsqueeze(2), dim=1), masked_max(values, MASK))
+    assert torch.equal(masked_amax(values.transpose(1, 2), MASK.unsqueeze(1), dim=2), masked_max(values, MASK))
 
 
 def test_silenced_states_are_zero_on_padding_and_themselves_elsewhere() -> None:

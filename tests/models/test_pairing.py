@@ -7,8 +7,7 @@ from hydra.utils import instantiate
 from torch import Tensor
 
 from qaexp.config import compose
-from qaexp.models import pairing
-from qaexp.models.pairing import blocks_of_pairs, score_pairs
+from qaexp.models.blocks import blocks_of_pairs, score_pairs
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.types import Text
 
@@ -45,7 +44,7 @@ def test_blocks_change_neither_scores_nor_gradients(model: str, monkeypatch: pyt
     expected.sum().backward()
     gradients = {name: p.grad.clone() for name, p in scorer.named_parameters() if p.grad is not None}
     scorer.zero_grad()
-    monkeypatch.setattr(pairing, "SAVED", {"cpu": 1, "cuda": 1})
+    monkeypatch.setattr("qaexp.models.blocks.CELLS_PER_BLOCK", {"cpu": 1, "cuda": 1})
     scores = scores_of(scorer, blocks)
     scores.sum().backward()
     assert [len(whole), sum(pairs for pairs, _, _ in blocks)] == [1, PAIRS]
@@ -72,7 +71,7 @@ def test_where_nothing_is_saved_there_is_one_block(lengths: list[list[int]]) -> 
 
 
 def test_pairs_of_vectors_are_one_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairing, "SAVED", {"cpu": 1, "cuda": 1})
+    monkeypatch.setattr("qaexp.models.blocks.CELLS_PER_BLOCK", {"cpu": 1, "cuda": 1})
     vectors, calls = {"vector": torch.arange(10.0)[:, None]}, list[int]()
 
     def score(question: Text, candidate: Text) -> Tensor:
@@ -90,13 +89,13 @@ def test_candidates_without_a_word_may_be_a_block_of_their_own(model: str, monke
     candidates = CANDIDATES * (torch.arange(10) % 2)[:, None]
     texts = scorer.encode_question(QUESTIONS), scorer.encode_candidate(candidates)
     whole = score_pairs(scorer.score, *texts, *ROWS, work_per_cell=1)
-    monkeypatch.setattr(pairing, "SAVED", {"cpu": 1, "cuda": 1})
+    monkeypatch.setattr("qaexp.models.blocks.CELLS_PER_BLOCK", {"cpu": 1, "cuda": 1})
     torch.testing.assert_close(score_pairs(scorer.score, *texts, *ROWS, work_per_cell=1), whole, rtol=1e-5, atol=1e-5)
 
 
 def test_words_behind_a_gap_are_not_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     """As of a title, whose padding stands before the body."""
-    monkeypatch.setattr(pairing, "SAVED", {"cpu": 1, "cuda": 1})
+    monkeypatch.setattr("qaexp.models.blocks.CELLS_PER_BLOCK", {"cpu": 1, "cuda": 1})
     tokens = torch.tensor([[1, 0, 0, 0, 0, 0, 7, 0, 0], [1, 0, 0, 0, 0, 0, 0, 0, 0], [1, 2, 3, 4, 5, 6, 7, 8, 9]])
     texts, rows = {"tokens": tokens, "mask": tokens != 0}, torch.tensor([0, 0, 1, 1, 2])
     scores = score_pairs(lambda question, candidate: candidate["tokens"].sum(dim=1).float(), texts, texts, rows, rows, work_per_cell=1)

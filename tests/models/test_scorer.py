@@ -10,7 +10,7 @@ from hydra.utils import instantiate
 from qaexp.config import compose
 from qaexp.data.batch import RankingBatch, token_mask
 from qaexp.errors import ConfigError
-from qaexp.models.encoding import blocks_of
+from qaexp.models.blocks import blocks_of
 from qaexp.models.scorer import Scorer, num_parameters
 
 DIM = 24

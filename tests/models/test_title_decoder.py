@@ -9,10 +9,8 @@ from qaexp.errors import ConfigError
 from qaexp.models.decoder import AdaptiveSoftmax, FullSoftmax, TitleDecoder, WordOutput
 from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.encoder.cnn import CNN
-from qaexp.models.encoder.gru import GRU
-from qaexp.models.encoder.lstm import LSTM
 from qaexp.models.encoder.rcnn import RCNN
-from qaexp.models.encoder.recurrent import RecurrentEncoder, State
+from qaexp.models.encoder.recurrent import GRU, LSTM, RecurrentEncoder, State
 
 WORDS, INPUT, HIDDEN = 30, 5, 8
 CONTEXTS = [[3, 4, 5, 6], [7], [8, 9]]

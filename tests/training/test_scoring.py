@@ -9,7 +9,7 @@ from torch import Tensor
 
 from qaexp.data.batch import ScoringBlock
 from qaexp.models.scorer import AnswerScorer
-from qaexp.models.types import Text, concatenated
+from qaexp.models.types import Text, concatenate_texts
 from qaexp.training.scoring import SplitScores, score_blocks
 
 NONE = torch.empty(0, dtype=torch.int64)
@@ -108,7 +108,7 @@ def test_candidates_are_let_go_after_their_block() -> None:
 def test_blocks_of_texts_are_padded_to_the_longest() -> None:
     short = {"states": torch.ones(1, 1, 2), "mask": torch.ones(1, 1, dtype=torch.bool)}
     long = {"states": torch.ones(2, 3, 2), "mask": torch.ones(2, 3, dtype=torch.bool)}
-    both = concatenated([short, long])
+    both = concatenate_texts([short, long])
     assert both["states"].shape == (3, 3, 2)
     assert both["mask"].tolist() == [[True, False, False], [True] * 3, [True] * 3]
     assert not both["states"][0, 1:].any()

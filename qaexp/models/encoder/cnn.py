@@ -1,11 +1,34 @@
-"""Convolution over words, the encoder of QA-CNN and AP-CNN (dos Santos et al. 2016, §2.1)."""
+"""Convolution over words: plain (QA-CNN and AP-CNN), with a non-linearity on every column, and stacked with pooling in between (ARC-I)."""
 
-from torch import nn
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from qaexp.errors import ConfigError
 from qaexp.models.masking import zero_padding
-from qaexp.models.ops.convolution import convolved
+from qaexp.models.ops.convolution import apply_convolution, convolve_words
 from qaexp.models.stage import Encoder
 from qaexp.models.types import Text
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": torch.relu, "tanh": torch.tanh}
+
+
+def activation_named(option: str, name: str) -> Callable[[Tensor], Tensor]:
+    """The function that an option names.
+
+    Raises:
+        ConfigError: there is none of that name.
+
+    >>> activation_named("model.encoder.squash", "relu")(torch.tensor([-1.0, 2.0])).tolist()
+    [0.0, 2.0]
+    """
+    if name not in ACTIVATIONS:
+        raise ConfigError(f"{option}={name}: choose {' or '.join(ACTIVATIONS)}")
+    return ACTIVATIONS[name]
 
 
 class CNN(Encoder):
@@ -23,5 +46,69 @@ class CNN(Encoder):
 
     def finish(self, text: Text) -> Text:
         words = zero_padding(text["states"], text["mask"])
-        states = convolved(words, self.convolution.weight, self.convolution.bias, self.before, self.after)
+        states = convolve_words(words, self.convolution.weight, self.convolution.bias, self.before, self.after)
         return {"mask": text["mask"], "states": states}
+
+
+class SquashedCNN(CNN):
+    """c_m = f(W·z_m + b), z_m the `window` word vectors around word m; f is tanh or ReLU, as `squash` says.
+
+    Yu et al. 2014, eq. 3: c_i = tanh(T_L·s_i + T_R·s_{i+1} + b), a window of 2, averaged over time. Severyn & Moschitti 2015, §3.1: a
+    window of 5, the maximum over time, and either non-linearity (ReLU in the paper's account, tanh in their release).
+
+    Departs: there is a column for each word, the words beyond a text's ends being zeros. Yu et al. have one less, without the last word
+    beside a zero; Severyn & Moschitti's wide convolution has `window` − 1 more; Lei et al. 2016, §5, look at the words before m alone.
+
+    Raises:
+        ConfigError: another non-linearity.
+    """
+
+    def __init__(self, input_dim: int, num_filters: int, window: int, squash: str) -> None:
+        super().__init__(input_dim, num_filters, window)
+        self.squash = activation_named("model.encoder.squash", squash)
+
+    def finish(self, text: Text) -> Text:
+        columns = super().finish(text)
+        return {**columns, "states": self.squash(columns["states"])}
+
+
+class StackedCNN(Encoder):
+    """As many turns as `num_filters` names, each of a convolution over `window` units and a maximum over pairs of them.
+
+        z_i^(l) = g(ẑ_i) · ReLU(W^(l)·ẑ_i + b^(l)),  ẑ_i = [z_i ; … ; z_{i+k−1}]^(l−1)
+        z_i^(l+1) = max(z_{2i−1}^(l), z_{2i}^(l))
+
+    Hu et al. 2014, §2. The gate g is 0 where all of ẑ is padding, else 1; what comes out is half as long at each turn.
+
+    Reading: a unit looks at itself and what follows, with zeros beyond the end, so that each unit of a text has a window that the gate
+    leaves open. The paper pads all texts to one length and hands the last units to the MLP end to end; here a pooling over time makes
+    a vector of them, whatever the length.
+    """
+
+    def __init__(self, input_dim: int, num_filters: Sequence[int], window: int) -> None:
+        super().__init__()
+        widths = [input_dim, *num_filters]
+        self.convolutions = nn.ModuleList(nn.Conv1d(width, wider, window) for width, wider in pairwise(widths))
+        self.after = window - 1
+        self.output_dim = widths[-1]
+
+    def finish(self, text: Text) -> Text:
+        mask = text["mask"]
+        z = text["states"].transpose(1, 2).masked_fill(~mask.unsqueeze(1), 0.0)  # (text, dim, length)
+        for convolution in self.convolutions:
+            z = apply_convolution(convolution, F.pad(z, (0, self.after))).relu().masked_fill(~mask.unsqueeze(1), 0.0)
+            z, mask = max_of_neighbours(z, dim=2), mask[:, ::2]
+        return {"mask": mask, "states": z.transpose(1, 2)}
+
+
+def max_of_neighbours(z: Float[Tensor, "..."], dim: int) -> Float[Tensor, "..."]:
+    """The maximum of each two neighbours along an axis; no unit is below 0, which padding is.
+
+    Not torch's own max-pooling, whose gradients depend on the order of threads on a GPU.
+
+    >>> max_of_neighbours(Tensor([1.0, 4.0, 2.0]), dim=0).tolist()
+    [4.0, 2.0]
+    """
+    after = z.ndim - 1 - dim
+    even = F.pad(z, [0, 0] * after + [0, z.shape[dim] % 2])
+    return even.unflatten(dim, (-1, 2)).amax(dim=dim + 1)

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
-from qaexp.models.ops.packed import run_packed, turned
-from qaexp.models.shown import show, watched
+from qaexp.models.intermediates import is_watched, show
+from qaexp.models.ops.packed import reversed_positions, run_packed
 from qaexp.models.stage import Encoder
 from qaexp.models.types import Text
 
@@ -44,7 +44,7 @@ class GatedGRU(Encoder):
 
     def forward(self, text: Text) -> Text:
         """Both halves in torch's kernel, unless somebody wants to see the gates."""
-        if watched():
+        if is_watched():
             return super().forward(text)
         return {"mask": text["mask"], "states": run_packed(self.gru, text["states"], text["mask"])}
 
@@ -57,7 +57,7 @@ class GatedGRU(Encoder):
         """The recurrence over time: both directions at once, and as many texts as still have words."""
         gates, mask = text["gates"], text["mask"]
         lengths = mask.sum(dim=1).clamp(min=1)
-        rows, backwards = torch.arange(len(mask), device=mask.device).unsqueeze(1), turned(lengths, mask.shape[1])
+        rows, backwards = torch.arange(len(mask), device=mask.device).unsqueeze(1), reversed_positions(lengths, mask.shape[1])
         gates = torch.stack([gates[:, :, 0], gates[rows, backwards, 1]])  # (direction, text, length, 3, hidden), the second one backwards
         packed = pack_padded_sequence(gates.movedim(0, 2), lengths.cpu(), batch_first=True, enforce_sorted=False)
         U, c = self._both("weight_hh_l0").transpose(1, 2), self._both("bias_hh_l0").unsqueeze(1)  # (direction, hidden, 3 · hidden)
@@ -66,7 +66,7 @@ class GatedGRU(Encoder):
         seen = []
         for g in steps:
             h, *r_z = step(g, h[:, : g.shape[1]], U, c)
-            seen.append((h, *r_z) if watched() else (h,))
+            seen.append((h, *r_z) if is_watched() else (h,))
         unpacked = []
         for values in zip(*seen, strict=True):  # (direction, text, hidden) a step, of h and, where somebody looks on, r and z
             data = torch.cat(values, dim=1).transpose(0, 1)

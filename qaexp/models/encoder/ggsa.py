@@ -6,8 +6,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from qaexp.errors import ConfigError
-from qaexp.models.encoder.gated_self_attention import GatedSelfAttention
-from qaexp.models.encoder.self_attention import attention
+from qaexp.models.encoder.self_attention import GatedSelfAttention, attention
 
 
 class GatedGroupSelfAttention(GatedSelfAttention):

@@ -4,10 +4,10 @@ from typing import ClassVar
 
 from torch import nn
 
+from qaexp.models.intermediates import is_watched, show
 from qaexp.models.masking import zero_padding
-from qaexp.models.ops.convolution import convolved
+from qaexp.models.ops.convolution import convolve_words
 from qaexp.models.ops.recurrence import activate, fo_pool
-from qaexp.models.shown import show, watched
 from qaexp.models.stage import Encoder
 from qaexp.models.types import Text
 
@@ -38,11 +38,11 @@ class QRNN(Encoder):
 
     def begin(self, text: Text) -> Text:
         words = zero_padding(text["states"], text["mask"])
-        gates = convolved(words, self.gates.weight.squeeze(2), None, before=self.window - 1)  # (text, length, 3 dim)
+        gates = convolve_words(words, self.gates.weight.squeeze(2), None, before=self.window - 1)  # (text, length, 3 dim)
         return {"mask": text["mask"], "gates": activate(gates.contiguous())}
 
     def finish(self, text: Text) -> Text:
-        if watched():
+        if is_watched():
             _, forget, output = text["gates"].chunk(3, dim=2)
             show("forget_gate", forget)
             show("output_gate", output)

@@ -7,8 +7,8 @@ from torch.nn import functional as F
 
 from qaexp.errors import ConfigError
 from qaexp.models.encoder.recurrent import RecurrentEncoder, State
+from qaexp.models.intermediates import show
 from qaexp.models.ops.gated_convolution import gated_convolution, products_of_words
-from qaexp.models.shown import show
 from qaexp.models.types import Text
 
 SHUT = 1e4

@@ -1,5 +1,6 @@
-"""Global self-attention (Vaswani et al. 2017, as Xu et al. 2019, §2, put it): every word attends to every word."""
+"""Global self-attention (Vaswani et al. 2017, as Xu et al. 2019, §2, put it), and the gated block (§3.1) that GGSA builds on."""
 
+import math
 from typing import ClassVar
 
 import torch
@@ -8,11 +9,26 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from qaexp.errors import ConfigError
-from qaexp.models.encoder.positions import sinusoids
-from qaexp.models.masking import masked_softmax
-from qaexp.models.shown import show, watched
+from qaexp.models.intermediates import is_watched, show
+from qaexp.models.masking import masked_mean, masked_softmax
 from qaexp.models.stage import Encoder
 from qaexp.models.types import Text
+
+
+def sinusoids(length: int, dim: int, like: Tensor) -> Float[Tensor, "length dim"]:
+    """PE(i, j) = sin(i / 10000^(j/D)) for even j, cos(i / 10000^((j-1)/D)) for odd j; positions i count from 0.
+
+    Reading: Xu et al. 2019, §2.2, prints the exponent as 2j/D and takes the encoding from Vaswani et al. 2017, where j
+    numbers the (sine, cosine) couples; so do we, and dimension j belongs to couple ⌊j/2⌋.
+
+    >>> sinusoids(2, 4, like=torch.zeros(0))  # sin and cos of i, then of i / 100
+    tensor([[0.0000, 1.0000, 0.0000, 1.0000],
+            [0.8415, 0.5403, 0.0100, 0.9999]])
+    """
+    couple = torch.arange(0, dim, 2, dtype=torch.float32, device=like.device)
+    rates = torch.exp(couple * (-math.log(10000.0) / dim))  # (⌈dim/2⌉)
+    angles = torch.arange(length, dtype=torch.float32, device=like.device)[:, None] * rates  # (length, ⌈dim/2⌉)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :dim].to(like.dtype)
 
 
 class FeedForward(nn.Sequential):
@@ -78,7 +94,7 @@ class SelfAttention(Encoder):
     def context(self, X: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text length dim"]:
         """C, what the words gather from one another."""
         QKV = self.query_key_value(X).unflatten(-1, (3, self.num_heads, -1))
-        if watched():
+        if is_watched():
             show("attention", self.weights(QKV, mask))
         return self.output(self.attend(QKV, mask).flatten(2))
 
@@ -108,3 +124,32 @@ def attention(
     far = torch.finfo(Q.dtype).min / 2  # half, so that a kernel may add a score or change the base without leaving the type's range
     bias = torch.zeros_like(mask, dtype=Q.dtype).masked_fill(~mask, far)
     return F.scaled_dot_product_attention(Q, K, V, attn_mask=bias[:, None, None, :], scale=scale).transpose(1, 2)
+
+
+class GatedSelfAttention(SelfAttention):
+    """The block of GGSA; how far a word attends is a subclass's affair, its `attend` and `reach`.
+
+        x̄ = Σ_i x_i / L                                                         eq. 1, over real tokens
+        g_i = σ(W·(x_i ⊙ x̄) + b)
+        C = MultiHeadAttention(X ⊙ G)
+        Y = LayerNorm(X + C)                                                    eq. 2, the joint
+        R = FeedForwardLayer(Y),  H = Y + R                                     eq. 3–4, no norm at the end
+
+    Xu et al. 2019, §3.1. `gate: false` leaves X ungated.
+
+    Shows `gate` (text, length, dim) besides the attention.
+    """
+
+    final_norm: ClassVar[bool] = False
+
+    def __init__(self, input_dim: int, num_heads: int, feed_forward_factor: int, scale_by: str, input_scale: float, gate: bool) -> None:
+        super().__init__(input_dim, num_heads, feed_forward_factor, scale_by, input_scale)
+        self.gate = nn.Linear(input_dim, input_dim) if gate else None
+
+    def context(self, X: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text length dim"]:
+        if self.gate is not None:
+            mean = masked_mean(X, mask)  # x̄: (text, dim)
+            G = self.gate(X * mean.unsqueeze(1)).sigmoid()
+            show("gate", G)
+            X = X * G
+        return super().context(X, mask)

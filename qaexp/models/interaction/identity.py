@@ -1,6 +1,6 @@
 """No interaction: the texts meet in the pooling or the similarity."""
 
-from qaexp.models.scorer import Interaction
+from qaexp.models.stage import Interaction
 from qaexp.models.types import Text
 
 

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from qaexp.models.masking import masked_mean
-from qaexp.models.scorer import Interaction
+from qaexp.models.stage import Interaction
 from qaexp.models.types import Text
 
 

@@ -6,7 +6,7 @@ from torch import nn
 
 from qaexp.models.encoder.self_attention import FeedForward
 from qaexp.models.masking import masked_mean
-from qaexp.models.scorer import Interaction
+from qaexp.models.stage import Interaction
 from qaexp.models.types import Text
 
 

@@ -7,9 +7,9 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from qaexp.errors import ConfigError
+from qaexp.models.intermediates import show
 from qaexp.models.ops.recurrence import crossed_fo_pool
-from qaexp.models.scorer import Interaction
-from qaexp.models.shown import show
+from qaexp.models.stage import Interaction
 from qaexp.models.types import Text
 
 

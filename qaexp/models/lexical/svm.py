@@ -11,8 +11,7 @@ from torch.nn import functional as F
 from qaexp.data.batch import RankingBatch
 from qaexp.data.corpus import RankingCorpus
 from qaexp.errors import ConfigError
-from qaexp.models.encoding import encode_texts
-from qaexp.models.pairing import score_pairs
+from qaexp.models.blocks import encode_texts, score_pairs
 from qaexp.models.scorer import AnswerScorer, Examples
 from qaexp.models.types import Text
 

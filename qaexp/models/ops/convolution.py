@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from torch.nn.grad import conv2d_weight
 
 
-def convolved(
+def convolve_words(
     words: Float[Tensor, "text length dim"],
     W: Float[Tensor, "filter dim window"],
     b: Float[Tensor, " filter"] | None,
@@ -22,14 +22,14 @@ def convolved(
 ) -> Float[Tensor, "text outputs filter"]:
     """W·[x_i ; … ; x_{i+window−1}] + b, with so many zeros before the first word and after the last.
 
-    >>> convolved(torch.tensor([[[1.0], [2.0], [4.0]]]), torch.tensor([[[1.0, 10.0]]]), None, before=1).flatten().tolist()
+    >>> convolve_words(torch.tensor([[[1.0], [2.0], [4.0]]]), torch.tensor([[[1.0, 10.0]]]), None, before=1).flatten().tolist()
     [10.0, 21.0, 42.0]
     """
     words = F.pad(words, (0, 0, before, after))
     return as_convolution(words, W, b) if words.is_cpu else as_product(words, W, b)
 
 
-def convolved_by(layer: nn.Module, units: Float[Tensor, "text channel *places"]) -> Float[Tensor, "text filter *outputs"]:
+def apply_convolution(layer: nn.Module, units: Float[Tensor, "text channel *places"]) -> Float[Tensor, "text filter *outputs"]:
     """What torch's Conv1d or Conv2d, of stride 1 and without padding, makes of units that are laid out as it has them."""
     assert isinstance(layer, nn.Conv1d | nn.Conv2d)
     if units.is_cpu:

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from qaexp.models.ops.convolution import convolved, sum_of_products
+from qaexp.models.ops.convolution import convolve_words, sum_of_products
 
 sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
 tanh_backward = torch.ops.aten.tanh_backward.grad_input
@@ -22,7 +22,7 @@ def products_of_words(
     words: Float[Tensor, "text length dim"], W: Float[Tensor, "products dim"], b: Float[Tensor, " products"]
 ) -> Float[Tensor, "length text products"]:
     """W·x_t + b of all words at once, time first."""
-    return convolved(words.transpose(0, 1), W.unsqueeze(2), b)
+    return convolve_words(words.transpose(0, 1), W.unsqueeze(2), b)
 
 
 def gated_convolution(

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from qaexp.models.masking import highest
+from qaexp.models.masking import masked_amax
 
 
 def grid_mask(
@@ -22,14 +22,14 @@ def grid_mask(
     return (question[:, :, None] & candidate[:, None, :]).unsqueeze(1)
 
 
-def largest(
+def k_largest(
     grid: Float[Tensor, "pair slice question_length candidate_length"],
     mask: Bool[Tensor, "pair 1 question_length candidate_length"],
     k: int,
 ) -> Float[Tensor, "pair slice k"]:
     """The k largest values of each slice, the largest first; zeros where the real grid has fewer.
 
-    >>> largest(torch.tensor([[[[-3.0, 1.0, 9.0]]]]), torch.tensor([[[[True, True, False]]]]), k=3).tolist()
+    >>> k_largest(torch.tensor([[[[-3.0, 1.0, 9.0]]]]), torch.tensor([[[[True, True, False]]]]), k=3).tolist()
     [[[1.0, -3.0, 0.0]]]
     """
     lowest = torch.finfo(grid.dtype).min
@@ -54,8 +54,8 @@ def max_by_cell(
     >>> max_by_cell(grid, torch.ones(1, 2).bool(), torch.ones(1, 3).bool(), rows=1, columns=2).tolist()
     [[[[5.0, 4.0]]]]
     """
-    by_row = torch.stack([highest(grid, member[:, None, :, None], dim=2) for member in _cells(question, rows)], dim=2)
-    return torch.stack([highest(by_row, member[:, None, None, :], dim=3) for member in _cells(candidate, columns)], dim=3)
+    by_row = torch.stack([masked_amax(grid, member[:, None, :, None], dim=2) for member in _cells(question, rows)], dim=2)
+    return torch.stack([masked_amax(by_row, member[:, None, None, :], dim=3) for member in _cells(candidate, columns)], dim=3)
 
 
 def _cells(mask: Bool[Tensor, "pair length"], num: int) -> list[Tensor]:

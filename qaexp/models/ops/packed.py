@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from qaexp.models.encoding import blocks_of
+from qaexp.models.blocks import blocks_of
 from qaexp.models.masking import zero_padding
 
 State = Any
@@ -45,7 +45,7 @@ def run_packed_from(
     return pad_packed_sequence(run, batch_first=True, total_length=mask.shape[1])[0], last
 
 
-def leave_one_bias(layer: nn.RNNBase) -> None:
+def freeze_second_bias(layer: nn.RNNBase) -> None:
     """Fix at zero the bias that torch adds to U·h beside the one it adds to W·x: the papers' cells have one, and so does their count."""
     for name, parameter in layer.named_parameters():
         if name.startswith("bias_hh"):
@@ -53,10 +53,10 @@ def leave_one_bias(layer: nn.RNNBase) -> None:
             parameter.requires_grad_(False)
 
 
-def turned(lengths: Int[Tensor, " text"], longest: int) -> Int[Tensor, "text length"]:
+def reversed_positions(lengths: Int[Tensor, " text"], longest: int) -> Int[Tensor, "text length"]:
     """Positions of each text from its last real token to its first; padding stays where it is.
 
-    >>> turned(torch.tensor([3, 1]), 4).tolist()
+    >>> reversed_positions(torch.tensor([3, 1]), 4).tolist()
     [[2, 1, 0, 3], [0, 1, 2, 3]]
     """
     position = torch.arange(longest, device=lengths.device)
@@ -69,7 +69,7 @@ def _run_padded(
 ) -> Float[Tensor, "text length hidden"]:
     """Each direction in a run of its own: what stands behind a text's end changes nothing before it."""
     run: Any = torch.lstm if layer.mode == "LSTM" else torch.gru
-    rows, backwards = torch.arange(len(states)).unsqueeze(1), turned(lengths, states.shape[1])
+    rows, backwards = torch.arange(len(states)).unsqueeze(1), reversed_positions(lengths, states.shape[1])
     directions = []
     for number, suffix in enumerate(("", "_reverse") if layer.bidirectional else ("",)):
         weights = [getattr(layer, f"{name}_l0{suffix}") for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]

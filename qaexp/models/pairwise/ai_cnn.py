@@ -7,12 +7,12 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from qaexp.models.embedding.word_vectors import WordEmbedding
+from qaexp.models.intermediates import show
 from qaexp.models.masking import masked_softmax
 from qaexp.models.ops.grid import grid_mask
 from qaexp.models.pairwise.classifier import Classifier
 from qaexp.models.pairwise.match.base import Match
 from qaexp.models.scorer import AnswerScorer
-from qaexp.models.shown import show
 from qaexp.models.stage import Encoder
 from qaexp.models.types import Text
 

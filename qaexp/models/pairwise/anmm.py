@@ -9,10 +9,10 @@ from torch.nn import functional as F
 
 from qaexp.data.vocabulary import UNKNOWN
 from qaexp.models.embedding.word_vectors import WordEmbedding
+from qaexp.models.intermediates import show
 from qaexp.models.masking import masked_softmax
 from qaexp.models.ops.grid import grid_mask
 from qaexp.models.scorer import AnswerScorer
-from qaexp.models.shown import show
 from qaexp.models.types import Text
 
 

@@ -8,13 +8,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from qaexp.models.embedding.word_vectors import WordEmbedding
-from qaexp.models.encoder.stacked_cnn import halved
+from qaexp.models.encoder.cnn import max_of_neighbours
+from qaexp.models.intermediates import show
 from qaexp.models.masking import zero_padding
-from qaexp.models.ops.convolution import convolved_by
+from qaexp.models.ops.convolution import apply_convolution
 from qaexp.models.ops.grid import grid_mask, max_by_cell
 from qaexp.models.pairwise.classifier import Classifier
 from qaexp.models.scorer import AnswerScorer
-from qaexp.models.shown import show
 from qaexp.models.types import Text
 
 
@@ -66,13 +66,13 @@ class ARCII(AnswerScorer):
         grid = grid.relu() * grid_mask(rows, columns)
         show("grid", grid)
         for convolution in self.convolutions:
-            grid, rows, columns = halved(halved(grid, dim=2), dim=3), rows[:, ::2], columns[:, ::2]
-            grid = convolved_by(convolution, F.pad(grid, (0, self.after, 0, self.after))).relu() * grid_mask(rows, columns)
-        grid, rows, columns = halved(halved(grid, dim=2), dim=3), rows[:, ::2], columns[:, ::2]
+            grid, rows, columns = max_of_neighbours(max_of_neighbours(grid, dim=2), dim=3), rows[:, ::2], columns[:, ::2]
+            grid = apply_convolution(convolution, F.pad(grid, (0, self.after, 0, self.after))).relu() * grid_mask(rows, columns)
+        grid, rows, columns = max_of_neighbours(max_of_neighbours(grid, dim=2), dim=3), rows[:, ::2], columns[:, ::2]
         return self.classifier(max_by_cell(grid, rows, columns, self.cells, self.cells).flatten(1))
 
     def _windows(self, tokens: Int[Tensor, "text length"], convolution: nn.Conv1d) -> Text:
         text = self.embedding.of(tokens)
         words = zero_padding(text["states"], text["mask"])
         padded = F.pad(words.transpose(1, 2), (0, self.after))  # (text, dim, length + after)
-        return {"mask": text["mask"], "states": convolved_by(convolution, padded).transpose(1, 2)}
+        return {"mask": text["mask"], "states": apply_convolution(convolution, padded).transpose(1, 2)}

@@ -6,10 +6,10 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from qaexp.models.intermediates import show
 from qaexp.models.masking import last_real, masked_softmax
 from qaexp.models.pairwise.conditional_lstm import ConditionalLSTMs
-from qaexp.models.shown import show
-from qaexp.models.uniform import draw_uniformly
+from qaexp.models.scorer import draw_uniformly
 
 
 class AttentionLSTMs(ConditionalLSTMs):

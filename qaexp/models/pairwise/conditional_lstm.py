@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.masking import zero_padding
-from qaexp.models.ops.packed import leave_one_bias, run_packed, run_packed_from
+from qaexp.models.ops.packed import freeze_second_bias, run_packed, run_packed_from
 from qaexp.models.pairwise.classifier import Classifier
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.types import Text
@@ -38,8 +38,8 @@ class ConditionalLSTMs(AnswerScorer):
         self.embedding = embedding(vectors=vectors)
         self.question_lstm = nn.LSTM(self.embedding.output_dim, hidden_dim, batch_first=True)
         self.candidate_lstm = nn.LSTM(self.embedding.output_dim, hidden_dim, batch_first=True)
-        leave_one_bias(self.question_lstm)
-        leave_one_bias(self.candidate_lstm)
+        freeze_second_bias(self.question_lstm)
+        freeze_second_bias(self.candidate_lstm)
         self.output = Classifier(hidden_dim, output_dim, nn.Tanh(), num_classes)
 
     @abstractmethod

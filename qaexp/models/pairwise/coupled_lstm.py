@@ -8,14 +8,13 @@ from torch import Tensor, nn
 
 from qaexp.errors import ConfigError
 from qaexp.models.embedding.word_vectors import WordEmbedding
+from qaexp.models.intermediates import show
 from qaexp.models.ops.coupled_grid import over_cells, over_words
 from qaexp.models.ops.grid import max_by_cell
 from qaexp.models.pairwise.classifier import Classifier
 from qaexp.models.pairwise.coupled_cells import CoupledCell
-from qaexp.models.scorer import AnswerScorer
-from qaexp.models.shown import show
+from qaexp.models.scorer import AnswerScorer, draw_uniformly
 from qaexp.models.types import Text
-from qaexp.models.uniform import draw_uniformly
 
 
 class CoupledLSTM(AnswerScorer):

@@ -8,10 +8,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from qaexp.models.embedding.word_vectors import WordEmbedding
+from qaexp.models.intermediates import show
 from qaexp.models.pairwise.classifier import Classifier
 from qaexp.models.pairwise.multi_perspective import MultiPerspectiveCNN
 from qaexp.models.scorer import AnswerScorer
-from qaexp.models.shown import show
 from qaexp.models.types import Text
 
 

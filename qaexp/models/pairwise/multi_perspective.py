@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from qaexp.models.masking import zero_padding
-from qaexp.models.ops.convolution import convolved_by
+from qaexp.models.ops.convolution import apply_convolution
 
 
 class MultiPerspectiveCNN(nn.Module):
@@ -37,7 +37,7 @@ class MultiPerspectiveCNN(nn.Module):
         block_a, block_b = [], []
         for ws, (holistic, by_dimension) in enumerate(zip(self.holistic, self.by_dimension, strict=True), start=1):
             padded = F.pad(words, (0, ws - 1))
-            block_a.append(pooled(convolved_by(holistic, padded).tanh(), lengths - ws + 1))
+            block_a.append(pooled(apply_convolution(holistic, padded).tanh(), lengths - ws + 1))
             filtered = pooled(by_dimension(padded).tanh(), lengths - ws + 1)[:, :2]
             block_b.append(filtered.unflatten(2, (-1, self.num_dimension_filters)).transpose(2, 3))  # (text, 2, filter, dim)
         block_a.append(pooled(words, lengths))

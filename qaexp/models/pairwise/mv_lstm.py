@@ -7,12 +7,12 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from qaexp.models.embedding.word_vectors import WordEmbedding
+from qaexp.models.intermediates import show
 from qaexp.models.lexical.overlap_features import WordOverlapFeatures
-from qaexp.models.ops.grid import grid_mask, largest
+from qaexp.models.ops.grid import grid_mask, k_largest
 from qaexp.models.pairwise.classifier import Classifier
 from qaexp.models.pairwise.match.base import Match
 from qaexp.models.scorer import AnswerScorer
-from qaexp.models.shown import show
 from qaexp.models.stage import Encoder
 from qaexp.models.types import Text
 
@@ -67,7 +67,7 @@ class MVLSTM(AnswerScorer):
     def score(self, question: Text, candidate: Text) -> Float[Tensor, "pair *class"]:
         grid = self.match(question, candidate)
         show("grid", grid)
-        x = largest(grid, grid_mask(question["mask"], candidate["mask"]), self.k).flatten(1)  # (pair, slice · k)
+        x = k_largest(grid, grid_mask(question["mask"], candidate["mask"]), self.k).flatten(1)  # (pair, slice · k)
         if self.overlap is not None:
             x = torch.cat([x, self.overlap(question["tokens"], candidate["tokens"])], dim=1)
         return self.classifier(x)

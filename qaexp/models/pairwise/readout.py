@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from qaexp.models.intermediates import watch
 from qaexp.models.scorer import AnswerScorer
-from qaexp.models.shown import looking
 
 
 def read_out(
@@ -36,4 +36,4 @@ def read_out(
 
 
 def _side(side: str, seen: dict[str, list[Tensor]]) -> AbstractContextManager[None]:
-    return looking(lambda name, tensor: seen.setdefault(f"{side}.{name}", []).append(tensor.detach()))
+    return watch(lambda name, tensor: seen.setdefault(f"{side}.{name}", []).append(tensor.detach()))

@@ -8,11 +8,10 @@ from torch import Tensor, nn
 
 from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.masking import last_real
-from qaexp.models.ops.packed import leave_one_bias, run_packed, run_packed_from
+from qaexp.models.ops.packed import freeze_second_bias, run_packed, run_packed_from
 from qaexp.models.pairwise.classifier import Classifier
-from qaexp.models.scorer import AnswerScorer
+from qaexp.models.scorer import AnswerScorer, draw_uniformly
 from qaexp.models.types import Text
-from qaexp.models.uniform import draw_uniformly
 
 
 class SingleLSTM(AnswerScorer):
@@ -37,7 +36,7 @@ class SingleLSTM(AnswerScorer):
         super().__init__()
         self.embedding = embedding(vectors=vectors)
         self.lstm = nn.LSTM(self.embedding.output_dim, hidden_dim, batch_first=True)
-        leave_one_bias(self.lstm)
+        freeze_second_bias(self.lstm)
         self.delimiter = nn.Parameter(torch.empty(self.embedding.output_dim))
         self.output = Classifier(hidden_dim, output_dim, nn.Tanh(), num_classes)
         draw_uniformly(self, initial_bound)

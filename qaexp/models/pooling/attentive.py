@@ -5,8 +5,8 @@ from typing import ClassVar
 import torch
 from torch import nn
 
-from qaexp.models.masking import highest, masked_softmax
-from qaexp.models.shown import show
+from qaexp.models.intermediates import show
+from qaexp.models.masking import masked_amax, masked_softmax
 from qaexp.models.stage import Stage
 from qaexp.models.types import Text
 
@@ -41,8 +41,8 @@ class AttentivePooling(Stage):
     def forward(self, question: Text, candidate: Text) -> tuple[Text, Text]:
         Q, A = question["states"], candidate["states"]  # (pair, M, c), (pair, L, c)
         G = torch.tanh(question["keys"] @ A.transpose(1, 2))  # (pair, M, L)
-        g_question = highest(G, candidate["mask"].unsqueeze(1), dim=2)  # (pair, M)
-        g_candidate = highest(G, question["mask"].unsqueeze(2), dim=1)  # (pair, L)
+        g_question = masked_amax(G, candidate["mask"].unsqueeze(1), dim=2)  # (pair, M)
+        g_candidate = masked_amax(G, question["mask"].unsqueeze(2), dim=1)  # (pair, L)
         weights_question = masked_softmax(g_question, question["mask"]) * question["mask"]
         weights_candidate = masked_softmax(g_candidate, candidate["mask"]) * candidate["mask"]
         show("alignment", G)

@@ -8,8 +8,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from qaexp.errors import ConfigError
+from qaexp.models.intermediates import show
 from qaexp.models.masking import masked_mean, masked_softmax
-from qaexp.models.shown import show
+from qaexp.models.ops.packed import run_packed
 from qaexp.models.stage import Stage
 from qaexp.models.types import Text
 
@@ -82,3 +83,53 @@ class MultihopPooling(Stage):
         beta = masked_softmax(self.answer_scores(o_q, candidate), mask)  # (pair, hop, length)
         show("attention", beta)
         return {"vector": o_q}, {"vector": (beta * mask) @ candidate["states"]}
+
+
+class MultihopMLP(MultihopPooling):
+    """β^(k)_t = softmax_t(vᵀ·tanh(W_a·h_a(t) + W_q·o_q^(k))): Tran & Niederée 2018, the MLP attention of §3.3."""
+
+    def __init__(self, input_dim: int, num_hops: int) -> None:
+        super().__init__(input_dim, num_hops)
+        self.W_a = nn.Linear(input_dim, input_dim, bias=False)
+        self.W_q = nn.Linear(input_dim, input_dim, bias=False)
+        self.v = nn.Linear(input_dim, 1, bias=False)
+        for weight in self.W_a.weight, self.W_q.weight, self.v.weight:
+            nn.init.uniform_(weight, -0.1, 0.1)
+
+    def prepare_candidate(self, text: Text) -> Text:
+        """W_a·h_a, beside the states."""
+        return {"mask": text["mask"], "states": text["states"], "keys": self.W_a(text["states"])}
+
+    def answer_scores(self, o_q: Float[Tensor, "pair hop dim"], candidate: Text) -> Float[Tensor, "pair hop length"]:
+        queries = self.W_q(o_q).unbind(dim=1)  # each (pair, dim); hop by hop, so that (pair, length, dim) is the largest tensor
+        return torch.cat([self.v((candidate["keys"] + query.unsqueeze(1)).tanh()).transpose(1, 2) for query in queries], dim=1)
+
+
+class MultihopSequential(MultihopPooling):
+    """An LSTM reads the word-by-word products with the question's vector, and the sum of its state is the word's score.
+
+        γ^(k)_t = h_a(t) ⊙ o_q^(k)
+        η^(k)_t = [LSTM→(γ^(k)) ; LSTM←(γ^(k))]_t
+        β^(k)_t = softmax_t(Σ_i η^(k)_{t,i})
+
+    Tran & Niederée 2018, the sequential attention of §3.3, after Brarda et al. 2017, "Sequential attention". Each direction is half as
+    wide as the states, as in the authors' release.
+
+    Raises:
+        ConfigError: the width cannot be halved.
+    """
+
+    def __init__(self, input_dim: int, num_hops: int) -> None:
+        super().__init__(input_dim, num_hops)
+        if input_dim % 2:
+            raise ConfigError(
+                f"model/pooling=MultihopSequential halves the width {input_dim} that the encoder gives, which is odd; "
+                "change the encoder's width or choose model/pooling=multihop_mlp"
+            )
+        self.lstm = nn.LSTM(input_dim, input_dim // 2, batch_first=True, bidirectional=True)
+
+    def answer_scores(self, o_q: Float[Tensor, "pair hop dim"], candidate: Text) -> Float[Tensor, "pair hop length"]:
+        H, num_hops = candidate["states"], o_q.shape[1]
+        gamma = (H.unsqueeze(1) * o_q.unsqueeze(2)).flatten(0, 1)  # (pair · hop, length, dim)
+        eta = run_packed(self.lstm, gamma, candidate["mask"].repeat_interleave(num_hops, dim=0))
+        return eta.sum(dim=-1).unflatten(0, (-1, num_hops))

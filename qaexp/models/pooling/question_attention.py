@@ -7,8 +7,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from qaexp.errors import ConfigError
+from qaexp.models.intermediates import show
 from qaexp.models.masking import masked_max, masked_mean, masked_softmax
-from qaexp.models.shown import show
 from qaexp.models.stage import Stage
 from qaexp.models.types import Text
 

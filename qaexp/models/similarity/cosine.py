@@ -1,10 +1,12 @@
-"""Cosine of two vectors."""
+"""Similarities in closed form, whose scores stay within a range: cosine and GESD."""
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from qaexp.models.scorer import Similarity
+from qaexp.errors import ConfigError
+from qaexp.models.stage import Similarity
 
 
 class Cosine(Similarity):
@@ -17,3 +19,26 @@ class Cosine(Similarity):
 
     def forward(self, question: Float[Tensor, "pair dim"], candidate: Float[Tensor, "pair dim"]) -> Float[Tensor, " pair"]:
         return F.cosine_similarity(question, candidate, dim=-1)
+
+
+class GESD(Similarity):
+    """1 / (1 + ‖x − y‖) · 1 / (1 + exp(−γ(x·y + c))), between 0 and 1; Feng et al. 2015, Table 4, have γ = 1 and c = 1.
+
+    "Geometric mean of Euclidean and Sigmoid Dot": the product, printed without a root, which would rank alike.
+
+    Raises:
+        ConfigError: γ is not positive, so that agreement would not count.
+    """
+
+    bounded = True
+
+    def __init__(self, input_dim: int, gamma: float, c: float) -> None:
+        super().__init__()
+        if gamma <= 0:
+            raise ConfigError(f"model.similarity.gamma={gamma} must be above 0")
+        self.gamma, self.c = gamma, c
+
+    def forward(self, question: Float[Tensor, "pair dim"], candidate: Float[Tensor, "pair dim"]) -> Float[Tensor, " pair"]:
+        distance = torch.linalg.vector_norm(question - candidate, dim=1)
+        dot = (question * candidate).sum(dim=1)
+        return torch.sigmoid(self.gamma * (dot + self.c)) / (1 + distance)

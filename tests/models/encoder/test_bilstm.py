@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from qaexp.models.encoder.bilstm import BiLSTM
+from qaexp.models.encoder.recurrent import BiLSTM
 from qaexp.models.types import Text
 
 LENGTHS = [3, 1, 6]

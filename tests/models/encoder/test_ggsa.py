@@ -7,8 +7,7 @@ from torch import Tensor, nn
 
 from qaexp.errors import ConfigError
 from qaexp.models.encoder.ggsa import GatedGroupSelfAttention
-from qaexp.models.encoder.positions import sinusoids
-from qaexp.models.encoder.self_attention import SelfAttention
+from qaexp.models.encoder.self_attention import SelfAttention, sinusoids
 
 DIM = 12
 LENGTHS = [13, 1, 10, 4, 27]

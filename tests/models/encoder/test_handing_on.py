@@ -5,10 +5,8 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from qaexp.models.encoder.gru import GRU
-from qaexp.models.encoder.lstm import LSTM
 from qaexp.models.encoder.rcnn import RCNN
-from qaexp.models.encoder.recurrent import RecurrentEncoder
+from qaexp.models.encoder.recurrent import GRU, LSTM, RecurrentEncoder
 
 INPUT, HIDDEN = 5, 6
 FIRST, SECOND = [3, 1, 4], [2, 5, 1]

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from qaexp.models.encoder.positions import sinusoids
+from qaexp.models.encoder.self_attention import sinusoids
 
 
 @pytest.mark.parametrize("dim", [6, 7])

@@ -7,8 +7,8 @@ from torch import Tensor
 
 from qaexp.errors import ConfigError
 from qaexp.models.encoder.rcnn import RCNN
+from qaexp.models.intermediates import WATCHER
 from qaexp.models.ops.gated_convolution import gated_convolution
-from qaexp.models.shown import SHOWN
 
 LENGTHS = [6, 1, 4]
 INPUT, HIDDEN = 5, 7
@@ -69,9 +69,9 @@ def test_gradients_to_double_precision(gate: int) -> None:
 def test_the_gate_is_shown(gate: str) -> None:
     model, text = encoder(2, gate), some_states(LENGTHS, INPUT, seed=4)
     seen: dict[str, Tensor] = {}
-    token = SHOWN.set(seen.__setitem__)
+    token = WATCHER.set(seen.__setitem__)
     model(text)
-    SHOWN.reset(token)
+    WATCHER.reset(token)
     assert seen["gate"].shape == (3, 6, HIDDEN if gate == "vector" else 1)
     for i, length in enumerate(LENGTHS):
         torch.testing.assert_close(seen["gate"][i, :length], paper(model, text["states"][i, :length], 2)[1], rtol=1e-5, atol=1e-5)

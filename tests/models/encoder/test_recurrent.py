@@ -4,9 +4,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from qaexp.models.encoder.gru import GRU
-from qaexp.models.encoder.lstm import LSTM
 from qaexp.models.encoder.qrnn import QRNN
+from qaexp.models.encoder.recurrent import GRU, LSTM
 from qaexp.models.types import Text
 
 LENGTHS = [6, 1, 4]

@@ -6,8 +6,7 @@ from small_texts import some_states
 from torch import Tensor, nn
 
 from qaexp.errors import ConfigError
-from qaexp.models.encoder.positions import sinusoids
-from qaexp.models.encoder.self_attention import SelfAttention
+from qaexp.models.encoder.self_attention import SelfAttention, sinusoids
 
 DIM = 12
 

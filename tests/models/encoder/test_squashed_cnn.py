@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from qaexp.errors import ConfigError
-from qaexp.models.encoder.squashed_cnn import SquashedCNN
+from qaexp.models.encoder.cnn import SquashedCNN
 from qaexp.models.types import Text
 
 LENGTHS = [3, 1, 6]

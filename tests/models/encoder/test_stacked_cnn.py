@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from qaexp.models.encoder.stacked_cnn import StackedCNN
+from qaexp.models.encoder.cnn import StackedCNN
 
 LENGTHS = [7, 1, 4]
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from qaexp.models.ops.grid import grid_mask, largest, max_by_cell
+from qaexp.models.ops.grid import grid_mask, k_largest, max_by_cell
 
 QUESTION, CANDIDATE = [3, 1, 2, 0], [4, 2, 5, 3]
 
@@ -19,7 +19,7 @@ def masks() -> tuple[torch.Tensor, torch.Tensor]:
 
 @pytest.mark.parametrize("k", [1, 3, 20])
 def test_the_largest_of_the_real_grid(grid: torch.Tensor, k: int) -> None:
-    values = largest(grid, grid_mask(*masks()), k)
+    values = k_largest(grid, grid_mask(*masks()), k)
     for pair, (rows, columns) in enumerate(zip(QUESTION, CANDIDATE, strict=True)):
         for piece in range(2):
             real = sorted(grid[pair, piece, :rows, :columns].flatten().tolist(), reverse=True)[:k]

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from qaexp.models.embedding.word_vectors import WordEmbedding
-from qaexp.models.encoder.bilstm import BiLSTM
+from qaexp.models.encoder.recurrent import BiLSTM
 from qaexp.models.pairwise.match.tensor import TensorMatch
 from qaexp.models.pairwise.mv_lstm import MVLSTM
 

@@ -2,8 +2,7 @@
 
 import torch
 
-from qaexp.models.pooling.last import LastPooling
-from qaexp.models.pooling.mean import MeanPooling
+from qaexp.models.pooling.over_time import LastPooling, MeanPooling
 
 
 def test_the_last_real_state_is_read() -> None:

@@ -6,10 +6,8 @@ from small_texts import some_states
 from torch import Tensor, nn
 
 from qaexp.errors import ConfigError
-from qaexp.models.pooling.multihop import MultihopPooling
-from qaexp.models.pooling.multihop_mlp import MultihopMLP
-from qaexp.models.pooling.multihop_sequential import MultihopSequential
-from qaexp.models.shown import SHOWN
+from qaexp.models.intermediates import WATCHER
+from qaexp.models.pooling.multihop import MultihopMLP, MultihopPooling, MultihopSequential
 
 QUESTION_LENGTHS, CANDIDATE_LENGTHS = [3, 1, 2], [5, 2, 1]
 DIM, HOPS = 4, 3
@@ -64,9 +62,9 @@ def test_every_hop_reads_the_question_and_then_the_answer(make: type[MultihopPoo
         nn.init.normal_(weight)
     question, candidate = some_states(QUESTION_LENGTHS, DIM, 4, seed=1), some_states(CANDIDATE_LENGTHS, DIM, 6, seed=2)
     shown: dict[str, Tensor] = {}
-    token = SHOWN.set(lambda name, tensor: shown.__setitem__(name, tensor))
+    token = WATCHER.set(lambda name, tensor: shown.__setitem__(name, tensor))
     r_q, r_a = pooling(pooling.prepare("question", question), pooling.prepare("candidate", candidate))
-    SHOWN.reset(token)
+    WATCHER.reset(token)
     assert r_q["vector"].shape == r_a["vector"].shape == (3, HOPS + 1, DIM)
     assert shown["question_attention"].shape == (3, HOPS, 4)
     assert shown["attention"].shape == (3, HOPS + 1, 6)

@@ -2,8 +2,7 @@
 
 import torch
 
-from qaexp.models.pooling.max import MaxPooling
-from qaexp.models.pooling.mean import MeanPooling
+from qaexp.models.pooling.over_time import MaxPooling, MeanPooling
 from qaexp.models.types import Text
 
 LENGTHS = [4, 1, 6]

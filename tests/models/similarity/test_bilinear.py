@@ -7,9 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from qaexp.errors import ConfigError
-from qaexp.models.similarity.bilinear import Bilinear
-from qaexp.models.similarity.join import JoinLayer
-from qaexp.models.similarity.tensor import TensorLayer
+from qaexp.models.similarity.bilinear import Bilinear, TensorLayer
+from qaexp.models.similarity.dense import JoinLayer
 
 PAIRS, DIM = 5, 3
 

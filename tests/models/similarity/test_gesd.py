@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from qaexp.errors import ConfigError
-from qaexp.models.similarity.gesd import GESD
+from qaexp.models.similarity.cosine import GESD
 
 
 @pytest.mark.parametrize(("gamma", "c"), [(1.0, 1.0), (0.5, 0.0)])

@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from qaexp.errors import ConfigError
-from qaexp.models.similarity.holographic import Holographic, circular_correlation
+from qaexp.models.similarity.dense import Holographic, circular_correlation
 
 
 @pytest.mark.parametrize("dim", [1, 2, 7, 8])

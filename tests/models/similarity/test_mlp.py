@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from qaexp.models.similarity.mlp import MLP
+from qaexp.models.similarity.dense import MLP
 
 
 @pytest.mark.parametrize(("num_layers", "num_classes", "overlap"), [(0, 1, False), (1, 1, True), (2, 3, False), (3, 2, True)])

@@ -3,7 +3,7 @@
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from qaexp.models.activation import activation_of
+from qaexp.models.encoder.cnn import activation_named
 from qaexp.models.pairwise.match.base import Match
 from qaexp.models.similarity.bilinear import bilinear_weights
 from qaexp.models.types import Text
@@ -23,7 +23,7 @@ class TensorMatch(Match):
 
     def __init__(self, input_dim: int, num_slices: int, activation: str) -> None:
         super().__init__()
-        self.num_slices, self.activation = num_slices, activation_of("model.match.activation", activation)
+        self.num_slices, self.activation = num_slices, activation_named("model.match.activation", activation)
         self.T = bilinear_weights(num_slices, input_dim)
         self.W_question = nn.Linear(input_dim, num_slices, bias=False)
         self.W_candidate = nn.Linear(input_dim, num_slices)  # with b

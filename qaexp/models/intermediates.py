@@ -6,26 +6,26 @@ from contextvars import ContextVar
 
 from torch import Tensor
 
-SHOWN: ContextVar[Callable[[str, Tensor], None] | None] = ContextVar("SHOWN", default=None)
-"""Who looks on, if anybody does; see `looking`."""
+WATCHER: ContextVar[Callable[[str, Tensor], None] | None] = ContextVar("WATCHER", default=None)
+"""Who looks on, if anybody does; see `watch`."""
 
 
 @contextmanager
-def looking(look: Callable[[str, Tensor], None]) -> Iterator[None]:
+def watch(look: Callable[[str, Tensor], None]) -> Iterator[None]:
     """Have `look` called with the name and tensor of all that is shown within the block."""
-    token = SHOWN.set(look)
+    token = WATCHER.set(look)
     try:
         yield
     finally:
-        SHOWN.reset(token)
+        WATCHER.reset(token)
 
 
-def watched() -> bool:
+def is_watched() -> bool:
     """Whether anybody looks on: a stage that would have to compute what it shows asks first."""
-    return SHOWN.get() is not None
+    return WATCHER.get() is not None
 
 
 def show(name: str, tensor: Tensor) -> None:
     """Show a tensor whose first axis counts texts or pairs. Costs nothing when nobody looks on."""
-    if (look := SHOWN.get()) is not None:
+    if (look := WATCHER.get()) is not None:
         look(name, tensor)

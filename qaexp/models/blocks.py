@@ -1,0 +1,161 @@
+"""Encodes texts and scores pairs in blocks of similar length, so that little padding is computed.
+
+Texts with fields (title and body) are encoded field by field.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from qaexp.data.batch import token_mask
+from qaexp.errors import ConfigError
+from qaexp.models.types import Text, concatenate_texts, gather_texts, padded_length
+
+TOKENS_PER_BLOCK = {"cpu": 48, "cuda": 8192}
+"""A further block of texts must save this many tokens of padding: about what a block costs by itself on each kind of device."""
+
+SHARE_OF_TOKENS = 0.02
+"""It must also save this share of all tokens."""
+
+CELLS_PER_BLOCK = {"cpu": 2**14, "cuda": 2**20}
+"""A further block of pairs must save this many cells of padding, where a cell (a question's word beside a candidate's) is cheap."""
+
+SHARE_OF_CELLS = 0.05
+"""It must also save this share of all cells."""
+
+MAX_TOKENS = {"cpu": 2**13, "cuda": 2**15}
+"""How many tokens of either side, padding included, are best gathered at once where no gradients are wanted."""
+
+
+def encode_texts(
+    encode: Callable[[Tensor], Text], tokens: Int[Tensor, "text *field length"], skips_padding: bool, reads_fields: bool
+) -> Text:
+    """The encodings of all texts, in order. Of texts with fields (title, body), the mean of the vectors of those that are not empty.
+
+    Lei et al. 2016, §4.1: "we apply the encoder to both the question title and body, and the final representation is computed as the
+    average of the two resulting vectors". A model that `skips_padding` anyway is given all texts in one block; one
+    that `reads_fields`, texts with all their fields.
+
+    Raises:
+        ConfigError: texts have fields, and the model keeps words beyond the pooling.
+    """
+    encode_field = encode if skips_padding else partial(_by_length, encode)
+    if tokens.ndim == 2:
+        return encode_field(tokens)
+    if reads_fields:
+        return encode(tokens)
+    fields = [encode_field(field) for field in tokens.unbind(dim=1)]
+    if beyond := sorted({name for field in fields for name in field if name != "vector"}):
+        raise ConfigError(
+            f"texts with fields are averaged after pooling, and this model keeps {', '.join(beyond)} of each text for its pairs; "
+            "choose a pooling like mean, max or last without interaction, or give dataset.reader.fields a single field"
+        )
+    vectors = torch.stack([field["vector"] for field in fields], dim=1)  # (text, field, dim)
+    there = token_mask(tokens).any(dim=2, keepdim=True).to(vectors.dtype)  # (text, field, 1)
+    return {"vector": (vectors * there).sum(dim=1) / there.sum(dim=1).clamp(min=1)}
+
+
+def blocks_by_length(lengths: Sequence[int], least: int) -> list[int]:
+    """Sizes of the blocks into which texts, given by ascending length, are cut: the cut that saves most is made, then those on its sides.
+
+    `least` is the number of tokens of padding that a cut has to save.
+
+    >>> blocks_by_length([10] * 60 + [90] * 40, least=100), blocks_by_length([10, 90], least=100)
+    ([60, 40], [2])
+    """
+    saved = [place * (lengths[-1] - before) for place, before in enumerate(lengths[:-1], start=1)]
+    cut = max(range(len(saved)), key=saved.__getitem__, default=0) + 1
+    if not saved or saved[cut - 1] < least:
+        return [len(lengths)]
+    return [*blocks_by_length(lengths[:cut], least), *blocks_by_length(lengths[cut:], least)]
+
+
+def blocks_of(lengths: Int[Tensor, " text"]) -> tuple[Int[Tensor, " text"], list[int], list[int]]:
+    """An order of texts of these lengths, the sizes of the blocks into which it is cut, and the longest text of each block in tokens."""
+    lengths, order = lengths.sort(stable=True)
+    least = max(TOKENS_PER_BLOCK.get(lengths.device.type, TOKENS_PER_BLOCK["cuda"]), int(SHARE_OF_TOKENS * len(lengths) * int(lengths[-1])))
+    sizes = blocks_by_length(lengths.tolist(), least)
+    return order, sizes, [max(1, int(block[-1])) for block in lengths.split(sizes)]
+
+
+def _by_length(encode: Callable[[Tensor], Text], tokens: Int[Tensor, "text length"]) -> Text:
+    order, sizes, longest = blocks_of(token_mask(tokens).sum(dim=1))
+    if len(sizes) == 1:
+        return encode(tokens)
+    encoded = concatenate_texts([encode(tokens[rows, :length]) for rows, length in zip(order.split(sizes), longest, strict=True)])
+    places = order.argsort()
+    return {name: tensor[places] for name, tensor in encoded.items()}
+
+
+def score_pairs(
+    score: Callable[[Text, Text], Tensor],
+    questions: Text,
+    candidates: Text,
+    pair_question: Int[Tensor, " pair"],
+    pair_candidate: Int[Tensor, " pair"],
+    work_per_cell: int,
+    most_tokens: int | None = None,
+) -> Float[Tensor, "pair *class"]:
+    """The scores of pairs of encoded texts, in order.
+
+    `most_tokens` bounds the tokens (padding included) of either side that are gathered at once.
+    """
+    places, scores = list[Tensor](), list[Tensor]()
+    for block, *lengths in _blocks(questions, candidates, pair_question, pair_candidate, work_per_cell):
+        size = max(1, len(block) if most_tokens is None else most_tokens // max(lengths))
+        for part in block.split(size):
+            texts = zip((questions, candidates), (pair_question, pair_candidate), lengths, strict=True)
+            scores.append(score(*(gather_texts(side, rows[part], length) for side, rows, length in texts)))
+            places.append(part)
+    return scores[0] if len(scores) == 1 else torch.cat(scores)[torch.cat(places).argsort()]
+
+
+def _blocks(
+    questions: Text, candidates: Text, pair_question: Int[Tensor, " pair"], pair_candidate: Int[Tensor, " pair"], work_per_cell: int
+) -> list[tuple[Tensor, int, int]]:
+    """Pairs in blocks, and the longest question and the longest candidate of each."""
+    device, longest = pair_question.device, (padded_length(questions), padded_length(candidates))
+    cells = len(pair_question) * longest[0] * longest[1]
+    least = max(CELLS_PER_BLOCK.get(device.type, CELLS_PER_BLOCK["cuda"]) // work_per_cell, int(SHARE_OF_CELLS * cells))
+    if cells <= least:
+        return [(torch.arange(len(pair_question), device=device), *longest)]
+    lengths = np.stack([_lengths(questions)[pair_question.cpu()], _lengths(candidates)[pair_candidate.cpu()]])
+    blocks = blocks_of_pairs(lengths, least)
+    return [(torch.from_numpy(block).to(device), *lengths[:, block].max(axis=1).tolist()) for block in blocks]
+
+
+def _lengths(texts: Text) -> Int[np.ndarray, " text"]:
+    """Of each text up to its last word, and at least 1."""
+    if "mask" not in texts:
+        return np.ones(len(next(iter(texts.values()))), dtype=np.int64)
+    places = torch.arange(1, texts["mask"].shape[1] + 1, device=texts["mask"].device)
+    return (texts["mask"] * places).amax(dim=1).clamp(min=1).cpu().numpy()
+
+
+def blocks_of_pairs(lengths: Int[np.ndarray, "2 pair"], least: int) -> list[Int[np.ndarray, " block_pair"]]:
+    """Pairs by the lengths of their two texts, in blocks: the cut that saves most is made, by either length, then those in its two parts.
+
+    `least` is the number of cells of padding that a cut has to save.
+
+    >>> [block.tolist() for block in blocks_of_pairs(np.array([[9, 2, 9, 2], [5, 5, 5, 5]]), least=1)]
+    [[1, 3], [0, 2]]
+    """
+    saved, order, place = max((_best_cut(lengths, order) for order in lengths.argsort(axis=1, kind="stable")), key=lambda cut: cut[0])
+    if saved < least:
+        return [np.arange(lengths.shape[1])]
+    return [part[block] for part in (order[:place], order[place:]) for block in blocks_of_pairs(lengths[:, part], least)]
+
+
+def _best_cut(lengths: Int[np.ndarray, "2 pair"], order: Int[np.ndarray, " pair"]) -> tuple[int, Int[np.ndarray, " pair"], int]:
+    """The cells that the best cut of pairs in this order saves, the order, and the place of the cut."""
+    lengths = lengths[:, order]
+    before = np.maximum.accumulate(lengths, axis=1).prod(axis=0)  # cells of each pair, if the first block ended with it
+    after = np.maximum.accumulate(lengths[:, ::-1], axis=1)[:, ::-1].prod(axis=0)  # if the second block began with it
+    sizes = np.arange(1, len(order) + 1)  # of the first block; the last one leaves no second block, and saves nothing
+    saved = len(order) * before[-1] - sizes * before - (len(order) - sizes) * np.append(after[1:], 0)
+    place = int(saved.argmax())
+    return int(saved[place]), order, place + 1
