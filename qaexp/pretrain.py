@@ -37,7 +37,6 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
     from qaexp.models.scorer import num_parameters
     from qaexp.runs.checkpoint import best_checkpoint, clear, last_checkpoint, rebuild_plan
     from qaexp.runs.rankings import write_rankings
-    from qaexp.tracking.conclusion import log_metrics
     from qaexp.tracking.logger import open_logger
     from qaexp.training.callbacks import callbacks
     from qaexp.training.matmul import choose_matmul
@@ -69,7 +68,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
             rankings = write_rankings(folder, module.scores, data, record.key)
             record.metrics = {"held out": module.held_out, **{f"{split} titles": metrics for split, metrics in rankings.items()}}
             if logger:
-                log_metrics(logger, record)
+                logger.log_summary(record)
     clear(folder)
     return record
 

@@ -18,7 +18,6 @@ from qaexp.runs.folder import BEST
 from qaexp.runs.initial_weights import begin_from, with_pinned_source
 from qaexp.runs.rankings import write_rankings
 from qaexp.runs.record import RunRecord
-from qaexp.tracking.conclusion import log_conclusion
 from qaexp.tracking.logger import open_logger
 from qaexp.training.callbacks import callbacks
 from qaexp.training.losses import as_loss
@@ -67,7 +66,8 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
             if is_rank_zero():
                 record.metrics = write_rankings(folder, module.scores, data, record.key)
             if logger:
-                log_conclusion(logger, folder, record, data, module.scores)
+                logger.log_summary(record)
+                logger.log_questions(folder, record, data, module.scores)
     if is_rank_zero():
         clear(folder)
     return record

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from closed_runs import closed_runs
+from offline_runs import closed_runs
 from hydra.utils import instantiate
 from made_up_questions import write_questions
 

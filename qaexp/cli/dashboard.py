@@ -10,8 +10,7 @@ from pathlib import Path
 from qaexp.cli.command import print_lines
 from qaexp.config import CONF
 from qaexp.errors import ConfigError
-from qaexp.reproduction.dashboard import finished_runs, our_numbers, paper_tables
-from qaexp.tracking.wandb_key import has_key
+from qaexp.tracking.sync import has_key
 
 REPOSITORY = CONF.parent
 RESULTS = REPOSITORY / "results"
@@ -34,11 +33,11 @@ def _build(options: argparse.Namespace) -> list[str]:
             "W&B has no key here: set WANDB_API_KEY or run `wandb login`; without one, `--dry-run FOLDER` writes what would be sent"
         )
     for option, folder, usual in (("--runs", options.runs, RUNS), ("--results", options.results, RESULTS)):
-        if folder != usual and not folder.is_dir():  # before the first run there is no usual one
+        if folder != usual and not folder.is_dir():  # the default folder need not exist before the first run
             raise ConfigError(f"{option} {folder}: there is no such folder; leave the option out for {usual}")
-    from qaexp.tracking.dashboard import views
-    from qaexp.tracking.dashboard.reports import report
-    from qaexp.tracking.dashboard.workspace import workspace
+    from qaexp.reproduction.dashboard import finished_runs, our_numbers, paper_tables, report
+    from qaexp.tracking import views
+    from qaexp.tracking.workspace import workspace
 
     entity = options.entity or ("" if options.dry_run else views.default_entity())
     tables, records = paper_tables(options.experiments), finished_runs(options.runs)

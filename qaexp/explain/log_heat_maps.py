@@ -37,7 +37,7 @@ class LogHeatMaps(Callback):
                 data: RankingDataModule = trainer.datamodule  # type: ignore[attr-defined]
                 pairs = hardest(data, "dev", pl_module.scores["dev"], self.questions)
                 images = heat_maps(pl_module.scorer, data, pairs, pl_module.device)
-                logger.experiment.log(images, step=trainer.current_epoch + 1, commit=False)  # `log_conclusion` commits this step
+                logger.experiment.log(images, step=trainer.current_epoch + 1, commit=False)  # `log_questions` commits this step
 
 
 def heat_maps(scorer: AnswerScorer, data: RankingDataModule, pairs: pd.DataFrame, device: torch.device) -> dict[str, wandb.Image]:

@@ -1,30 +1,39 @@
-"""What a report says of a paper's table: its file in `experiments/`, our numbers in `results/`, and the finished runs made for it."""
+"""A W&B report for each table of the papers: what is printed, what we measured, and the finished runs behind it.
+
+Needs wandb-workspaces, the extra `dashboard`.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
+import wandb_workspaces.expr as expr
+import wandb_workspaces.reports.v2 as wr
+from wandb_workspaces.reports.v2.interface import Report, Runset
 
 from qaexp.errors import QaexpError
 from qaexp.reproduction.spec import Table, as_printed, content_of, result_tables
 from qaexp.runs.record import RunRecord
-from qaexp.runs.table import read_records
+from qaexp.runs.table import markdown, read_records
+from qaexp.tracking.workspace import bars, curve, laid_out, logged_table, pictures
+
+ROW = "labels.row"
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """Runs whose numbers can be put beside each other: one setting of a table."""
+    """One setting of a table: runs whose numbers can be compared."""
 
     title: str
     datasets: Sequence[str]
     metrics: Sequence[str]
-    """As in a run's summary: `test/map`."""
+    """Names in a run's summary, such as `test/map`."""
 
 
 @dataclass(frozen=True)
 class ReportedTable:
-    """Any table of a paper. `printed` has a line a row; only tables of results have measurements."""
+    """A table of a paper, of any kind. `printed` has a line for each row. Only tables of results have measurements."""
 
     paper: str
     name: str
@@ -35,15 +44,15 @@ class ReportedTable:
 
     @property
     def group(self) -> str:
-        """Of the W&B runs that were made for it."""
+        """The group of its runs in W&B."""
         return f"{self.paper}/{self.name}"
 
 
 def paper_tables(experiments: Path) -> list[ReportedTable]:
-    """Every `<paper>/table<N>.yaml`, whatever its kind.
+    """Reads every `<paper>/table<N>.yaml`.
 
     Raises:
-        ConfigError: a file is not what its kind promises.
+        ConfigError: a file does not fit its kind.
     """
     with_results = {(table.paper, table.name): table for table in result_tables(experiments)}
     found = []
@@ -62,7 +71,7 @@ def paper_tables(experiments: Path) -> list[ReportedTable]:
 
 
 def _measurements(table: Table) -> list[Measurement]:
-    """The settings for which a column is printed that a run's summary has, on whichever of their data sets."""
+    """The settings with at least one column that a run's summary has, on any of their data sets."""
     found = []
     for name, setting in table.settings.items():
         rows = [row for row in table.rows if name in table.settings_of(row)]
@@ -81,13 +90,13 @@ def _measurements(table: Table) -> list[Measurement]:
 
 
 def our_numbers(table: ReportedTable, results: Path) -> pd.DataFrame | None:
-    """The table as `results/<paper>/table<N>.csv` has it, beside the printed numbers; None where it was not made yet."""
+    """`results/<paper>/table<N>.csv`: our numbers beside the printed ones. None if it does not exist yet."""
     path = results / table.paper / f"{table.name}.csv"
     return pd.read_csv(path, dtype=str, keep_default_na=False).drop(columns="command", errors="ignore") if path.is_file() else None
 
 
 def finished_runs(runs: Path) -> list[RunRecord]:
-    """All of them, oldest first; none where there is no such folder."""
+    """All finished runs below a folder, oldest first; none if there is no such folder."""
     try:
         return read_records(runs)
     except QaexpError:
@@ -95,7 +104,7 @@ def finished_runs(runs: Path) -> list[RunRecord]:
 
 
 def run_lines(table: ReportedTable, records: Sequence[RunRecord]) -> pd.DataFrame:
-    """A line for each finished run that was made for a table: what it measured in percent, and what repeats it."""
+    """A line for each finished run of a table: its metrics in percent, and its seed, commit and data."""
     metrics = list(dict.fromkeys(metric for measurement in table.measurements for metric in measurement.metrics))
     lines = []
     for record in records:
@@ -115,3 +124,41 @@ def run_lines(table: ReportedTable, records: Sequence[RunRecord]) -> pd.DataFram
                 }
             )
     return pd.DataFrame(lines)
+
+
+def report(reported: ReportedTable, ours: pd.DataFrame | None, records: Sequence[RunRecord], entity: str, project: str) -> Report:
+    """The report of one table. Its own tables need no run online: they come from the table's file, from `results/` and from records.
+
+    The panels show the runs of the table's group, a grid for each setting.
+    """
+    blocks = [wr.H2("As printed"), wr.MarkdownBlock(markdown(reported.printed))]
+    if ours is not None:
+        blocks += [wr.H2("Ours beside it"), wr.MarkdownBlock(markdown(ours))]
+    runs = run_lines(reported, records)
+    if len(runs):
+        blocks += [wr.H2("Finished runs"), wr.MarkdownBlock(markdown(runs))]
+    for measurement in reported.measurements:
+        blocks += [wr.H2(f"Runs: {measurement.title}"), _grid(reported, measurement, project)]
+    return Report(
+        project=project, entity=entity, title=reported.source, description=reported.caption or reported.group, blocks=blocks, width="fluid"
+    )
+
+
+def _grid(reported: ReportedTable, measurement: Measurement, project: str) -> wr.PanelGrid:
+    splits = dict.fromkeys(metric.partition("/")[0] for metric in measurement.metrics)
+    dev = dict.fromkeys(f"dev/{metric.partition('/')[2]}" for metric in measurement.metrics)
+    panels = [
+        *(bars(metric, ROW) for metric in measurement.metrics),
+        *(curve(metric, ROW) for metric in dev),
+        curve("train/loss", ROW),
+        curve("speed/tokens_per_second", ROW),
+        pictures(),
+        *(logged_table(f"hardest/{split}") for split in splits),
+        wr.RunComparer(diff_only="split"),
+    ]
+    runs = Runset(
+        name=measurement.title,
+        filters=expr.And(expr.Metric("Group") == reported.group, expr.Tags().isin(list(measurement.datasets))),
+        groupby=[f"config.{ROW}"],
+    )
+    return wr.PanelGrid(runsets=[runs], panels=laid_out(panels, columns=2))

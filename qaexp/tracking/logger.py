@@ -1,4 +1,4 @@
-"""W&B: online with a key, offline without one or out of reach, never a prompt; a run is finished however it ends."""
+"""Logging to W&B: online with a key, offline without one or out of reach, never a prompt. A run is closed however it ends."""
 
 import logging
 import os
@@ -8,38 +8,72 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+import pandas as pd
+from filelock import FileLock
+from jaxtyping import Float
 from pytorch_lightning.loggers import WandbLogger
+from torch import Tensor
 
+from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError
+from qaexp.runs.hardest_questions import hardest
 from qaexp.runs.record import RunRecord
-from qaexp.tracking.wandb_key import has_key
+from qaexp.tracking.sync import OPEN_LOCK, has_key
 
 log = logging.getLogger(__name__)
 
 Mode = Literal["online", "offline", "none"]
 
 MODES: dict[str, Mode] = {"online": "online", "offline": "offline", "none": "none"}
-MODES_OF_ENVIRONMENT: dict[str, Mode] = {"online": "online", "run": "online", "offline": "offline", "dryrun": "offline", "disabled": "none"}
-"""What W&B's own WANDB_MODE can say."""
+WANDB_MODES: dict[str, Mode] = {"online": "online", "run": "online", "offline": "offline", "dryrun": "offline", "disabled": "none"}
+"""The values of W&B's own environment variable WANDB_MODE."""
+
+HARDEST_LISTED = 20
 
 
 class RunLogger(WandbLogger):
-    """A W&B run that hears whole lines; its steps are epochs, so that those of a resumed run go on where it had stopped."""
+    """A W&B run with one line an epoch. Its steps are epochs, so that a resumed run goes on where it stopped."""
 
     def log_line(self, line: Mapping[str, Any], step: int) -> None:
-        """Log everything there is at a step."""
+        """Log everything of a step at once."""
         self.experiment.log(dict(line), step=step, commit=True)
 
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
-        """What Lightning would log by itself, value by value, is in the lines of `qaexp.training.epochs`."""
+        """Does nothing: the lines of `qaexp.training.epochs` hold what Lightning would log value by value."""
+
+    def log_summary(self, record: RunRecord) -> None:
+        """Put the final metrics, `<split>/<metric>`, and the best epoch into the run's summary."""
+        metrics = {f"{split}/{name}": value for split, table in record.metrics.items() for name, value in table.items()}
+        self.experiment.summary.update({**metrics, "best_epoch": record.best_epoch})
+
+    def log_questions(
+        self, folder: Path, record: RunRecord, data: RankingDataModule, scores: Mapping[str, Float[Tensor, "pair *class"]]
+    ) -> None:
+        """Log two tables a split, by the weights of the best epoch, in a last line:
+
+        questions/<split>         the run's CSV of the split: metrics of each question, or the prediction for each pair with a class
+        hardest/<split>           the 20 hardest questions
+        """
+        tables: dict[str, Any] = {}
+        for split in record.metrics:
+            [listed] = [path for path in (folder / f"{split}.questions.csv", folder / f"{split}.pairs.csv") if path.exists()]
+            tables[f"questions/{split}"] = _table(pd.read_csv(listed, dtype={0: str}, keep_default_na=False))
+            tables[f"hardest/{split}"] = _table(hardest(data, split, scores[split], HARDEST_LISTED))
+        self.log_line(tables, step=len(record.history) + 1)
+
+
+def _table(frame: pd.DataFrame) -> Any:
+    import wandb  # after `open_logger` has set the environment
+
+    return wandb.Table(columns=list(frame.columns), data=frame.astype(object).to_numpy().tolist())
 
 
 @contextmanager
 def open_logger(record: RunRecord, folder: Path) -> Iterator[RunLogger | Literal[False]]:
-    """The logger that `logger.mode` asks for, False for none. A W&B run is closed at the end, as failed after an exception.
+    """The logger that `logger.mode` asks for, False for none. The W&B run is closed at the end, as failed after an exception.
 
-    A run that is resumed goes on under the id that it had. `auto` is what WANDB_MODE says, else online with a key and offline without;
-    a run that W&B then does not take, since it cannot be reached or the key is wrong, is kept offline.
+    A resumed run keeps its id. The mode `auto` is what WANDB_MODE says; without it, online with a key and offline without. Under `auto`, a
+    run is kept offline if W&B cannot be reached or refuses the key.
 
     Raises:
         ConfigError: an unknown mode, or W&B does not start.
@@ -65,30 +99,30 @@ def open_logger(record: RunRecord, folder: Path) -> Iterator[RunLogger | Literal
     run.define_metric("*", step_metric="epoch", step_sync=False)
     where = Path(run.dir).parent
     exit_code = 1
-    try:
-        yield RunLogger(project=project, save_dir=str(folder), experiment=run)
-        exit_code = 0
-    finally:
-        wandb.finish(exit_code=exit_code)
-        log.info("W&B: %s", run.url if not run.offline else f"offline; upload with `wandb sync {where}`, or all runs with `make sync`")
+    with FileLock(where / OPEN_LOCK):
+        try:
+            yield RunLogger(project=project, save_dir=str(folder), experiment=run)
+            exit_code = 0
+        finally:
+            wandb.finish(exit_code=exit_code)
+            log.info("W&B: %s", run.url if not run.offline else f"offline; upload with `wandb sync {where}`, or all runs with `make sync`")
 
 
 def _mode(asked: str) -> Mode:
-    """`auto` is what WANDB_MODE says; without it, online where there is a key."""
     if asked != "auto":
         if asked not in MODES:
             raise ConfigError(f"logger.mode={asked}: choose one of auto, {', '.join(MODES)}")
         return MODES[asked]
-    said = os.environ.get("WANDB_MODE") or ("online" if has_key() else "offline")
-    if said not in MODES_OF_ENVIRONMENT:
-        raise ConfigError(f"WANDB_MODE={said}: choose online, offline or disabled, or unset it")
-    return MODES_OF_ENVIRONMENT[said]
+    wandb_mode = os.environ.get("WANDB_MODE") or ("online" if has_key() else "offline")
+    if wandb_mode not in WANDB_MODES:
+        raise ConfigError(f"WANDB_MODE={wandb_mode}: choose online, offline or disabled, or unset it")
+    return WANDB_MODES[wandb_mode]
 
 
 def identity(record: RunRecord) -> dict[str, Any]:
-    """What a run is called and found by: grouped by paper and table, named by row, tagged by model, data set and seed.
+    """How a run is named and found in W&B: grouped by paper and table, named by row, tagged by model, data set and seed.
 
-    Its configuration is nested as `conf/` is; `fingerprints` of code and data, and what else the record says of them, stand beside it.
+    Its configuration is nested as in `conf/`, beside `fingerprints` of code and data and what else the record knows of them.
     """
     config = record.config
     paper, table, row = (config.get("labels", {}).get(part) for part in ("paper", "table", "row"))

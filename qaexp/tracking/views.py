@@ -1,4 +1,4 @@
-"""Views as W&B keeps them, to be written to files or sent. A workspace and a report differ in type and specification alone."""
+"""Workspaces and reports as the views that W&B keeps: written to files or sent. Needs wandb-workspaces, the extra `dashboard`."""
 
 import json
 import logging
@@ -20,13 +20,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class View:
-    """What is sent of a workspace or a report."""
+    """What is sent of a workspace or a report: they differ in `type` and `spec` only."""
 
     type: str
-    entityName: str  # noqa: N815  as the interface spells it
+    entityName: str  # noqa: N815  W&B's spelling
     projectName: str  # noqa: N815
     name: str
-    """Empty where W&B gives one."""
+    """Empty if W&B is to choose one."""
     displayName: str  # noqa: N815
     description: str
     spec: dict[str, Any]
@@ -43,12 +43,12 @@ def report_view(report: Report) -> View:
 
 
 def _dumped(spec: Any) -> dict[str, Any]:
-    """As the library itself puts it on the wire."""
+    """The JSON that the library itself sends."""
     return json.loads(spec.model_dump_json(by_alias=True, exclude_none=True))
 
 
 def write(views: dict[str, View], folder: Path) -> list[Path]:
-    """A JSON file for each view, by name.
+    """Write a JSON file for each view, by name.
 
     Raises:
         OutputError: the folder cannot be written to.
@@ -62,7 +62,7 @@ def write(views: dict[str, View], folder: Path) -> list[Path]:
 
 
 def default_entity() -> str:
-    """Who the key belongs to.
+    """The user or team that the key belongs to.
 
     Raises:
         QaexpError: W&B cannot be asked.
@@ -74,7 +74,7 @@ def default_entity() -> str:
 
 
 def send(workspace: ws.Workspace, reports: Sequence[Report]) -> list[str]:
-    """The addresses of all views. Those that an earlier call made are replaced: reports by title, the workspace by its name.
+    """Send all views; returns their addresses. Views of an earlier call are replaced: reports by title, the workspace by its name.
 
     Raises:
         QaexpError: W&B refuses, or cannot be reached.
@@ -96,10 +96,9 @@ def send(workspace: ws.Workspace, reports: Sequence[Report]) -> list[str]:
 
 
 def _earlier_id(workspace: ws.Workspace) -> str:
+    name = workspace._internal_name.removeprefix("nw-").removesuffix("-v")
     try:
-        return internal.get_view_dict(workspace.entity, workspace.project, workspace._internal_name.removeprefix("nw-").removesuffix("-v"))[
-            "id"
-        ]
+        return internal.get_view_dict(workspace.entity, workspace.project, name)["id"]
     except ValueError:  # there is none
         return ""
 

@@ -1,18 +1,21 @@
-"""Which W&B runs wait to be uploaded, and what is said without a key."""
+"""The offline W&B runs that wait to be uploaded, and the messages of `python -m qaexp.sync`."""
 
 import os
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
-from closed_runs import closed_runs
+from offline_runs import closed_runs
 from omegaconf import OmegaConf
 
-from qaexp.cli.sync import QUIET_SECONDS, main, pending
+from qaexp.cli.sync import main
 from qaexp.config import compose
 from qaexp.runs.record import RunRecord
 from qaexp.tracking.logger import open_logger
-from qaexp.tracking.offline import offline_runs
+from qaexp.tracking.sync import has_key, offline_runs, pending
 
 
 @pytest.fixture(autouse=True)
@@ -34,6 +37,16 @@ def ended(folder: Path) -> Path:
     return run.folder.parent
 
 
+def test_a_key_in_the_environment_or_in_netrc_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not has_key()
+    (tmp_path / "netrc").write_text("machine api.wandb.ai\n  login user\n  password secret\n")
+    assert has_key()
+    (tmp_path / "netrc").write_text("machine example.org\n  login user\n  password secret\n")
+    assert not has_key()
+    monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
+    assert has_key()
+
+
 def test_a_run_waits_from_its_end_to_its_upload(record: RunRecord, tmp_path: Path) -> None:
     with open_logger(record, tmp_path):
         while not offline_runs(tmp_path):
@@ -46,14 +59,30 @@ def test_a_run_waits_from_its_end_to_its_upload(record: RunRecord, tmp_path: Pat
     assert pending(tmp_path) == []
 
 
-def test_a_run_that_was_killed_waits_once_it_has_been_quiet(record: RunRecord, tmp_path: Path) -> None:
-    with open_logger(record, tmp_path):
-        pass
-    [log] = ended(tmp_path).glob("run-*.wandb")
-    log.write_bytes(log.read_bytes()[:-20])
+OPEN_A_RUN = """
+import sys, time
+from pathlib import Path
+from omegaconf import OmegaConf
+from qaexp.config import compose
+from qaexp.runs.record import RunRecord
+from qaexp.tracking.logger import open_logger
+
+folder = Path(sys.argv[1])
+with open_logger(RunRecord.begin(OmegaConf.to_container(compose(["logger.mode=offline"]), resolve=True), ""), folder):
+    (folder / "open").touch()
+    time.sleep(60)
+"""
+
+
+def test_a_run_waits_once_its_process_was_killed(tmp_path: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-c", OPEN_A_RUN, str(tmp_path)])
+    while not (tmp_path / "open").exists() or not offline_runs(tmp_path):
+        assert process.poll() is None
+        time.sleep(0.1)
     assert pending(tmp_path) == []
-    os.utime(log, (time.time() - 2 * QUIET_SECONDS,) * 2)
-    assert pending(tmp_path) == [log.parent]
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert pending(tmp_path) == offline_runs(tmp_path) != []
 
 
 def test_the_command_says_what_waits_and_what_it_needs(

@@ -1,20 +1,22 @@
-"""What an offline W&B run holds, read from its own file (`run-<id>.wandb`), without a server.
+"""Reads offline W&B runs back: what a run logged, from its file `run-<id>.wandb`.
 
-The file is a log in LevelDB's framing: after 7 bytes of header, blocks of 32 KiB, each with fragments of records; a fragment has its
-checksum (4 bytes, of type and content), length (2) and type (1: whole, 2: first, 3: middle, 4: last). Records are W&B's protocol buffers.
+The file is a log in LevelDB's framing: 7 bytes of header, then blocks of 32 KiB with fragments of records. A fragment has its checksum
+(4 bytes), length (2) and type (1: whole, 2: first, 3: middle, 4: last). Records are W&B's protocol buffers.
 """
 
 import json
 import struct
-import zlib
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from qaexp.errors import BadDataError
+from wandb.proto.wandb_internal_pb2 import Record
 
-HEADER = struct.Struct("<4sHB")
+from qaexp.tracking.sync import offline_runs
+
+HEADER = 7
 FRAGMENT = struct.Struct("<IHB")
 BLOCK = 32 * 1024
 WHOLE, LAST = 1, 4
@@ -34,7 +36,7 @@ class OfflineRun:
     history: list[dict[str, Any]] = field(default_factory=list)
     summary: dict[str, Any] = field(default_factory=dict)
     exit_code: int | None = None
-    """None while the run goes on, and where it was killed."""
+    """None as long as the run is open."""
 
     def logged(self, key: str) -> list[Any]:
         """The values of one key, in the order in which they were logged."""
@@ -45,33 +47,28 @@ class OfflineRun:
         return json.loads((self.folder / self.logged(key)[-1]["path"]).read_text(encoding="utf-8"))
 
 
-def offline_runs(folder: Path) -> list[Path]:
-    """The offline runs anywhere below a folder, oldest first."""
-    return sorted((path.parent for path in folder.rglob("offline-run-*/run-*.wandb")), key=lambda path: path.name)
+def closed_runs(folder: Path) -> list[OfflineRun]:
+    """The runs below a folder, once W&B's process has written their ends, a moment after `finish`."""
+    for _ in range(100):
+        runs = [read_run(run) for run in offline_runs(folder)]
+        if all(run.exit_code is not None for run in runs):
+            return runs
+        time.sleep(0.1)
+    raise AssertionError("a run has no end after ten seconds")
 
 
-def read_offline(run: Path) -> OfflineRun:
-    """The run in a folder `wandb/offline-run-<time>-<id>`.
-
-    Raises:
-        BadDataError: its file is damaged.
-    """
-    from wandb.proto.wandb_internal_pb2 import Record  # pyright: ignore[reportAttributeAccessIssue]  # made at run time
-
-    [path] = run.glob("run-*.wandb")
-    read = OfflineRun(run / "files")
-    for content in _records(path):
+def read_run(folder: Path) -> OfflineRun:
+    """The run in a folder `wandb/offline-run-<time>-<id>`."""
+    [path] = folder.glob("run-*.wandb")
+    read = OfflineRun(folder / "files")
+    for content in _records(path.read_bytes()):
         record = Record.FromString(content)
         match record.WhichOneof("record_type"):
             case "run":
-                read.id, read.project, read.group, read.name = (
-                    record.run.run_id,
-                    record.run.project,
-                    record.run.run_group,
-                    record.run.display_name,
-                )
-                read.tags = list(record.run.tags)
-                _update(read.config, record.run.config.update)
+                run = record.run
+                read.id, read.project, read.group, read.name = run.run_id, run.project, run.run_group, run.display_name
+                read.tags = list(run.tags)
+                _update(read.config, run.config.update)
             case "config":
                 _update(read.config, record.config.update)
             case "history":
@@ -94,24 +91,17 @@ def _update(values: dict[str, Any], items: Any) -> None:
         place[key] = json.loads(item.value_json)
 
 
-def _records(path: Path) -> Iterator[bytes]:
-    """The records of a log; one that was cut off at the end, as by a power cut, is left out."""
-    log = path.read_bytes()
-    if len(log) < HEADER.size:  # it has just begun
-        return
-    if HEADER.unpack_from(log)[0] != b":W&B":
-        raise BadDataError(path, ["it does not begin as W&B's logs do"], "The run cannot be read back; its record.json can.")
-    place, parts = HEADER.size, b""
+def _records(log: bytes) -> Iterator[bytes]:
+    """The whole records of a log, without one that is being written."""
+    place, parts = HEADER, b""
     while len(log) - place >= FRAGMENT.size:
-        if BLOCK - place % BLOCK < FRAGMENT.size:  # too little is left of the block for a fragment
+        if BLOCK - place % BLOCK < FRAGMENT.size:  # the rest of a block is too short for a fragment
             place += BLOCK - place % BLOCK
             continue
-        checksum, length, kind = FRAGMENT.unpack_from(log, place)
+        _, length, kind = FRAGMENT.unpack_from(log, place)
         end = place + FRAGMENT.size + length
         if end > len(log):
             return
-        if zlib.crc32(log[place + FRAGMENT.size - 1 : end]) != checksum:
-            raise BadDataError(path, [f"byte {place}: a checksum does not fit"], "The run cannot be read back; its record.json can.")
         parts += log[place + FRAGMENT.size : end]
         if kind in (WHOLE, LAST):
             yield parts

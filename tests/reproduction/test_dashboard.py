@@ -9,19 +9,17 @@ import pandas as pd
 import pytest
 import wandb_workspaces.reports.v2 as wr
 import wandb_workspaces.workspaces as ws
-from closed_runs import closed_runs
+from offline_runs import OfflineRun, closed_runs
 from wandb_workspaces.reports.v2 import internal as report_internal
 from wandb_workspaces.reports.v2.interface import Report
 from wandb_workspaces.workspaces import internal as workspace_internal
 
 from qaexp.cli.dashboard import main
 from qaexp.config import CONF, compose
-from qaexp.reproduction.dashboard import paper_tables, run_lines
+from qaexp.reproduction.dashboard import paper_tables, report, run_lines
 from qaexp.reproduction.spec import EXPERIMENTS
 from qaexp.runs.record import RunRecord
-from qaexp.tracking.dashboard import reports
-from qaexp.tracking.dashboard.workspace import VIEW
-from qaexp.tracking.offline import OfflineRun
+from qaexp.tracking.workspace import VIEW
 from qaexp.train import train
 
 TABLE = """
@@ -193,7 +191,7 @@ def test_runs_on_a_part_with_other_splits_than_the_papers_data_show_what_they_ha
     [line] = run_lines(table, [on_the_part]).to_dict("records")
     assert line["test/p@1"] == f"{100 * record.metrics['test']['p@1']:.2f}"
     assert line["test1/p@1"] == line["test2/p@1"] == ""
-    blocks = reports.report(table, None, [on_the_part], "team", "tables").blocks
+    blocks = report(table, None, [on_the_part], "team", "tables").blocks
     [grid] = [block for block in blocks if isinstance(block, wr.PanelGrid)]
     assert {"test/p@1", "test1/p@1", "test2/p@1", "hardest/test", "hardest/test1", "hardest/test2"} <= shown(grid.panels)
 
