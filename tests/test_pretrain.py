@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from offline_runs import closed_runs
 from hydra.utils import instantiate
 from made_up_questions import write_questions
+from offline_runs import closed_runs
 
 import qaexp
 from qaexp.cli.main import main
