@@ -1,6 +1,6 @@
 # Two commands need nothing else: `make run` and `make test`. Both make the environment first if it is not there.
 .DEFAULT_GOAL := help
-.PHONY: help setup run check test test-slow bench learn tables reproduce-tuning reproduce-all sync dashboard lock clean
+.PHONY: help setup run check test test-slow bench learn docs pictures tables reproduce-tuning reproduce-all sync dashboard lock clean
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
@@ -38,6 +38,12 @@ bench: setup  ## ratios side by side in one run: attention, the cut, metrics, me
 
 learn: setup  ## every named model, briefly, on WikiQA and TrecQA: results/learn.csv (needs QAEXP_DATA)
 	$(RUN) -m qaexp.learn $(ARGS)
+
+docs: setup  ## the documentation as a site: docs/_build/html/index.html
+	$(RUN) -m sphinx -W --keep-going -q -b html docs docs/_build/html
+
+pictures: setup  ## the pictures of the README, from a run of the toy data and a committed table
+	$(RUN) docs/pictures.py
 
 REPRODUCE = $(RUN) -m qaexp.reproduce $(if $(PAPER),--paper $(PAPER)) $(if $(filter-out 0,$(QUICK)),--quick) $(if $(filter-out 0,$(LATEX)),--latex) $(if $(JOBS),--jobs $(JOBS))
 
