@@ -36,7 +36,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
     from qaexp.models.decoder import TitleDecoder
     from qaexp.models.scorer import num_parameters
     from qaexp.runs.checkpoint import best_checkpoint, clear, last_checkpoint, rebuild_plan
-    from qaexp.runs.rankings import write_rankings
+    from qaexp.runs.tasks import write_results
     from qaexp.tracking.logger import open_logger
     from qaexp.training.callbacks import callbacks
     from qaexp.training.matmul import choose_matmul
@@ -65,7 +65,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
                 trainer.fit(module, datamodule=pairs, ckpt_path=last_checkpoint(folder) if resume else None, weights_only=True)
             with record.timing("test"):
                 trainer.test(module, datamodule=pairs, ckpt_path=best_checkpoint(folder), weights_only=True, verbose=False)
-            rankings = write_rankings(folder, module.scores, data, record.key)
+            rankings = write_results(folder, module.scores, data, record.key)
             record.metrics = {"held out": module.held_out, **{f"{split} titles": metrics for split, metrics in rankings.items()}}
             if logger:
                 logger.log_summary(record)

@@ -16,8 +16,8 @@ from qaexp.models.scorer import num_parameters
 from qaexp.runs.checkpoint import best_checkpoint, clear, last_checkpoint, rebuild_plan
 from qaexp.runs.folder import BEST
 from qaexp.runs.initial_weights import begin_from, with_pinned_source
-from qaexp.runs.rankings import write_rankings
 from qaexp.runs.record import RunRecord
+from qaexp.runs.tasks import write_results
 from qaexp.tracking.logger import open_logger
 from qaexp.training.callbacks import callbacks
 from qaexp.training.losses import as_loss
@@ -64,7 +64,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
             if best is None:
                 trainer.save_checkpoint(folder / BEST, weights_only=True)  # where processes wait for each other
             if is_rank_zero():
-                record.metrics = write_rankings(folder, module.scores, data, record.key)
+                record.metrics = write_results(folder, module.scores, data, record.key)
             if logger:
                 logger.log_summary(record)
                 logger.log_questions(folder, record, data, module.scores)

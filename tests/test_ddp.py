@@ -13,7 +13,7 @@ from hydra.utils import instantiate
 
 from qaexp.config import compose
 from qaexp.data.batch import RankingBatch
-from qaexp.training import shares
+from qaexp.training import ddp as shares
 from qaexp.training.losses import PairwiseHinge, PointwiseCrossEntropy
 
 ROOT = Path(__file__).resolve().parents[1]

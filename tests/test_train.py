@@ -318,7 +318,7 @@ def test_a_run_that_had_stopped_early_is_not_trained_on_when_resumed(
         raise OutputError("cannot write test.run: No space left on device")
 
     still = compose([*overrides, "optimizer.lr=0", "patience=1", "trainer.max_epochs=9"])
-    monkeypatch.setattr("qaexp.runs.rankings.write_run", full)
+    monkeypatch.setattr("qaexp.runs.tasks.write_run", full)
     with pytest.raises(OutputError, match="No space left"):
         train(still, tmp_path)
     monkeypatch.undo()
@@ -435,7 +435,7 @@ def test_a_full_disk_loses_nothing_measured_so_far(overrides: list[str], tmp_pat
     def full(*_: object) -> None:
         raise OutputError("cannot write test.run: No space left on device")
 
-    monkeypatch.setattr("qaexp.runs.rankings.write_run", full)
+    monkeypatch.setattr("qaexp.runs.tasks.write_run", full)
     with pytest.raises(OutputError, match="No space left"):
         train(compose(overrides), tmp_path)
     record = json.loads((tmp_path / "record.json").read_text())

@@ -74,7 +74,7 @@ def add_check(parsers: Parsers) -> None:
 
 def run_check(args: argparse.Namespace) -> int:
     """Check the named data sets, or all on disk. 1: a check failed."""
-    from qaexp.data.audit.check import check_all  # here, as torch takes seconds to import
+    from qaexp.cli.check import check_all  # here, as torch takes seconds to import
 
     return check_all(args.dataset, args.data, args.seed)
 

@@ -1,6 +1,6 @@
 """Pairs that belong to one of several classes: the data module with accuracy in place of ranks."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,9 @@ class ClassificationDataModule(RankingDataModule):
             raise ConfigError(
                 f"dataset={self.name} has classes, none of which is a wrong answer to draw: leave dataset/negatives at pool_pairs"
             )
+
+    def _warn_of_sure_ranks(self, splits: Mapping[str, RankingSplit]) -> None:
+        """Classes have no ranks."""
 
     def usable(self, name: str, split: RankingSplit) -> Bool[np.ndarray, " question"]:
         return np.ones(split.num_questions, dtype=bool)

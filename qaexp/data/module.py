@@ -131,7 +131,7 @@ class RankingDataModule(pl.LightningDataModule):
     def _warn_of_sure_ranks(self, splits: Mapping[str, RankingSplit]) -> None:
         """Say so where any model ranks perfectly, as no candidate is a wrong one."""
         for name, split in splits.items():
-            if name != "train" and not self.classes and split.labels.all():
+            if name != "train" and split.labels.all():
                 log.warning(
                     "dataset=%s: all %s candidates of %s are labelled 1, so any order is perfect there; give questions wrong ones too, "
                     "labelled 0",

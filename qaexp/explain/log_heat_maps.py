@@ -15,7 +15,7 @@ from qaexp.explain.heat_map import draw, png
 from qaexp.explain.heats import heats
 from qaexp.models.pairwise.readout import read_out
 from qaexp.models.scorer import AnswerScorer
-from qaexp.runs.hardest_questions import hardest
+from qaexp.runs.tasks import task_of
 from qaexp.tracking.logger import RunLogger
 
 IN_CAPTION = ("question", "rank", "candidates", "pair", "class", "predicted")
@@ -35,7 +35,7 @@ class LogHeatMaps(Callback):
         for logger in trainer.loggers:
             if isinstance(logger, RunLogger) and "dev" in pl_module.scores:
                 data: RankingDataModule = trainer.datamodule  # type: ignore[attr-defined]
-                pairs = hardest(data, "dev", pl_module.scores["dev"], self.questions)
+                pairs = task_of(data).hardest("dev", pl_module.scores["dev"], self.questions)
                 images = heat_maps(pl_module.scorer, data, pairs, pl_module.device)
                 logger.experiment.log(images, step=trainer.current_epoch + 1, commit=False)  # `log_questions` commits this step
 

@@ -5,19 +5,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import torch
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 from torch import Tensor
 
-from qaexp.config import join_options
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError
 from qaexp.models.pairwise.readout import read_out
 from qaexp.runs.checkpoint import Ranker
 from qaexp.runs.folder import CONFIG, RECORD
 from qaexp.runs.record import RunRecord, with_places
+from qaexp.runs.tasks import task_of
 
 
 def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
@@ -67,7 +66,8 @@ def pairs_of(run: Path, data: RankingDataModule, questions: Sequence[str], count
     name = data.ranked_splits[1]
     split = data.splits[name]
     ids = [question.decode() for question in split.question_ids.tolist()]
-    answered = np.ones(split.num_questions, dtype=bool) if data.classes else split.answers_per_question > 0
+    task = task_of(data)
+    answered = task.can_be_shown(split)
     if unknown := [question for question in questions if question not in ids]:
         first = ", ".join(ids[:3])
         raise ConfigError(
@@ -76,20 +76,5 @@ def pairs_of(run: Path, data: RankingDataModule, questions: Sequence[str], count
     places = [ids.index(question) for question in questions] or np.flatnonzero(answered)[:count].tolist()
     if lacking := [ids[place] for place in places if not answered[place]]:
         raise ConfigError(f"question {lacking[0]} of {name} has no right answer to draw; name one with --answer")
-    if data.classes:
-        return [Pair(f"pair {ids[place]}, {data.classes[split.labels[place]]}", *data.words_of_pair(name, place)) for place in places]
-    if not (run / f"{name}.run").is_file():
-        raise ConfigError(
-            f"{run} has no {name}.run, which a run leaves at its end; go on with: python -m qaexp {join_options([f'resume={run}'])}"
-        )
-    columns = ["question", "candidate", "rank"]
-    ranked = pd.read_csv(run / f"{name}.run", sep=" ", names=columns, usecols=[0, 2, 3], dtype={0: str, 2: str}, keep_default_na=False)
-    ranks = {question: dict(zip(rows["candidate"], rows["rank"], strict=True)) for question, rows in ranked.groupby("question")}
-    pairs = []
-    for place in places:
-        pool = range(split.offsets[place], split.offsets[place + 1])
-        of_pool = {pair: ranks[ids[place]][split.candidate_ids[pair].decode()] for pair in pool}
-        best = min((pair for pair in pool if split.labels[pair]), key=of_pool.__getitem__)
-        title = f"question {ids[place]}, right answer ranked {of_pool[best]} of {len(pool)}"
-        pairs.append(Pair(title, *data.words_of_pair(name, best)))
-    return pairs
+    shown = task.shown_pairs(run, name, places)
+    return [Pair(title, *data.words_of_pair(name, pair)) for title, pair in shown]

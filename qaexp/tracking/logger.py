@@ -16,7 +16,7 @@ from torch import Tensor
 
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError
-from qaexp.runs.hardest_questions import hardest
+from qaexp.runs.tasks import task_of
 from qaexp.runs.record import RunRecord
 from qaexp.tracking.sync import OPEN_LOCK, has_key
 
@@ -58,7 +58,7 @@ class RunLogger(WandbLogger):
         for split in record.metrics:
             [listed] = [path for path in (folder / f"{split}.questions.csv", folder / f"{split}.pairs.csv") if path.exists()]
             tables[f"questions/{split}"] = _table(pd.read_csv(listed, dtype={0: str}, keep_default_na=False))
-            tables[f"hardest/{split}"] = _table(hardest(data, split, scores[split], HARDEST_LISTED))
+            tables[f"hardest/{split}"] = _table(task_of(data).hardest(split, scores[split], HARDEST_LISTED))
         self.log_line(tables, step=len(record.history) + 1)
 
 

@@ -15,11 +15,11 @@ from qaexp.data.module import RankingDataModule
 from qaexp.ddp import rank_and_world_size
 from qaexp.errors import ConfigError
 from qaexp.models.scorer import AnswerScorer
+from qaexp.training.ddp import loss_of_all, share_of
 from qaexp.training.hardest_negatives import hardest_negatives
 from qaexp.training.learning_pairs import LearningPairs
 from qaexp.training.losses import Loss
 from qaexp.training.module import ScoringModule
-from qaexp.training.shares import loss_of_all, share_of
 
 log = logging.getLogger(__name__)
 

@@ -258,7 +258,7 @@ def test_a_failed_run_says_where_until_it_is_resumed_to_its_end(quiet: list[str]
     def full(*_: object) -> None:
         raise OutputError("cannot write test.run: No space left on device")
 
-    monkeypatch.setattr("qaexp.runs.rankings.write_run", full)
+    monkeypatch.setattr("qaexp.runs.tasks.write_run", full)
     assert main([*quiet, "trainer.max_epochs=1"]) == 2
     folder = only_run(tmp_path)
     assert "No space left" in (folder / "error.log").read_text()

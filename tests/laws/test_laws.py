@@ -25,10 +25,10 @@ from qaexp.data.vocabulary import Vocabulary
 from qaexp.models.pairwise.readout import read_out
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.types import Text, gather_texts
+from qaexp.training.ddp import loss_of_all
 from qaexp.training.learning_pairs import LearningPairs, Objective
 from qaexp.training.losses import PairwiseHinge
 from qaexp.training.scoring import score_blocks
-from qaexp.training.shares import loss_of_all
 
 WORDS = 60
 

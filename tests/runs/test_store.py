@@ -62,7 +62,7 @@ def test_what_a_run_has_failed_of_before_is_not_said_of_it_once_it_is_finished(t
 
     options = [*TINY, f"cache_dir={tmp_path}"]
     with monkeypatch.context() as patch:
-        patch.setattr("qaexp.runs.rankings.write_run", full)
+        patch.setattr("qaexp.runs.tasks.write_run", full)
         failed = run_overrides(options, tmp_path / "runs")
     before = RunRecord.load(failed.folder)
     again = run_overrides(options, tmp_path / "runs")
@@ -76,7 +76,7 @@ def test_a_run_that_was_taken_up_for_another_table_from_another_folder_may_be_re
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("qaexp.runs.rankings.write_run", lambda *_: 1 / 0)
+        patch.setattr("qaexp.runs.tasks.write_run", lambda *_: 1 / 0)
         for table in ("table4", "table5"):
             options = [*TINY, f"cache_dir={tmp_path}", f"data_dir={tmp_path / table}"]
             failed = run_overrides(options, tmp_path / "runs", labels={"table": table})

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 
+from qaexp.cli import check as check_command
 from qaexp.cli.data import main
 from qaexp.config import choices
 from qaexp.data.audit import canaries
-from qaexp.data.audit import check as check_command
 from qaexp.data.audit.canaries import BROKEN, LEAK, NOTE, OK, check
 from qaexp.data.audit.chance import chance
 from qaexp.data.audit.class_canaries import check_classes

@@ -8,7 +8,7 @@ from hydra.utils import instantiate
 
 from qaexp.config import compose
 from qaexp.data.module import RankingDataModule
-from qaexp.runs.hardest_questions import hardest
+from qaexp.runs.tasks import task_of
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def test_questions_come_by_the_rank_of_their_best_answer_then_by_how_far_it_is_b
         scores[answers[question]] = right
         for pair, score in zip([pair for pair in pairs if table.labels[pair] == 0], wrong, strict=False):
             scores[pair] = score
-    found = hardest(data, "dev", scores, count=3)
+    found = task_of(data).hardest("dev", scores, count=3)
     assert found["question"].tolist() == [table.question_ids[question].decode() for question in (1, 3, 2)]
     assert found["rank"].tolist() == [3, 2, 2]
     assert found["candidates"].tolist() == [8, 8, 8]
@@ -47,7 +47,7 @@ def test_pairs_with_classes_come_by_the_probability_of_their_own(data_dir: Path,
     scores = torch.nn.functional.one_hot(labels, 3).float()
     scores[7] = torch.tensor([0.0, 0.0, 0.0]).index_fill(0, (labels[7] + 1) % 3, 4.0)
     scores[11] = 0.0
-    found = hardest(data, "dev", scores, count=2)
+    found = task_of(data).hardest("dev", scores, count=2)
     assert found.index.tolist() == [7, 11]
     assert found["class"].iloc[0] == data.classes[labels[7]]
     assert found["predicted"].iloc[0] == data.classes[(labels[7] + 1) % 3]

@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.table import Table
 
 from qaexp.config import choices, compose
-from qaexp.data.audit.canaries import BROKEN, ERRORS, LEAK, NOTE, OK, Finding, check
-from qaexp.data.audit.class_canaries import check_classes
+from qaexp.data.audit.canaries import BROKEN, ERRORS, LEAK, NOTE, OK, Finding
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError, MissingDataError, meant
 from qaexp.evaluation.conventions import METRICS
+from qaexp.runs.tasks import task_of
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ def show(data: RankingDataModule, findings: Sequence[Finding], console: Console)
     table = Table(
         title=f"{data.name}{partial}, scored by {data.convention}", title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0)
     )
-    for heading in ("split", "canary", *(("accuracy", "", "") if data.classes else ("P@1", "MRR", "MAP")), "expected", "off, s.e.", ""):
+    for heading in ("split", "canary", *task_of(data).headings, "expected", "off, s.e.", ""):
         table.add_column(heading, justify="left" if heading in ("split", "canary", "") else "right", no_wrap=True)
     for finding in findings:
         table.add_row(finding.split, finding.canary, *_cells(finding), f"[{COLORS[finding.verdict]}]{finding.verdict}[/]")
@@ -69,7 +69,7 @@ def check_all(names: Sequence[str], data_dir: str | None, seed: int) -> int:
     for name in names or known:
         try:
             data = _built(name, data_dir)
-            findings = check_classes(data, seed) if data.classes else check(data, _built(name, data_dir, shuffle_seed=None), seed)
+            findings = task_of(data).audit(_built(name, data_dir, shuffle_seed=None), seed)
         except MissingDataError:
             if names:
                 raise

@@ -1,0 +1,209 @@
+"""The two tasks: ranking a question's candidates, and telling the class of a pair. Each owns what is written and shown of its scores."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from qaexp.config import join_options
+from qaexp.data.audit.canaries import Finding, check
+from qaexp.data.audit.class_canaries import check_classes
+from qaexp.data.classification import ClassificationDataModule
+from qaexp.data.corpus import RankingSplit
+from qaexp.data.module import RankingDataModule
+from qaexp.errors import ConfigError
+from qaexp.evaluation.conventions import METRICS
+from qaexp.evaluation.metrics import rank_pairs
+from qaexp.evaluation.trec_files import write_qrels, write_run
+from qaexp.files import atomic_write_text
+
+Metrics = dict[str, int | float]
+Scores = Mapping[str, Float[Tensor, "pair *class"]]
+"""Split to the scores of its pairs, in order."""
+
+
+class Task(ABC):
+    """What is measured, written and shown of a data set's scores. Scores are those of a split's pairs, in order."""
+
+    headings: Sequence[str]
+    """Of the three columns of measures in the table of canaries."""
+
+    @abstractmethod
+    def write(self, folder: Path, split: str, scores: Float[Tensor, "pair *class"], tag: str) -> Metrics:
+        """Writes a split's files, from which anyone can compute its metrics again, and returns the metrics.
+
+        Raises:
+            OutputError: the folder is full or read-only.
+        """
+
+    @abstractmethod
+    def hardest(self, split: str, scores: Float[Tensor, "pair *class"], count: int) -> pd.DataFrame:
+        """The hardest questions or pairs of a split, the hardest first. The index is a pair of the split."""
+
+    @abstractmethod
+    def audit(self, in_file_order: RankingDataModule, seed: int) -> list[Finding]:
+        """Canaries: scorers whose results can be computed. `in_file_order` is the same data set, its pools in the order of the files."""
+
+    @abstractmethod
+    def shown_pairs(self, run: Path, split: str, questions: Sequence[int]) -> list[tuple[str, int]]:
+        """For each question, a title and the pair that shows best what a run makes of it.
+
+        Raises:
+            ConfigError: a question has no such pair, or the run left no ranking.
+        """
+
+    @abstractmethod
+    def can_be_shown(self, split: RankingSplit) -> Bool[np.ndarray, " question"]:
+        """The questions that `shown_pairs` has a pair for."""
+
+
+class Ranking(Task):
+    """Questions with candidates that are right or wrong. `convention` names how ranks are measured."""
+
+    headings = ("P@1", "MRR", "MAP")
+
+    def __init__(self, data: RankingDataModule) -> None:
+        self.data = data
+
+    def write(self, folder: Path, split: str, scores: Float[Tensor, "pair *class"], tag: str) -> Metrics:
+        """`<split>.run` and `<split>.qrels` for trec_eval, and `<split>.questions.csv` with the metrics of each question."""
+        table, metrics = self.data.splits[split], self.data.metrics(split, scores)
+        names = [name.decode() for name in table.question_ids]
+        questions = [names[q] for q in table.pair_question]
+        candidates = [name.decode() for name in table.candidate_ids]
+        write_run(folder / f"{split}.run", tag, questions, candidates, scores, torch.from_numpy(self.data.tie_orders[split]))
+        write_qrels(folder / f"{split}.qrels", questions, candidates, torch.from_numpy(np.array(table.labels)))
+        measured = {name: values.tolist() for name, values in metrics.per_question().items()}
+        measured["question"] = [names[q] for q in measured["question"]]
+        columns = ["question", "candidates", "answers", *METRICS]
+        atomic_write_text(folder / f"{split}.questions.csv", pd.DataFrame(measured)[columns].to_csv(index=False))
+        return {
+            **{name: value.item() for name, value in metrics.compute().items()},
+            "questions": len(measured["question"]),
+            "pairs": table.num_pairs,
+            "tied at first answer": metrics.share_tied_at_first_answer().item(),
+        }
+
+    def hardest(self, split: str, scores: Float[Tensor, "pair *class"], count: int) -> pd.DataFrame:
+        """Questions whose best right answer ranks lowest. Of two with the same rank, the one with the larger gap in score is harder.
+
+        The index is the pair of the best right answer. `answer` spells it out, beside the candidate that ranks first.
+        """
+        table, values = self.data.splits[split], scores.float().numpy()
+        questions, starts = table.pair_question, table.offsets[:-1]
+        order = rank_pairs(scores, torch.from_numpy(questions), torch.from_numpy(self.data.tie_orders[split])).numpy()
+        ranks = np.arange(len(order)) - starts[questions[order]] + 1  # questions stand in order, so that each has its stretch of `order`
+        right = np.flatnonzero(table.labels[order] == 1)
+        answered, firsts = np.unique(questions[order[right]], return_index=True)
+        best, leading, rank = order[right[firsts]], order[starts[answered]], ranks[right[firsts]]
+        chosen = np.lexsort((values[best] - values[leading], -rank))[:count]
+        answered, best, leading = answered[chosen], best[chosen], leading[chosen]
+        return pd.DataFrame(
+            {
+                "question": [name.decode() for name in table.question_ids[answered].tolist()],
+                "rank": rank[chosen],
+                "candidates": np.diff(table.offsets)[answered],
+                "text": _texts(self.data, table.questions[answered]),
+                "answer": _texts(self.data, table.candidates[best]),
+                "score": values[best],
+                "ranked first": _texts(self.data, table.candidates[leading]),
+                "its score": values[leading],
+            },
+            index=best,
+        )
+
+    def audit(self, in_file_order: RankingDataModule, seed: int) -> list[Finding]:
+        return check(self.data, in_file_order, seed)
+
+    def shown_pairs(self, run: Path, split: str, questions: Sequence[int]) -> list[tuple[str, int]]:
+        """The right answer that the run ranked best."""
+        if not (run / f"{split}.run").is_file():
+            raise ConfigError(
+                f"{run} has no {split}.run, which a run writes at its end; resume it: python -m qaexp {join_options([f'resume={run}'])}"
+            )
+        table, columns = self.data.splits[split], ["question", "candidate", "rank"]
+        ranked = pd.read_csv(run / f"{split}.run", sep=" ", names=columns, usecols=[0, 2, 3], dtype={0: str, 2: str}, keep_default_na=False)
+        ranks = {question: dict(zip(rows["candidate"], rows["rank"], strict=True)) for question, rows in ranked.groupby("question")}
+        shown = []
+        for question in questions:
+            name, pool = table.question_ids[question].decode(), range(table.offsets[question], table.offsets[question + 1])
+            rank_of = {pair: ranks[name][table.candidate_ids[pair].decode()] for pair in pool}
+            best = min((pair for pair in pool if table.labels[pair]), key=rank_of.__getitem__)
+            shown.append((f"question {name}, right answer ranked {rank_of[best]} of {len(pool)}", best))
+        return shown
+
+    def can_be_shown(self, split: RankingSplit) -> Bool[np.ndarray, " question"]:
+        return split.answers_per_question > 0
+
+
+class Classification(Task):
+    """Pairs that belong to one of several classes; the class with the highest score counts."""
+
+    headings = ("accuracy", "", "")
+
+    def __init__(self, data: ClassificationDataModule) -> None:
+        self.data = data
+
+    def write(self, folder: Path, split: str, scores: Float[Tensor, "pair *class"], tag: str) -> Metrics:
+        """`<split>.pairs.csv`: the class, the prediction and the scores of each pair."""
+        table, names = self.data.splits[split], np.array(self.data.classes)
+        columns = {
+            "pair": [name.decode() for name in table.question_ids],
+            "class": names[table.labels],
+            "predicted": names[scores.argmax(dim=1).numpy()],
+            **{f"score of {name}": scores[:, place].tolist() for place, name in enumerate(names)},
+        }
+        atomic_write_text(folder / f"{split}.pairs.csv", pd.DataFrame(columns).to_csv(index=False))
+        return {**{name: value.item() for name, value in self.data.metrics(split, scores).compute().items()}, "pairs": table.num_pairs}
+
+    def hardest(self, split: str, scores: Float[Tensor, "pair *class"], count: int) -> pd.DataFrame:
+        """Pairs whose class has the lowest probability."""
+        table, probabilities = self.data.splits[split], scores.float().softmax(dim=1).numpy()
+        own = probabilities[np.arange(table.num_pairs), table.labels]
+        chosen = np.argsort(own, kind="stable")[:count]
+        return pd.DataFrame(
+            {
+                "pair": [name.decode() for name in table.question_ids[table.pair_question[chosen]].tolist()],
+                "first": _texts(self.data, table.questions[table.pair_question[chosen]]),
+                "second": _texts(self.data, table.candidates[chosen]),
+                "class": [self.data.classes[label] for label in table.labels[chosen]],
+                "its probability": own[chosen],
+                "predicted": [self.data.classes[label] for label in probabilities[chosen].argmax(axis=1)],
+            },
+            index=chosen,
+        )
+
+    def audit(self, in_file_order: RankingDataModule, seed: int) -> list[Finding]:
+        return check_classes(self.data, seed)
+
+    def shown_pairs(self, run: Path, split: str, questions: Sequence[int]) -> list[tuple[str, int]]:
+        """The pairs themselves: each is a question with one candidate."""
+        table = self.data.splits[split]
+        return [(f"pair {table.question_ids[pair].decode()}, {self.data.classes[table.labels[pair]]}", pair) for pair in questions]
+
+    def can_be_shown(self, split: RankingSplit) -> Bool[np.ndarray, " question"]:
+        return np.ones(split.num_questions, dtype=bool)
+
+
+def task_of(data: RankingDataModule) -> Task:
+    """The task that a data set sets."""
+    return Classification(data) if isinstance(data, ClassificationDataModule) else Ranking(data)
+
+
+def write_results(folder: Path, scores: Scores, data: RankingDataModule, tag: str) -> dict[str, Metrics]:
+    """Writes the files of every ranked split, and returns its metrics.
+
+    Raises:
+        OutputError: the folder is full or read-only.
+    """
+    task = task_of(data)
+    return {split: task.write(folder, split, scores[split], tag) for split in data.ranked_splits}
+
+
+def _texts(data: RankingDataModule, texts: np.ndarray) -> list[str]:
+    return [" ".join(data.corpus.words(int(text))) for text in texts]
