@@ -16,8 +16,8 @@ from torch import Tensor
 
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError
-from qaexp.runs.tasks import task_of
 from qaexp.runs.record import RunRecord
+from qaexp.runs.tasks import task_of
 from qaexp.tracking.sync import OPEN_LOCK, has_key
 
 log = logging.getLogger(__name__)
