@@ -1,12 +1,12 @@
-"""The look of every figure: no background of its own, and only colours that can be told from white paper and from a dark page alike.
+"""The look of all figures: a transparent background, and colours that stand out on white and on dark pages.
 
     figure, [[axes]] = new_figure(width=5.0, height=3.0)
     axes.plot(table["step"], table["mrr"], color=COLOURS[0])
     save(figure, table, folder, "pretraining")
 
-What is added to a figure later, such as a second axis, takes the look on within `with look():`.
+Add later parts of a figure, such as a second axis, within `with look():`.
 
-Figures are made without `pyplot`: nothing is global, and no display is needed.
+Figures do without `pyplot`: there is no global state, and no display is needed.
 """
 
 from contextlib import AbstractContextManager
@@ -22,16 +22,16 @@ from matplotlib.font_manager import FontProperties, findfont, get_font
 from qaexp.files import FIGURES_REMEDY, atomic_write, atomic_write_text
 
 INK = "#767676"
-"""Of text, axes and ticks: as far from white as from a dark page."""
+"""The colour of text, axes and ticks: the same contrast with white and with dark pages."""
 
 COLOURS = ("#2f81c7", "#D55E00", "#009E73", "#c2578d", "#a07000", "#8a6fd1")
-"""Of lines and bars, in this order; the first three are also told apart by readers who see no red or no green."""
+"""The colours of lines and bars, in this order. Readers with red-green blindness can tell the first three apart."""
 
 SEQUENTIAL = "cividis"
-"""Of heat maps, whose cells cover the page: from dark blue (little) to yellow (much), in even steps of lightness."""
+"""The colour map of heat maps: from dark blue (low) to yellow (high), in even steps of lightness."""
 
 MARKERS = ("o", "s", "^", "D", "v", "P")
-"""Beside the colours, for readers without any."""
+"""One for each colour, for readers who see no colours."""
 
 LOOK: Any = {
     "font.size": 9,
@@ -52,18 +52,17 @@ LOOK: Any = {
     "svg.hashsalt": "qaexp",
 }
 
-
-KINDS = ("png", "svg", "csv")
-"""Of the files of a figure."""
+FILE_KINDS = ("png", "svg", "csv")
+"""Each figure is written as these."""
 
 
 def look() -> AbstractContextManager[None]:
-    """Within it, everything that matplotlib makes has the look."""
+    """A block in which everything that matplotlib makes has the look."""
     return matplotlib.rc_context(LOOK)
 
 
 def new_figure(width: float, height: float, rows: int = 1, columns: int = 1, **subplots: Any) -> tuple[Figure, list[list[Axes]]]:
-    """A figure, sizes in inches, and its axes by row and column; more arguments go to matplotlib's `subplots`."""
+    """A figure and its axes by row and column. Sizes are in inches; other arguments go to matplotlib's `subplots`."""
     with look():
         figure = Figure(figsize=(width, height), layout="constrained")
         grid = figure.subplots(rows, columns, squeeze=False, **subplots)
@@ -71,7 +70,7 @@ def new_figure(width: float, height: float, rows: int = 1, columns: int = 1, **s
 
 
 def printable(text: str, font: FontProperties) -> str:
-    """With a box for each character that the font has not.
+    """The text with a box for each character that the font lacks.
 
     >>> printable("café 漢字", FontProperties())
     'café □□'
@@ -81,7 +80,7 @@ def printable(text: str, font: FontProperties) -> str:
 
 
 def write_picture(figure: Figure, path: Path, **options: Any) -> None:
-    """Write a picture of the kind that the file's name ends in.
+    """Write a picture; the ending of the file's name chooses the format.
 
     Raises:
         OutputError: the folder is full or read-only.
@@ -91,12 +90,12 @@ def write_picture(figure: Figure, path: Path, **options: Any) -> None:
 
 
 def save(figure: Figure, data: pd.DataFrame, folder: Path, name: str) -> list[Path]:
-    """Write `<name>.png`, `<name>.svg` and, with what is drawn in them, `<name>.csv`. Equal figures give equal files.
+    """Write `<name>.png`, `<name>.svg`, and the drawn data as `<name>.csv`. Equal figures give equal files.
 
     Raises:
         OutputError: the folder is full or read-only.
     """
-    paths = [folder / f"{name}.{kind}" for kind in KINDS]
+    paths = [folder / f"{name}.{kind}" for kind in FILE_KINDS]
     with look():
         write_picture(figure, paths[0], dpi=200, metadata={"Software": None})
         write_picture(figure, paths[1], metadata={"Date": None})

@@ -128,7 +128,7 @@ def draw_positions(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def drawn(options: argparse.Namespace) -> list[Path]:
+def write_figures(options: argparse.Namespace) -> list[Path]:
     """What `python -m qaexp.figures gates` writes: figure 5, and figure 4 where there are questions."""
     ranker = load(options.run)
     paths = list[Path]()

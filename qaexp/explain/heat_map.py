@@ -176,7 +176,7 @@ def _shortened(word: str) -> str:
     return word if len(word) <= 12 else word[:11] + "…"
 
 
-def drawn(options: argparse.Namespace) -> Iterator[str]:
+def write_figures(options: argparse.Namespace) -> Iterator[str]:
     """A line for each pair: what is shown of it, and the files."""
     ranker = qaexp.load(options.run)
     pairs = _pairs(ranker, options)

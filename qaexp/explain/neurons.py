@@ -110,7 +110,7 @@ def grids(ranker: Ranker, excited: Sequence[Sequence[Excited]], units: Sequence[
     return placed
 
 
-def drawn(options: argparse.Namespace) -> list[Path]:
+def write_figures(options: argparse.Namespace) -> list[Path]:
     """What `python -m qaexp.figures neurons` writes: a table of all neurons, and a picture of some."""
     ranker = qaexp.load(options.run)
     excited, outstanding = excitations(ranker, pairs_of(options.run, data_of(options.run, options.data), [], options.pairs))

@@ -11,7 +11,7 @@ from qaexp.data.files import progress
 from qaexp.errors import ConfigError, meant
 from qaexp.reproduction.cells import Keys, cells_of
 from qaexp.reproduction.claims import claims, held_against
-from qaexp.reproduction.draw import write_figure
+from qaexp.reproduction.figures.picture import write_figure
 from qaexp.reproduction.ledger import Ledger
 from qaexp.reproduction.measured import Measured, measured
 from qaexp.reproduction.overview import write_overview

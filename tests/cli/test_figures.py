@@ -6,7 +6,7 @@ from importlib import import_module
 
 import pytest
 
-from qaexp.cli.figures import FIGURES, MODULES, main
+from qaexp.cli.figures import FIGURES, main
 
 IMPORTED = """
 import sys
@@ -17,8 +17,6 @@ finally:
     print("\\nslow:", [name for name in ("torch", "matplotlib", "pandas") if name in sys.modules])
 """
 
-NAMES = [add.__name__.removeprefix("add_") for add in FIGURES]
-
 
 def _said(*arguments: str) -> str:
     done = subprocess.run([sys.executable, "-c", IMPORTED, *arguments], capture_output=True, text=True, check=False)
@@ -28,13 +26,13 @@ def _said(*arguments: str) -> str:
 
 def test_help_lists_every_figure_and_imports_nothing_slow() -> None:
     said = _said("--help")
-    assert [name for name in NAMES if f"\n    {name}" not in said] == []
+    assert [name for name in FIGURES if f"\n    {name}" not in said] == []
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", FIGURES)
 def test_each_figure_has_its_help_and_its_drawing(name: str) -> None:
     assert f"python -m qaexp.figures {name} " in " ".join(_said(name, "--help").split())
-    assert callable(import_module(MODULES[name]).drawn)
+    assert callable(import_module(FIGURES[name].module).write_figures)
 
 
 def test_a_mistyped_option_is_named_at_once() -> None:

@@ -1,4 +1,4 @@
-"""Figures 3 and 4 of dos Santos et al. 2016: accuracy over the questions whose answers have up to so many tokens."""
+"""Figures 3 and 4 of dos Santos et al. 2016: accuracy against the length of the answer."""
 
 from itertools import cycle
 from typing import Any
@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
 from qaexp.explain.drawing import COLOURS, MARKERS, new_figure
-from qaexp.reproduction.figures.of_runs import about, foot
+from qaexp.reproduction.figures.picture import run_columns, write_footer
 from qaexp.reproduction.ledger import Ledger
 from qaexp.reproduction.lengths import answer_lengths
 from qaexp.reproduction.measured import Measured
@@ -18,10 +18,12 @@ LENGTH, QUESTIONS = "answer length up to", "questions"
 
 
 class AnswerLength:
-    """A line for each row of the figure's one column: its mean over seeds and over the questions with answers up to a length.
+    """A line for each row of the figure's one column: the mean over seeds and over the questions with answers up to each length.
 
-    Reading: a question with several right answers is as long as the longest of them, so that the last point is the accuracy over
-    all questions. Lengths are counted `every` so many tokens, from the first that `fewest` questions reach.
+    The lengths are multiples of `every` tokens, from the first with at least `fewest` questions.
+
+    Reading: the length of a question with several right answers is that of the longest, so that the last point is the accuracy over all
+    questions.
     """
 
     def __init__(self, every: int, fewest: int) -> None:
@@ -43,7 +45,7 @@ class AnswerLength:
                 within = (lengths > 0) & (lengths <= limit)
                 if within.sum() >= self.fewest:
                     point = {LENGTH: limit, QUESTIONS: int(within.sum()), name: round(float(values[within].mean()), 4)}
-                    lines.append({table.label: row.label, **point, **about(state)})
+                    lines.append({table.label: row.label, **point, **run_columns(state)})
         return pd.DataFrame(lines)
 
     def draw(self, measured: Measured, frame: pd.DataFrame) -> Figure:
@@ -53,7 +55,7 @@ class AnswerLength:
         for row, colour, marker in zip(table.rows, cycle(COLOURS), cycle(MARKERS), strict=False):
             points = frame[frame[table.label] == row.label]
             if len(points):
-                style: Any = {"color": colour, "marker": marker, "markevery": 0.08}  # some way apart, not a marker a point
+                style: Any = {"color": colour, "marker": marker, "markevery": 0.08}  # markers some way apart, not one a point
                 axes.plot(points[LENGTH], points[name], label=row.label, **style)
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
@@ -62,5 +64,5 @@ class AnswerLength:
         axes.set_xlabel("answer length up to, tokens")
         axes.set_ylabel(f"{name}, percent")
         figure.legend(loc="outside upper center", ncols=4)
-        foot(figure, measured)
+        write_footer(figure, measured)
         return figure

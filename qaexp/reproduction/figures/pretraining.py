@@ -2,8 +2,8 @@
 
 python -m qaexp.figures pretraining RUN... --to FOLDER
 
-Runs are folders that `python -m qaexp.pretrain` left, or folders above them. Those of one encoder are averaged, with the standard
-deviation over three runs or more as bars. Writes figure3.png, figure3.svg and figure3.csv.
+Runs are folders that `python -m qaexp.pretrain` left, or folders above them. Runs of one encoder are averaged; bars show the standard
+deviation over three runs or more. Writes figure3.png, figure3.svg and figure3.csv.
 """
 
 import argparse
@@ -20,23 +20,23 @@ from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 from qaexp.config import join_options, split_options
 from qaexp.errors import QaexpError
 from qaexp.explain.drawing import COLOURS, MARKERS, look, new_figure, save
-from qaexp.reproduction.figures.of_runs import bars, write_foot
+from qaexp.reproduction.figures.picture import drawn_intervals, write_footer_line
 from qaexp.reproduction.measured import MEASURED, PARTIAL
 from qaexp.runs.folder import RECORD
 from qaexp.runs.record import RunRecord
 from qaexp.runs.table import row_name
 
-SHORT = 16
-"""Characters of names that fit beside each other in a legend."""
+SHORT_NAME = 16
+"""The most characters of names that fit beside each other in a legend."""
 
 PERPLEXITY, MRR = "held_out/perplexity", "dev/mrr"
 
 
 def read_runs(places: Iterable[Path]) -> list[RunRecord]:
-    """The records of pre-training at these places or below them, finished or not, each once; of runs on data that changed, the newest.
+    """The records of pre-training in these folders or below them, finished or not. If the data changed between equal runs, the newest.
 
     Raises:
-        QaexpError: a place holds none.
+        QaexpError: a folder holds none.
     """
     records: dict[str, RunRecord] = {}
     for place in places:
@@ -50,9 +50,9 @@ def read_runs(places: Iterable[Path]) -> list[RunRecord]:
 
 
 def curves(records: Sequence[RunRecord]) -> pd.DataFrame:
-    """For each encoder and step: its data, the number of runs, and their mean and standard deviation of perplexity and dev MRR, in [0, 1].
+    """For each encoder and step: the data, the number of runs, and the mean and standard deviation of perplexity and dev MRR.
 
-    A single run has no deviation.
+    MRR is in [0, 1]. A single run has no deviation.
     """
     lines: dict[tuple[str, int], list[tuple[float, float]]] = {}
     data: dict[str, str] = {}
@@ -70,7 +70,7 @@ def curves(records: Sequence[RunRecord]) -> pd.DataFrame:
 
 
 def encoder_names(records: Sequence[RunRecord]) -> list[str]:
-    """What each run is called: its encoder's class, with the options that set it apart where one class was pre-trained with several."""
+    """A name for each run: its encoder's class, and the options in which runs of the same class differ."""
     classes = [record.config["model"]["encoder"]["_target_"].rpartition(".")[2] for record in records]
     options = [split_options(row_name(record)) for record in records]
     names = []
@@ -89,7 +89,7 @@ def draw(table: pd.DataFrame) -> Figure:
     for name, colour, marker in zip(names, cycle(COLOURS), cycle(MARKERS), strict=False):
         rows = table[table["encoder"] == name]
         for axes, column, scale, line in ((left, "dev mrr", 100, "-"), (right, "perplexity", 1, ":")):
-            deviations = bars(scale * rows[f"{column} deviation"], rows["runs"])
+            deviations = drawn_intervals(scale * rows[f"{column} deviation"], rows["runs"])
             axes.errorbar(rows["step"], scale * rows[column], deviations, linestyle=line, color=colour, marker=marker, label=name)
     right.set_yscale("log")
     right.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
@@ -100,13 +100,13 @@ def draw(table: pd.DataFrame) -> Figure:
     left.set_ylabel("dev MRR, percent (solid)")
     right.set_ylabel("held-out perplexity (dotted)")
     handles, labels = left.get_legend_handles_labels()
-    columns = len(COLOURS) // 2 if max(map(len, labels)) <= SHORT else 1
+    columns = len(COLOURS) // 2 if max(map(len, labels)) <= SHORT_NAME else 1
     figure.legend(handles, labels, loc="outside upper center", ncols=columns)
-    write_foot(figure, table["data"], table["runs"], "standard deviations")
+    write_footer_line(figure, table["data"], table["runs"], "standard deviations")
     return figure
 
 
-def drawn(options: argparse.Namespace) -> list[Path]:
+def write_figures(options: argparse.Namespace) -> list[Path]:
     """What `python -m qaexp.figures pretraining` writes."""
     table = curves(read_runs(options.runs))
     with look():

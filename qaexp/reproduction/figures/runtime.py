@@ -7,16 +7,16 @@ from matplotlib.figure import Figure
 
 from qaexp.errors import ConfigError
 from qaexp.explain.drawing import COLOURS, INK, new_figure
-from qaexp.reproduction.figures.of_runs import about, bars, foot, machine
+from qaexp.reproduction.figures.picture import drawn_intervals, run_columns, write_footer
 from qaexp.reproduction.ledger import Ledger
-from qaexp.reproduction.measured import Measured
+from qaexp.reproduction.measured import CellState, Measured
 
 
 class Runtime:
     """A bar for each row of the figure's one column.
 
-    Seconds belong to a machine; what compares is how many times a row takes as long as another one on the same machine. `against`
-    names these others, and what the paper says in words of the rows so compared.
+    Seconds depend on the machine. Ratios compare: the seconds of a row over those of another row on the same machine. `against` has these
+    other rows, each with the ratios that the paper states.
     """
 
     def __init__(self, against: Mapping[str, Mapping[str, float]]) -> None:
@@ -31,7 +31,7 @@ class Runtime:
         if not any(state.entries for state in states.values()):
             return pd.DataFrame()
         seconds = {label: state.interval(column) for label, state in states.items()}
-        machines = {label: machine(state) for label, state in states.items()}
+        machines = {label: _machines(state) for label, state in states.items()}
         lines = []
         for label, state in states.items():
             ours = seconds[label]
@@ -40,7 +40,7 @@ class Runtime:
                 theirs = seconds[other] if machines[label] == machines[other] else None
                 line[f"times {other}"] = ours and theirs and round(ours.mean / theirs.mean, 3)
                 line[f"times {other} (paper)"] = printed.get(label)
-            lines.append({**line, "machine": machines[label], **about(state)})
+            lines.append({**line, "machine": machines[label], **run_columns(state)})
         return pd.DataFrame(lines)
 
     def draw(self, measured: Measured, frame: pd.DataFrame) -> Figure:
@@ -50,7 +50,7 @@ class Runtime:
         shown = frame[frame[name].notna()]
         figure, [[axes]] = new_figure(width=5.4, height=0.36 * len(shown) + 1.1)
         lengths = axes.barh(shown[table.label], shown[name], height=0.6, color=COLOURS[0])
-        intervals = bars(shown[f"{name} ci95"], shown["seeds"])
+        intervals = drawn_intervals(shown[f"{name} ci95"], shown["seeds"])
         if intervals is not None:
             axes.errorbar(shown[name], shown[table.label], xerr=intervals, fmt="none", ecolor=INK)
         said = [
@@ -63,5 +63,10 @@ class Runtime:
         axes.invert_yaxis()
         axes.set_xlabel(name)
         places = ", ".join(dict.fromkeys(where for where in shown["machine"] if where))
-        foot(figure, measured, f"; timed on {places}", intervals=True)
+        write_footer(figure, measured, f"; timed on {places}", intervals=True)
         return figure
+
+
+def _machines(state: CellState) -> str:
+    """The machines on which its runs were timed."""
+    return "; ".join(dict.fromkeys(entry.machine for entry in state.timed))

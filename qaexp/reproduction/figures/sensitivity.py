@@ -1,4 +1,4 @@
-"""Figure 8 of Xu et al. 2019: how a metric depends on hyper-parameters, one panel each."""
+"""Figure 8 of Xu et al. 2019: a metric against each hyper-parameter."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 from qaexp.config import compose
 from qaexp.errors import ConfigError
 from qaexp.explain.drawing import COLOURS, MARKERS, new_figure
-from qaexp.reproduction.figures.of_runs import about, bars, foot
+from qaexp.reproduction.figures.picture import drawn_intervals, run_columns, write_footer
 from qaexp.reproduction.ledger import Ledger
 from qaexp.reproduction.measured import CellState, Measured
 from qaexp.reproduction.spec import Row
@@ -22,8 +22,8 @@ PANEL, VALUE, COLUMN, OURS = "panel", "value", "column", "ours"
 class Sensitivity:
     """A panel for each hyper-parameter, in it a line for each of the figure's columns.
 
-    `panels` has each one's place in the configuration. A row is a point of the panel whose place it overrides; the row `default`
-    is one of all panels, with the value that it is composed with, and the row `baseline` a level in all of them.
+    `panels` maps each hyper-parameter to its place in the configuration. A row that overrides this place is a point of the panel. The row
+    `default` is a point of every panel, at the value in its composed configuration. The row `baseline` is a level in every panel.
     """
 
     def __init__(self, panels: Mapping[str, str], default: str, baseline: str) -> None:
@@ -60,7 +60,7 @@ class Sensitivity:
                 OURS: ours and round(ours.mean, 4),
                 "ci95": ours and round(ours.half, 4),
                 "paper": printed or None,
-                **about(state),
+                **run_columns(state),
             }
 
     def draw(self, measured: Measured, frame: pd.DataFrame) -> Figure:
@@ -73,11 +73,11 @@ class Sensitivity:
         row[0].set_ylabel("P@1, percent")
         handles = {label: handle for axes in row for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
         figure.legend(handles.values(), handles, loc="outside upper center", ncols=2)
-        foot(figure, measured, intervals=True)
+        write_footer(figure, measured, intervals=True)
         return figure
 
     def _panel(self, axes: Axes, points: pd.DataFrame) -> None:
-        """Values stand at equal distances, whatever they are; a point without an interval, of one seed, is a cross."""
+        """Values stand at equal distances. A point of one seed has no interval and is a cross."""
         values = sorted(points[VALUE].dropna().unique())
         for (_, of_column), colour, marker in zip(points.groupby(COLUMN), COLOURS, MARKERS, strict=False):
             label = " and ".join(dict.fromkeys(of_column["split"]))
@@ -87,7 +87,7 @@ class Sensitivity:
             alone = line["ci95"].isna()
             several = line[~alone]
             style: Any = {"color": colour, "linestyle": "none"}
-            intervals = bars(several["ci95"], several["seeds"])
+            intervals = drawn_intervals(several["ci95"], several["seeds"])
             axes.errorbar(several["at"], several[OURS], intervals, marker=marker, label=f"{self.default}, {label}", **style)
             if len(several) < len(line):
                 axes.plot(line["at"][alone], line[OURS][alone], marker="x", label=f"{self.default}, {label}, one seed", **style)
@@ -98,6 +98,6 @@ class Sensitivity:
 
 
 def _value(state: CellState, place: str) -> float:
-    """What a row has at a place of its configuration; most say it themselves, and composing takes a tenth of a second."""
-    said = dict(override.split("=", 1) for override in state.cell.overrides)
-    return float(said[place] if place in said else OmegaConf.select(compose(state.cell.overrides), place))
+    """The value at a place of a row's configuration. Most rows override it; composing the others takes a tenth of a second each."""
+    overridden = dict(override.split("=", 1) for override in state.cell.overrides)
+    return float(overridden[place] if place in overridden else OmegaConf.select(compose(state.cell.overrides), place))

@@ -24,7 +24,7 @@ FADED = 0.15
 """How strong the line of the worst run is; the best one's is 1."""
 
 
-def drawn(options: argparse.Namespace) -> list[Path]:
+def write_figures(options: argparse.Namespace) -> list[Path]:
     """Write `parallel` and `effects`, each as `.png`, `.svg` and `.csv`; returns their paths.
 
     Raises:

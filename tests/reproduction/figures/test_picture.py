@@ -19,7 +19,7 @@ from qaexp.config import choices, compose
 from qaexp.errors import ConfigError, QaexpError
 from qaexp.reproduction import reproduction
 from qaexp.reproduction.cells import Cell
-from qaexp.reproduction.draw import picture_of, write_figure
+from qaexp.reproduction.figures.picture import picture_of, write_figure
 from qaexp.reproduction.ledger import Entry, Ledger
 from qaexp.reproduction.measured import CellState, Measured
 from qaexp.reproduction.overview import write_overview
