@@ -8,8 +8,8 @@ from torch.nn import functional as F
 
 from benchmarks.row import Row
 from benchmarks.timing import CPU, DEVICE, paired
+from qaexp.models.ops.coupled_cells import TightCell
 from qaexp.models.ops.coupled_grid import over_words
-from qaexp.models.pairwise.coupled_cells import TightCell
 
 SIDE, BATCH, INPUT_DIM, HIDDEN_DIM = 30, 64, 100, 50
 FASTER = 3.0 if DEVICE == CPU else 15.0

@@ -10,7 +10,7 @@ from benchmarks.attention import training_step
 from benchmarks.made_up import MAX_LENGTH
 from benchmarks.row import Row
 from benchmarks.timing import DEVICE, after, paired
-from qaexp.models.pairwise.coupled_cells import TightCell
+from qaexp.models.ops.coupled_cells import TightCell
 from qaexp.training.matmul import onednn_is_exact, use_onednn
 
 NUM_PAIRS = 7

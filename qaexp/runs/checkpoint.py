@@ -18,7 +18,7 @@ from qaexp.ddp import is_rank_zero
 from qaexp.errors import CheckpointError
 from qaexp.files import atomic_write
 from qaexp.models.blocks import MAX_TOKENS, encode_texts, score_pairs
-from qaexp.models.pairwise.readout import read_out
+from qaexp.models.readout import read_out
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.types import Text
 from qaexp.runs.folder import BEST, LAST, NEXT, checkpoint_file
@@ -184,7 +184,7 @@ class Ranker:
         return dict(sorted(zip(self.classes, probabilities, strict=True), key=lambda item: -item[1]))
 
     def read_out(self, question: str, answer: str) -> dict[str, torch.Tensor]:
-        """Attention weights, gates and grids of one pair, as `qaexp.models.pairwise.readout.read_out` gives them.
+        """Attention weights, gates and grids of one pair, as `qaexp.models.readout.read_out` gives them.
 
         Raises:
             TypeError: a side is no text.

@@ -16,7 +16,7 @@ from qaexp.errors import ConfigError
 from qaexp.explain.heats import neurons
 from qaexp.explain.neurons import KEPT, excitations, grids, table
 from qaexp.explain.run_data import Pair, data_of, pairs_of
-from qaexp.models.pairwise.readout import read_out
+from qaexp.models.readout import read_out
 from qaexp.runs.checkpoint import Ranker
 from qaexp.train import train
 

@@ -22,7 +22,7 @@ from qaexp.data.batch import RankingBatch
 from qaexp.data.batching import ScoringBlocks
 from qaexp.data.corpus import RankingCorpus, RankingSplit, TokenTable
 from qaexp.data.vocabulary import Vocabulary
-from qaexp.models.pairwise.readout import read_out
+from qaexp.models.readout import read_out
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.types import Text, gather_texts
 from qaexp.training.ddp import loss_of_all

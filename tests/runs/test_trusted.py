@@ -17,7 +17,7 @@ def test_every_model_part_of_one_and_tokeniser_is_built() -> None:
     texts = {group: "".join(path.read_text() for path in (CONF / group).rglob("*.yaml")) for group in ("model", "dataset")}
     parts = re.findall(r"_target_: ([\w.]+)", texts["model"])
     tokenisers = re.findall(r"tokenise: {_target_: ([\w.]+)", texts["dataset"])
-    assert {"qaexp.models.lexical.svm.SVM", "qaexp.models.pairwise.coupled_cells.LooseCell"} < set(parts)
+    assert {"qaexp.models.lexical.svm.SVM", "qaexp.models.ops.coupled_cells.LooseCell"} < set(parts)
     assert "qaexp.data.tokenise.words_v1" in tokenisers
     require_ours([{"_target_": target} for target in (*parts, *tokenisers)], FILE)
 

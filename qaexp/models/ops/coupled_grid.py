@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from qaexp.models.pairwise.coupled_cells import CoupledCell
+from qaexp.models.ops.coupled_cells import CoupledCell
 
 
 class Diagonal(NamedTuple):

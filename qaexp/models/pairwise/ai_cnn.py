@@ -1,4 +1,4 @@
-"""AI-CNN (Zhang et al. 2017): attention over what the segments of a text have to do with those of its partner."""
+"""AI-CNN (Zhang et al. 2017): attention over the interactions of each text's segments with those of the other text."""
 
 from collections.abc import Callable
 
@@ -11,14 +11,14 @@ from qaexp.models.intermediates import show
 from qaexp.models.masking import masked_softmax
 from qaexp.models.ops.grid import grid_mask
 from qaexp.models.pairwise.classifier import Classifier
-from qaexp.models.pairwise.match.base import Match
+from qaexp.models.pairwise.match import Match
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.stage import Encoder
 from qaexp.models.types import Text
 
 
 class AICNN(AnswerScorer):
-    """Segments, their interactions, pooling by row and by column, attention.
+    """Segments, their interactions, row-wise and column-wise pooling, attention.
 
         q_i, a_j = segments by the encoder (a CNN)
         v_ij = tensor layer of q_i and a_j, or another match
@@ -29,12 +29,12 @@ class AICNN(AnswerScorer):
     Zhang et al. 2017: "AI-NN learns interactions of each paired segments of two texts. Row-wise and column-wise pooling are used
     afterwards to collect the interactions. We adopt attention mechanism to measure the importance of each segment and combine the
     interactions to obtain fixed-length representations" (abstract). Tay et al. 2018 call it "a tensor-based attentive pooling neural
-    model" and compare it without handcrafted features, as it is here.
+    model" and compare it without handcrafted features, as here.
 
     Shows `grid`, v: (pair, slice, question_length, candidate_length), and the attention of each side, `question_attention` and
     `attention` (the candidate's): (pair, length).
 
-    Reading: pooling takes the maximum, as max-pooling convolutions do; the two sides attend with layers of their own.
+    Reading: pooling takes the maximum, as max-pooling convolutions do; each side has its own attention layer.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class AICNN(AnswerScorer):
         grid = self.match(question, candidate)
         show("grid", grid)
         real = grid.masked_fill(~grid_mask(question["mask"], candidate["mask"]), torch.finfo(grid.dtype).min)
-        both = question["mask"].any(dim=1) & candidate["mask"].any(dim=1)  # an empty partner has nothing to say
+        both = question["mask"].any(dim=1) & candidate["mask"].any(dim=1)  # beside an empty text there is nothing to attend to
         alphas, r = [], []
         for attention, u, mask in (
             (self.question_attention, real.amax(dim=3), question["mask"]),

@@ -1,4 +1,4 @@
-"""aNMM (Yang et al. 2016): a word's matches are weighed by how strong they are, not by where they stand; question words by attention."""
+"""aNMM (Yang et al. 2016): matches are weighted by their strength, not by their position, and question words by attention."""
 
 from collections.abc import Callable
 
@@ -17,26 +17,26 @@ from qaexp.models.types import Text
 
 
 class ANMM(AnswerScorer):
-    """Cosines of words, weights shared by value, attention over the question.
+    """Cosines of words, weights shared by value, attention over the question's words.
 
         P_ji = cos(q_j, a_i)
-        x_jk = Σ_i P_ji over the words i whose P_ji lies in bin k
+        x_jk = Σ_i P_ji over the words i with P_ji in bin k
         h_j = σ(Σ_k w_k x_jk)                                                   aNMM-1
         h_j = σ(Σ_t r_t σ(Σ_k w_kt x_jk))                                       aNMM-2, with several sets of weights
         s = Σ_j g_j h_j,  g_j = softmax_j(vᵀ·q_j)
 
-    Yang et al. 2016, "value-shared weighting" and "question attention network". The bins cut [−1, 1) into `num_bins` of one width; one
-    more takes exact matches. `num_weight_sets: 1` is aNMM-1. The sums over bins are never formed: each P_ji is multiplied by the weight
-    of its bin.
+    Yang et al. 2016, "value-shared weighting" and "question attention network". `num_bins` bins of equal width divide [−1, 1); one more bin
+    is for exact matches. `num_weight_sets: 1` is aNMM-1. The code does not sum over bins: it multiplies each P_ji by the weight of its bin.
 
     Shows `attention`, g of each question: (text, length), and `grid`, P of each pair: (pair, 1, question_length, candidate_length).
 
     Scores lie between 0 and 1; Yang et al. train them with loss=pairwise_hinge loss.margin=1.0.
 
-    Reading: an exact match is the same word in both texts, which rounding cannot move to another bin; two words of one vector are
-    none, nor are two unknown words. The activation is the logistic function, and w, r and v begin uniformly within ±1/√(number of them).
+    Under autocast everything stays in float32: rounded cosines would fall into other bins, and rounded scores would tie.
 
-    Under autocast all of it stays in float32: coarser cosines would fall into other bins, and coarser scores on each other.
+    Reading: an exact match is the same word in both texts, so that rounding cannot move it to another bin. Two words with the same vector
+    are no exact match, and neither are two unknown words. The activation is the logistic function, and w, r and v start uniformly within
+    ±1/√(number of weights).
     """
 
     bounded = True

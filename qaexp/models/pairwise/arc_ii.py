@@ -1,4 +1,4 @@
-"""ARC-II (Hu et al. 2014, §3.2): two texts meet as windows of words, and a picture of their meetings is convolved."""
+"""ARC-II (Hu et al. 2014, §3.2): a grid of window pairs of two texts, convolved and pooled like an image."""
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -19,21 +19,21 @@ from qaexp.models.types import Text
 
 
 class ARCII(AnswerScorer):
-    """A grid of window pairs, then pooling and convolution by turns, as many as `num_filters` names, then an MLP.
+    """A grid of window pairs, then pooling and convolution in turn, then an MLP. `num_filters` has one number per layer.
 
         z_ij^(1) = g(ẑ_ij) · ReLU(W^(1)·[x_{i:i+k−1} ; y_{j:j+k−1}] + b^(1))
         z_ij^(2) = max of z^(1) over 2 × 2 units
-        z_ij^(3) = g(ẑ_ij) · ReLU(W^(3)·ẑ_ij + b^(3)),  ẑ_ij the k × k units of z^(2) from i and j on; and so on
+        z_ij^(3) = g(ẑ_ij) · ReLU(W^(3)·ẑ_ij + b^(3)),  ẑ_ij = the k × k units of z^(2) that start at i, j; and so on
 
-    W^(1) falls into a half for each text, which is a convolution over that text alone and is done once for it. g is 1 where both
-    texts have a word (or a unit made of some), else 0.
+    W^(1) splits into one half per text. Each half is a convolution over that text alone, computed once per text. g is 1 where both texts
+    have a real word (or a unit made of real words), else 0.
 
     Shows `grid`, z^(1) of each pair: (pair, filter, question_length, candidate_length).
 
-    Departs: the paper's g is 0 only where all that a unit looks at is padding, so a text would meet the padding of the other one.
+    Departs: the paper's g is 0 only where everything that a unit reads is padding, so a text would meet the padding of the other text.
 
-    Reading: a unit looks at itself and what follows, with zeros beyond the ends. The paper pads all texts to one length and hands the
-    last units to the MLP end to end; here dynamic pooling makes `cells` × `cells` of them, whatever the lengths.
+    Reading: a unit reads itself and the units after it, with zeros beyond the ends. The paper pads all texts to one length and concatenates
+    the last units for the MLP; here dynamic pooling makes `cells` × `cells` units of them, whatever the lengths.
     """
 
     def __init__(

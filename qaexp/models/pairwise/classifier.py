@@ -1,4 +1,4 @@
-"""The output layer of models that are no chain: one hidden layer over whatever they collected of a pair."""
+"""The output layers of the models outside the chain: one hidden layer over the features of a pair."""
 
 import torch
 from jaxtyping import Float
@@ -8,9 +8,9 @@ from qaexp.models.similarity.bilinear import by_class
 
 
 class Classifier(nn.Module):
-    """s = W_s·f(W_h·x + b_h) + b_s, one score of a pair where there is one class, else a score of each.
+    """s = W_s·f(W_h·x + b_h) + b_s: one score per pair if `num_classes` is 1, else one per class.
 
-    Reading: of two classes the softmax over (z_0, z_1) is the logistic function of s = z_1 − z_0, the one score of a pair.
+    Reading: with two classes, the softmax over (z_0, z_1) is the logistic function of s = z_1 − z_0, so one score per pair is enough.
     """
 
     def __init__(self, input_dim: int, hidden_dim: int, activation: nn.Module, num_classes: int) -> None:
@@ -20,5 +20,5 @@ class Classifier(nn.Module):
         self.output = nn.Linear(hidden_dim, num_classes)
 
     def forward(self, x: Float[Tensor, "pair dim"]) -> Float[Tensor, "pair *class"]:
-        with torch.autocast(x.device.type, enabled=False):  # rounded to bfloat16, scores of a pool would be tied
+        with torch.autocast(x.device.type, enabled=False):  # in bfloat16, scores within a pool would tie
             return by_class(self.output(self.activation(self.hidden(x.float()))))

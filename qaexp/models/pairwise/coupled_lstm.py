@@ -1,4 +1,4 @@
-"""Coupled LSTMs (Liu et al. 2016): two texts fuse into a grid of LSTM cells, one for each pair of their words."""
+"""Coupled LSTMs (Liu et al. 2016): two texts become a grid of LSTM cells, one cell for each pair of words."""
 
 from collections.abc import Callable
 
@@ -9,33 +9,35 @@ from torch import Tensor, nn
 from qaexp.errors import ConfigError
 from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.intermediates import show
+from qaexp.models.ops.coupled_cells import CoupledCell
 from qaexp.models.ops.coupled_grid import over_cells, over_words
 from qaexp.models.ops.grid import max_by_cell
 from qaexp.models.pairwise.classifier import Classifier
-from qaexp.models.pairwise.coupled_cells import CoupledCell
 from qaexp.models.scorer import AnswerScorer, draw_uniformly
 from qaexp.models.types import Text
 
 
 class CoupledLSTM(AnswerScorer):
-    """Blocks of coupled LSTMs in one or four directions, dynamic pooling, a hidden layer, the output.
+    """Blocks of coupled LSTMs in one or four directions, then dynamic pooling, a hidden layer and the output.
 
         h_{i,j} = Σ_δ h^δ_{i,j}                                                 eq. 13, over the directions
-        v = max over each of p × q parts of the real grid                        §4.3
+        v = max over each of the p × q parts of the real grid                    §4.3
         s = W_s·tanh(W_h·v + b_h) + b_s                                          §4.4–4.5
 
-    Liu et al. 2016, §4. The words' share of the gates is computed once for each text, the grid once for each pair.
+    Liu et al. 2016, §4. The words' share of the gates is computed once per text, the grid once per pair. Weights start uniformly within
+    ±0.1 (§6.1), the embeddings as given.
 
-    Reading: all directions of a block share one set of weights, as only then the counts of Table 2 come out. The two LSTMs of a loose cell
-    stay apart up to the hidden layer, which reads what is pooled of both, end to end: they take what comes from below "separately" and
-    let "the two sequences interact closely without being conflated" (§3.3), and Table 2 counts twice as much or more after the recurrence
-    of LC-LSTMs (4.8K; stacked 4.2K) as after that of TC-LSTMs (2.3K; 1.5K). A hidden layer 45 wide then fits its counts to 1K; its
-    activation, which the paper does not name, is tanh. Weights begin uniformly within ±0.1 (§6.1), the embeddings as given.
+    Shows `grid` (pair, question length, candidate length, dim): the last block's states, as in Figure 3; for a loose cell h¹, then h².
 
-    Shows `grid` (pair, question length, candidate length, dim): the last block's states, which Figure 3 draws; of a loose cell h¹, then h².
+    Reading: all directions of a block share one set of weights, as only this gives the counts of Table 2.
+
+    Reading: the two LSTMs of a loose cell stay separate up to the hidden layer, which reads the pooled states of both, concatenated. They
+    receive their inputs "separately" and let "the two sequences interact closely without being conflated" (§3.3), and Table 2 has at least
+    twice as many parameters after the recurrence of LC-LSTMs (4.8K; stacked 4.2K) as after that of TC-LSTMs (2.3K; 1.5K). A hidden layer of
+    width 45 then matches these counts to 1K. The paper does not name its activation; here it is tanh.
 
     Raises:
-        ConfigError: a number of directions other than 1 and 4, or no block.
+        ConfigError: the number of directions is neither 1 nor 4, or there is no block.
     """
 
     work_per_cell = 8
@@ -55,7 +57,7 @@ class CoupledLSTM(AnswerScorer):
     ) -> None:
         super().__init__()
         if num_directions not in (1, 4):
-            raise ConfigError(f"model.num_directions={num_directions}: a grid is run through in 1 direction or in 4")
+            raise ConfigError(f"model.num_directions={num_directions}: a grid has 1 direction or 4")
         if num_blocks < 1:
             raise ConfigError(f"model.num_blocks={num_blocks}: there must be at least 1 block")
         self.embedding = embedding(vectors=vectors)
@@ -74,7 +76,7 @@ class CoupledLSTM(AnswerScorer):
         return self._gates(tokens, self.words_block.from_candidate)
 
     def score(self, question: Text, candidate: Text) -> Float[Tensor, "pair *class"]:
-        with torch.autocast(question["gates"].device.type, enabled=False):  # errors of rounding would add up along the grid
+        with torch.autocast(question["gates"].device.type, enabled=False):  # rounding errors would add up along the grid
             H = self._grid(question, candidate)
             show("grid", H)
             pooled = max_by_cell(H.permute(0, 3, 1, 2), question["mask"], candidate["mask"], *self.parts)
@@ -92,6 +94,6 @@ class CoupledLSTM(AnswerScorer):
         return H.unflatten(2, (len(rows), len(columns))).permute(4, 2, 3, 1, 0).flatten(3)
 
     def _gates(self, tokens: Int[Tensor, "text length"], linear: nn.Linear | None) -> Text:
-        assert linear is not None  # a block of words has one for each side
+        assert linear is not None  # only stacked blocks have none
         words = self.embedding.of(tokens)
         return {"mask": words["mask"], "gates": linear(words["states"])}

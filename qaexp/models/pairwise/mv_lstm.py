@@ -1,4 +1,4 @@
-"""MV-LSTM (Wan et al. 2016): the strongest matches between the positions of two texts, each read in its context."""
+"""MV-LSTM (Wan et al. 2016): the strongest matches between the positions of two texts, each position seen in context."""
 
 from collections.abc import Callable
 
@@ -11,28 +11,28 @@ from qaexp.models.intermediates import show
 from qaexp.models.lexical.overlap_features import WordOverlapFeatures
 from qaexp.models.ops.grid import grid_mask, k_largest
 from qaexp.models.pairwise.classifier import Classifier
-from qaexp.models.pairwise.match.base import Match
+from qaexp.models.pairwise.match import Match
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.stage import Encoder
 from qaexp.models.types import Text
 
 
 class MVLSTM(AnswerScorer):
-    """Positions, their grid, its k largest values, a hidden layer.
+    """Positions, the grid of their matches, its k largest values, a hidden layer.
 
         u_i, v_j = states of the encoder (a bidirectional LSTM)
-        S_ij = s(u_i, v_j), by the match
-        x = the k largest of each slice of S, sorted; with `overlap`, then the four word-overlap features
+        S_ij = s(u_i, v_j), the match
+        x = the k largest values of each slice of S, sorted; with `overlap`, also the four word-overlap features
         r = f(W_r·x + b_r),  s = W_s·r + b_s
 
     Wan et al. 2016: positional sentence representations, interactions between two sentences, k-max pooling, multilayer perceptron. The
-    features are those that Tay et al. 2018 put before the dense layers on TREC QA.
+    features are those that Tay et al. 2018 add before the dense layers on TREC QA.
 
     Shows `grid`, S of each pair: (pair, slice, question_length, candidate_length).
 
-    b_s begins at `initial_bias`, if that is given, for the reason that `TensorLayer` gives.
+    b_s starts at `initial_bias`, if given; `TensorLayer` explains why.
 
-    Reading: where the grid has fewer than k values, zeros stand for those missing; f is ReLU.
+    Reading: if the grid has fewer than k values, zeros fill up; f is ReLU.
     """
 
     def __init__(

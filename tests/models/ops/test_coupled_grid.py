@@ -6,8 +6,8 @@ from torch import Tensor
 from torch.autograd import gradcheck
 from torch.autograd.graph import saved_tensors_hooks
 
+from qaexp.models.ops.coupled_cells import CoupledCell, LooseCell, TightCell
 from qaexp.models.ops.coupled_grid import CORNERS, over_cells, over_words
-from qaexp.models.pairwise.coupled_cells import CoupledCell, LooseCell, TightCell
 
 CELLS = [TightCell, LooseCell]
 SHAPES = [([3, 2, 1], [4, 1, 2]), ([1, 1, 1], [3, 2, 1]), ([3, 1, 2], [1, 1, 1])]

@@ -8,10 +8,7 @@ from small_texts import some_states
 from torch import Tensor
 
 from qaexp.errors import ConfigError
-from qaexp.models.pairwise.match.base import Match
-from qaexp.models.pairwise.match.bilinear import BilinearMatch
-from qaexp.models.pairwise.match.cosine import CosineMatch
-from qaexp.models.pairwise.match.tensor import TensorMatch
+from qaexp.models.pairwise.match import BilinearMatch, CosineMatch, Match, TensorMatch
 
 DIM = 4
 

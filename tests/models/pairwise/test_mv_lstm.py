@@ -7,7 +7,7 @@ import torch
 
 from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.encoder.recurrent import BiLSTM
-from qaexp.models.pairwise.match.tensor import TensorMatch
+from qaexp.models.pairwise.match import TensorMatch
 from qaexp.models.pairwise.mv_lstm import MVLSTM
 
 QUESTIONS = torch.tensor([[3, 4, 0], [5, 0, 0], [6, 7, 8]])

@@ -1,4 +1,4 @@
-"""Reading attention weights, gates and grids out of any model for a given pair."""
+"""Reads attention weights, gates and grids out of any model for one pair."""
 
 from contextlib import AbstractContextManager
 
@@ -13,10 +13,10 @@ from qaexp.models.scorer import AnswerScorer
 def read_out(
     scorer: AnswerScorer, question: Int[Tensor, " question_length"], candidate: Int[Tensor, " candidate_length"]
 ) -> dict[str, Tensor]:
-    """What the stages of a model showed (`shown.show`) while they scored one pair, by `<side>.<name>`; `score` too.
+    """What the stages of a model show (`intermediates.show`) while they score one pair, by `<side>.<name>`, and the `score`.
 
-    A side is `question` or `candidate` for what was computed of one text, `pair` for what took both. The first axis, of one pair,
-    is gone; the others are what the stage's docstring says. A name shown several times (directions, layers) is stacked along a new
+    The side is `question` or `candidate` for what is computed from one text, and `pair` for what needs both. The first axis, of length one,
+    is removed; the stage's docstring describes the others. A name that is shown several times (directions, layers) is stacked along a new
     first axis.
     """
     seen: dict[str, list[Tensor]] = {}

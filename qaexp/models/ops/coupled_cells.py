@@ -1,6 +1,6 @@
-"""The two cells of Liu et al. 2016, tightly and loosely coupled LSTMs: what tells them apart on a diagonal, and the gradients of it.
+"""The two cells of Liu et al. 2016, tightly and loosely coupled LSTMs: their equations on a diagonal of the grid, and the gradients.
 
-A cell holds parts side by side: one state if it is tight, those of two LSTMs if it is loose. Gates stand in the order c̃, o, i, f.
+A cell has one part if it is tight, and two parts, one for each LSTM, if it is loose. Gates are in the order c̃, o, i, f.
 """
 
 from typing import ClassVar
@@ -13,24 +13,24 @@ WordGates = Float[Tensor, "gates cell pair"]
 Gates = Float[Tensor, "gates part cell pair"]
 State = Float[Tensor, "dim part cell pair"]
 Read = Float[Tensor, "two_states part cell pair"]
-"""The two hidden states that a part reads, end to end."""
+"""The two hidden states that a part reads, concatenated."""
 
 
 class CoupledCell(nn.Module):
-    """A cell's weights, and its equations on a diagonal. Methods that begin with `of_` take gradients back."""
+    """A cell's weights and its equations on a diagonal. Methods named `of_…` compute the gradients."""
 
     num_gates: ClassVar[int]
     num_parts: ClassVar[int]
     from_question: nn.Linear
-    """A question's words to their share of the gates; in a stacked block, the states below to theirs."""
+    """From a question's words to their share of the gates; in a stacked block, from the states of the block below."""
     from_candidate: nn.Linear | None
-    """A candidate's words to their share; None in a stacked block."""
+    """From a candidate's words to their share of the gates; None in a stacked block."""
     recurrent: nn.Linear
-    """What a part reads to the rest of the gates."""
+    """From the hidden states that a part reads to their share of the gates."""
 
     @staticmethod
     def begin(gates: Gates, question: WordGates, candidate: WordGates) -> None:
-        """The words' shares of the gates."""
+        """Write the words' shares into the gates."""
         raise NotImplementedError
 
     @staticmethod
@@ -39,7 +39,7 @@ class CoupledCell(nn.Module):
 
     @staticmethod
     def read(up: State, left: State) -> Read:
-        """What each part reads of the hidden states above and to the left."""
+        """What each part reads from the hidden states above and to the left."""
         raise NotImplementedError
 
     @staticmethod
@@ -48,12 +48,12 @@ class CoupledCell(nn.Module):
 
     @staticmethod
     def remember(c: State, forget: Gates, up: State, left: State) -> None:
-        """Add to c what is kept of the memories above and to the left."""
+        """Add to c what the forget gates keep of the memories above and to the left."""
         raise NotImplementedError
 
     @staticmethod
     def of_remember(of_forget: Gates, of_c: State, forget: Gates, up: State, left: State) -> tuple[State, State]:
-        """Writes the gradient of the forget gates, and returns those of the memories."""
+        """Write the gradient of the forget gates, and return those of the memories above and to the left."""
         raise NotImplementedError
 
 
@@ -64,8 +64,8 @@ class TightCell(CoupledCell):
         c_{i,j} = c̃ ⊙ i + c_{i,j−1} ⊙ f¹ + c_{i−1,j} ⊙ f²                                              eq. 10
         h_{i,j} = o ⊙ tanh(c_{i,j})                                                                    eq. 11
 
-    Liu et al. 2016, §3.2; 5((2e + 2d)d + d) parameters. In a block that is stacked on another one, the state of the cell below takes the
-    place of the two words: 5((d + 2d)d + d).
+    Liu et al. 2016, §3.2; 5((2e + 2d)d + d) parameters. In a block that is stacked on another one, the state of the cell below replaces
+    the two words: 5((d + 2d)d + d) parameters.
     """
 
     num_gates = 5
@@ -108,16 +108,16 @@ class TightCell(CoupledCell):
 
 
 class LooseCell(CoupledCell):
-    """LC-LSTMs: two LSTMs that read each other's hidden states and keep memories of their own.
+    """LC-LSTMs: two LSTMs that read each other's hidden states and have their own memories.
 
         h¹_{i,j} = LSTM([h¹_{i−1,j} ; h²_{i−1,j}], c¹_{i−1,j}, x_i)                                     eq. 5, 7
         h²_{i,j} = LSTM([h¹_{i,j−1} ; h²_{i,j−1}], c²_{i,j−1}, y_j)                                     eq. 6, 8
 
     Liu et al. 2016, §3.1.
 
-    Reading: both LSTMs have one set of weights, 4((e + 2d)d + d), as only then Table 2's counts come out. In a stacked block each reads the
-    state of its own in the cell below: "the information x_i and y_j are accepted by two corresponding LSTMs at the higher layer separately"
-    (§3.3).
+    Reading: both LSTMs share one set of weights, 4((e + 2d)d + d), as only this gives the counts of Table 2. In a stacked block each LSTM
+    reads its own state in the cell below: "the information x_i and y_j are accepted by two corresponding LSTMs at the higher layer
+    separately" (§3.3).
     """
 
     num_gates = 4

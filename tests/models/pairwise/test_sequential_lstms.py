@@ -6,9 +6,7 @@ from small_texts import built, some_tokens
 from torch import Tensor, nn
 
 from qaexp.data.batch import RankingBatch
-from qaexp.models.pairwise.attention_lstms import AttentionLSTMs
-from qaexp.models.pairwise.single_lstm import SingleLSTM
-from qaexp.models.pairwise.word_attention_lstms import WordAttentionLSTMs
+from qaexp.models.pairwise.sequential_lstms import AttentionLSTMs, SingleLSTM, WordAttentionLSTMs
 
 WORDS, DIM, HIDDEN = 20, 5, 4
 QUESTIONS, CANDIDATES = [3, 1, 6], [4, 2, 7]
