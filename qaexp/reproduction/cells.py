@@ -1,4 +1,4 @@
-"""What a row of a table runs: its overrides with the data and word vectors that are there, and the key of each seed's run."""
+"""A cell: a row of a table under a setting, with data and word vectors. Its command line, what it needs on disk, and its runs' keys."""
 
 import hashlib
 import json
@@ -24,10 +24,10 @@ from qaexp.runs import record
 from qaexp.runs.record import config_key
 
 READING = ("dataset=", "dataset.reader.", "dataset.tokenise", "dataset.expected=")
-"""Beginnings of overrides that say what texts a cell reads."""
+"""Beginnings of the overrides that choose a cell's texts."""
 
 VECTORS = ("dataset/vectors=", "dataset.vectors.")
-"""And its word vectors."""
+"""Beginnings of those that choose its word vectors."""
 
 
 @dataclass(frozen=True)
@@ -59,14 +59,14 @@ class Cell:
         return _last_of_each([*data, *self.table.common, *setting, *self.row.overrides, *special, *quick])
 
     def beginning(self, *ways: str) -> list[str]:
-        """Its overrides that begin in one of these ways."""
+        """Its overrides with one of these beginnings."""
         return [override for override in self.overrides if override.startswith(ways)]
 
     def seeded(self, seed: int) -> list[str]:
         return [*self.overrides, f"seed={seed}"]
 
     def pretraining(self, seed: int) -> list[str]:
-        """The run whose encoder it begins with, to be pasted after `python -m qaexp.pretrain`; empty where there is none."""
+        """The run whose encoder it starts from, to be pasted after `python -m qaexp.pretrain`; empty if there is none."""
         if self.row.pretrain is None:
             return []
         data = self.beginning(*READING, *VECTORS)
@@ -75,13 +75,13 @@ class Cell:
 
     @property
     def commands(self) -> list[str]:
-        """What a user would type for it, without a seed."""
+        """The commands to type for it, without a seed."""
         begun = [f"python -m qaexp.pretrain {join_options(before[:-1])}"] if (before := self.pretraining(1)) else []
         return [*begun, join_options(["python", "-m", "qaexp", *self.overrides, *(["init_from=FOLDER"] if begun else [])])]
 
     @property
     def differs(self) -> str:
-        """How its data or word vectors are others than the paper's; empty when they are not."""
+        """How its data or word vectors differ from the paper's; empty if they do not."""
         setting = self.table.settings[self.setting]
         whole = (self.row.datasets or setting.datasets)[0]
         found = [f"data: {self.dataset}, not {whole}"] if self.dataset != whole else []
@@ -91,7 +91,7 @@ class Cell:
 
 
 def alternatives(table: Table, row: Row, setting: str, quick: bool = False) -> Iterator[Cell]:
-    """The cells that would do, the paper's own first."""
+    """The row with each choice of data and word vectors, the paper's own first."""
     chosen: Setting = table.settings[setting]
     for dataset in row.datasets or chosen.datasets:
         for vectors in row.vectors or chosen.vectors or [""]:
@@ -99,21 +99,21 @@ def alternatives(table: Table, row: Row, setting: str, quick: bool = False) -> I
 
 
 def cells_of(table: Table) -> Iterator[Cell]:
-    """Every alternative of every row under each of its settings."""
+    """All alternatives of all rows under all their settings."""
     for row in table.rows:
         for setting in table.settings_of(row):
             yield from alternatives(table, row, setting)
 
 
 def at_hand(cells: Sequence[Cell]) -> Cell:
-    """Of a row's alternatives the first that has all files on disk, even those that it does not read; else the first that can run."""
+    """The first alternative with all its files on disk, even those that it does not read; else the first that can run."""
     whole = (cell for cell in cells if not _lacking(*cell.beginning(*READING), *cell.beginning(*VECTORS)))
     enough = (cell for cell in cells if not lacking(cell))
     return next(chain(whole, enough), cells[0])
 
 
 def lacking(cell: Cell) -> str:
-    """What is not on disk of what a cell reads, in one line; empty when all is there."""
+    """The files that a cell reads and that are not on disk, in one line; empty if all are there."""
     vectors = cell.beginning(*VECTORS) if cell.row.reads_vectors else ["dataset/vectors=random"]
     return _lacking(*cell.beginning(*READING), *vectors)
 
@@ -127,7 +127,7 @@ def _lacking(*overrides: str) -> str:
 
 
 def fingerprint(cell: Cell) -> str:
-    """Of a cell's data as they are on disk now; a number that was measured on others is not this table's.
+    """The fingerprint of a cell's data on disk. Numbers measured on other data do not belong to the cell.
 
     Raises:
         QaexpError: the files are damaged, or not what the data set's YAML expects.
@@ -141,7 +141,7 @@ def _fingerprint(*overrides: str) -> str:
 
 
 def vector_files(cell: Cell) -> Sequence[str] | None:
-    """Digests of the files of a cell's word vectors as they are on disk now; None where it reads none.
+    """Digests of the files of a cell's word vectors on disk; None if it reads none.
 
     Raises:
         BadDataError: one may not be read.
@@ -155,7 +155,7 @@ def _vector_files(*overrides: str) -> Sequence[str]:
 
 
 class Keys:
-    """The keys of cells' runs. Composing takes a twentieth of a second, so they are remembered for as long as conf/ stays the same."""
+    """The keys of cells' runs. Composing a cell takes a twentieth of a second, so keys are stored until conf/ changes."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / f"keys_{_conf_digest()}.json"
@@ -184,7 +184,7 @@ class Keys:
         return [self._known[name] for name in names]
 
     def save(self) -> None:
-        """Keep them for the next time; where that cannot be written, they are composed again."""
+        """Store new keys for the next time. If the folder cannot be written, they are composed again then."""
         if self._new:
             with suppress(OutputError):
                 atomic_write_text(self._path, json.dumps(self._known))
@@ -206,7 +206,7 @@ def _resolved(cfg: DictConfig, seed: int) -> dict[str, Any]:
 
 @cache
 def _conf_digest() -> str:
-    """Of all that keys are made of: what is composed, and what counts of it."""
+    """Digest of everything that a key depends on: the configuration files, and the code that makes keys."""
     content = hashlib.sha256(Path(record.__file__).read_bytes())
     for path in sorted(CONF.rglob("*.yaml")):
         content.update(f"{path.relative_to(CONF)}\n".encode() + path.read_bytes())
@@ -214,7 +214,7 @@ def _conf_digest() -> str:
 
 
 def _last_of_each(overrides: Sequence[str]) -> list[str]:
-    """One override for each key: the last one given, at the place of the first.
+    """One override for each option: the last one given, in the place of the first.
 
     >>> _last_of_each(["dataset=wikiqa", "trainer.max_epochs=25", "model=ctrn", "trainer.max_epochs=1"])
     ['dataset=wikiqa', 'trainer.max_epochs=1', 'model=ctrn']

@@ -22,7 +22,7 @@ PLAN = CONF.parent / "experiments" / "learn.yaml"
 
 @dataclass(frozen=True)
 class Plan:
-    """What is trained, on what, for how long; `experiments/learn.yaml`."""
+    """The models to train, on which data, for how long: `experiments/learn.yaml`."""
 
     datasets: Sequence[str]
     max_epochs: int
@@ -30,9 +30,9 @@ class Plan:
     common: Sequence[str]
     """Overrides of every model that is trained."""
     groups: Sequence[Mapping[str, Sequence[str]]]
-    """`models`, and the `overrides` that these have after the common ones."""
+    """`models`, and their `overrides` after the common ones."""
     left_out: Sequence[str]
-    """Models that these data sets cannot serve."""
+    """Models that cannot be trained on these data sets."""
 
     @classmethod
     def load(cls, path: Path = PLAN) -> "Plan":
@@ -47,7 +47,7 @@ class Plan:
 
 
 def learning_curve(record: RunRecord, dataset: str) -> list[dict[str, Any]]:
-    """A row for each epoch; a model that is not trained has its dev metrics as epoch 0."""
+    """A row for each epoch. The dev metrics of a model without training are epoch 0."""
     seconds = record.seconds.get("fit", 0.0) / max(1, len(record.history))
     facts = {
         "dataset": dataset,
@@ -62,7 +62,7 @@ def learning_curve(record: RunRecord, dataset: str) -> list[dict[str, Any]]:
 
 
 def verdicts(curves: pd.DataFrame, baselines: Sequence[str]) -> pd.DataFrame:
-    """A row for each model and data set: its best epoch's dev MAP and MRR, and the best baseline that reaches as much."""
+    """A row for each model and data set: its best epoch's dev MAP and MRR, and the baselines that reach as much."""
     best = curves.loc[curves.groupby(["dataset", "model"], sort=False)["dev map"].idxmax()]
     rows = []
     for _, row in best.iterrows():
@@ -74,7 +74,7 @@ def verdicts(curves: pd.DataFrame, baselines: Sequence[str]) -> pd.DataFrame:
 
 
 def with_others(curves: pd.DataFrame, csv: Path, datasets: Sequence[str], models: Sequence[str]) -> pd.DataFrame:
-    """These curves, and of models that are not among them what the file has already; by data set and model, in these orders."""
+    """These curves, and those of other models that are in the file already; in the order of data sets and models."""
     both = curves
     if csv.is_file():
         before = pd.read_csv(csv)
@@ -107,7 +107,7 @@ def compare(plan: Plan, models: Sequence[str], csv: Path, runs: Path) -> tuple[p
 
 
 def _require_learning_curves(csv: Path) -> None:
-    """Raises: ConfigError, when the file is there and does not hold learning curves."""
+    """Raises: ConfigError, if the file exists and holds something else."""
     if not csv.is_file():
         return
     try:
@@ -119,7 +119,7 @@ def _require_learning_curves(csv: Path) -> None:
 
 
 def _learn(plan: Plan, models: Sequence[str], order: Sequence[str], csv: Path, runs: Path) -> tuple[pd.DataFrame, list[str]]:
-    """All curves, written after each run, and the runs that failed."""
+    """All curves, and the runs that failed. The file is written after each run."""
     rows: list[dict[str, Any]] = []
     failed: list[str] = []
     for dataset in plan.datasets:

@@ -1,4 +1,4 @@
-"""The ledger: what is committed of every run that a table shows, one small JSON file a run, with the metrics of each question."""
+"""The ledger: a small JSON file, committed, for each run that a table shows, with the metrics of each question."""
 
 import hashlib
 import json
@@ -18,19 +18,19 @@ from qaexp.runs.record import RunRecord, config_key, is_over, key_without_max_ep
 from qaexp.runs.table import row_name
 
 PRECISION = 6
-"""Decimals that are kept of a question's metrics."""
+"""Decimals of a question's metrics in the ledger."""
 PARAMETERS = "parameters"
-"""What a column of their number is called in a table's file."""
+"""The metric of a column of numbers of parameters."""
 SECONDS = "seconds per"
-"""What such a column's name begins with, where it is of times: `seconds per batch`, `seconds per epoch`."""
+"""The beginning of a column's metric of times: `seconds per batch`, `seconds per epoch`."""
 
 
 class Key(NamedTuple):
-    """What a cell of a table knows a run by."""
+    """Identifies a run for a cell of a table."""
 
     whole: str
-    endless: str
-    """But for the limit of epochs."""
+    without_max_epochs: str
+    """The same without the limit of epochs."""
     max_epochs: int
 
     @classmethod
@@ -48,7 +48,7 @@ class PerQuestion:
 
 @dataclass(frozen=True)
 class Entry:
-    """One finished run. Metrics are in [0, 1], times in seconds; nothing in it names a place on a disk."""
+    """One finished run. Metrics are in [0, 1], times in seconds. It contains no paths."""
 
     key: str
     name: str
@@ -67,27 +67,27 @@ class Entry:
     metrics: Mapping[str, Mapping[str, float]]
     config: Mapping[str, Any]
     questions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Split to `of` and each metric's values; older entries have none of dev."""
+    """Split to `of` and each metric's values. Older entries lack dev."""
     continued: Sequence[Mapping[str, Any]] = field(default_factory=list)
-    """As in its record; older entries have none."""
+    """As in its record. Older entries lack it."""
 
     @property
     def fingerprint(self) -> str:
         return self.data["fingerprint"]
 
     def over_the_same(self, other: "Entry") -> bool:
-        """Whether it is over the texts of another run and, as far as is known of both, over word vectors of the same files."""
+        """Whether both runs read the same texts and, if known, the same files of word vectors."""
         return is_over(other.data, self.fingerprint, self.data.get("vectors", {}).get("files"))
 
     @property
     def machine(self) -> str:
-        """What it ran on, such as `AMD EPYC, 1 thread`."""
+        """Its machine, such as `AMD EPYC, 1 thread`."""
         had = self.hardware
         return had["gpu"] or f"{had['processor']}, {had['threads']} thread{'s' if had['threads'] > 1 else ''}"
 
     @property
     def commits(self) -> list[str]:
-        """Those of its code: several where it was resumed under another."""
+        """The commits of its code: several if it was resumed under another commit."""
         return [self.commit, *(process["commit"] for process in self.continued)]
 
     @property
@@ -101,32 +101,31 @@ class Entry:
 
     @property
     def cut_short(self) -> bool:
-        """Whether the limit of epochs has ended its training, and not `patience` on dev: with more epochs it might have become better."""
+        """Whether its training ended at the limit of epochs and not by `patience` on dev, so that more epochs might have helped."""
         return bool(self.best_epoch) and len(self.history) - self.best_epoch < self.config.get("patience", 0)
 
     @property
-    def endless(self) -> str:
-        """Its key but for the limit of epochs."""
-        return key_without_max_epochs(_begun_anywhere(self.config))
+    def key_without_max_epochs(self) -> str:
+        return key_without_max_epochs(_with_key_of_start(self.config))
 
     @property
     def learned(self) -> bool:
-        """False where no epoch's training loss was a twentieth below the first one's: such a run stands where it began."""
+        """Whether some epoch's training loss is at least 5% below the first one's."""
         return len(self.losses) < 2 or min(self.losses) < 0.95 * self.losses[0]
 
     @property
     def losses(self) -> list[float]:
-        """Of training, by epoch."""
+        """Training losses by epoch."""
         return [epoch["train/loss"] for epoch in self.history]
 
     @property
     def best_on_dev(self) -> float | None:
-        """The metric that chose the epoch, at that epoch; None where nothing was trained."""
+        """The metric that chose the epoch, at that epoch; None if nothing was trained."""
         chosen = self.config.get("dataset", {}).get("selection_metric")
         return max((epoch[chosen] for epoch in self.history), default=None) if chosen else None
 
     def value(self, metric: str) -> float | None:
-        """A column's number: `split/metric`, `parameters`, `seconds per batch` or `seconds per epoch`; None where the run has none."""
+        """A column's number: `split/metric`, `parameters`, `seconds per batch` or `seconds per epoch`; None if the run lacks it."""
         if metric == PARAMETERS:
             return float(self.parameters["trainable without word embeddings"])
         if metric == f"{SECONDS} batch":
@@ -138,7 +137,7 @@ class Entry:
 
     @property
     def _stepping(self) -> float:
-        """Seconds of all training batches; 0 where they are not known, as of a run whose process was held up by others."""
+        """Seconds of all training batches; 0 if unknown, as for a run that was slowed down by other processes."""
         return self.seconds.get("steps", 0.0)
 
     def per_question(self, metric: str) -> PerQuestion | None:
@@ -148,7 +147,7 @@ class Entry:
 
 
 Over = Callable[[Entry], bool]
-"""Whether a run is over the data that are meant."""
+"""Whether a run was made on the data in question."""
 
 
 def _anything(entry: Entry) -> bool:
@@ -175,8 +174,8 @@ class Ledger:
         return _grouped(self.entries, lambda entry: entry.key)
 
     @cached_property
-    def by_endless_key(self) -> Mapping[str, Sequence[Entry]]:
-        return _grouped(self.entries, lambda entry: entry.endless)
+    def by_key_without_max_epochs(self) -> Mapping[str, Sequence[Entry]]:
+        return _grouped(self.entries, lambda entry: entry.key_without_max_epochs)
 
     @cached_property
     def datasets(self) -> set[str]:
@@ -189,24 +188,24 @@ class Ledger:
         return {dataset_and_vectors(split_options(entry.command)) for entry in self.entries}
 
     def find(self, key: Key, over: Over = _anything) -> Entry | None:
-        """The newest entry of a run that is `over` the data meant; else of the same run under another limit of epochs, where patience
-        ended it before either or nothing is trained.
+        """The newest entry of a run on the right data; else of the same run with another limit of epochs, if patience ended it before both
+        limits, or if nothing is trained.
         """
         return next(filter(over, self._alike(key)), None)
 
     def beginning_of(self, key: Key, over: Over = _anything) -> Entry | None:
-        """The longest entry of the same run that a lower limit of epochs has cut short."""
-        alike = filter(over, self.by_endless_key.get(key.endless, ()))
+        """The longest entry of the same run that was cut short by a lower limit of epochs."""
+        alike = filter(over, self.by_key_without_max_epochs.get(key.without_max_epochs, ()))
         shorter = [e for e in alike if e.cut_short and len(e.history) < key.max_epochs]
         return max(shorter, key=lambda entry: len(entry.history), default=None)
 
     def _alike(self, key: Key) -> Iterator[Entry]:
         yield from reversed(self.by_key.get(key.whole, ()))
-        others = reversed(self.by_endless_key.get(key.endless, ()))
+        others = reversed(self.by_key_without_max_epochs.get(key.without_max_epochs, ()))
         yield from (e for e in others if not e.cut_short and len(e.history) <= key.max_epochs)
 
     def enter(self, run: Path) -> Entry:
-        """Write the entry of a finished run, whole or not at all. Writing it again changes nothing.
+        """Write the entry of a finished run, atomically. Writing it again changes nothing.
 
         Raises:
             OutputError: the folder cannot be written.
@@ -214,7 +213,7 @@ class Ledger:
         entry = _entry(RunRecord.load(run), run)
         path = self.folder / f"{entry.name}_{entry.key}_{entry.fingerprint[:8]}.json"
         atomic_write_text(path, json.dumps(asdict(entry), separators=(",", ":"), sort_keys=True) + "\n", RESULTS_REMEDY)
-        self.read_anew()
+        self.reload()
         return entry
 
     def remove(self, keys: Collection[str]) -> None:
@@ -222,11 +221,11 @@ class Ledger:
         for path in self.folder.glob("*.json"):
             if _read(path).key in keys:
                 path.unlink()
-        self.read_anew()
+        self.reload()
 
-    def read_anew(self) -> None:
-        """Forget what was read: other processes may have entered runs since."""
-        for kept in ("entries", "by_key", "by_endless_key", "datasets", "data"):
+    def reload(self) -> None:
+        """Forget the entries read so far: other processes may have written more."""
+        for kept in ("entries", "by_key", "by_key_without_max_epochs", "datasets", "data"):
             self.__dict__.pop(kept, None)
 
 
@@ -259,12 +258,12 @@ def _read(path: Path) -> Entry:
 
 
 def _key(record: RunRecord) -> str:
-    """The key that a table's cell knows a run by."""
-    return config_key(_begun_anywhere(record.config)) if record.config.get("init_from") else record.key
+    """The key that a table's cell has for a run."""
+    return config_key(_with_key_of_start(record.config)) if record.config.get("init_from") else record.key
 
 
-def _begun_anywhere(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Of the run that it began with, which run that is, and not at which step it ended."""
+def _with_key_of_start(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Of the run that it started from, only the key, not the step at which that ended."""
     begun = config.get("init_from")
     return {**config, "init_from": {"key": begun["key"]}} if begun else dict(config)
 
@@ -294,7 +293,7 @@ def _entry(record: RunRecord, run: Path) -> Entry:
 
 
 def _questions(run: Path, split: str) -> dict[str, Any]:
-    """The metrics of a split's questions, or, of a split of classes, whether each pair was classed right."""
+    """The metrics of a split's questions, or whether each pair got its right class."""
     if (path := run / f"{split}.questions.csv").is_file():
         table = pd.read_csv(path, dtype={"question": str}, keep_default_na=False)
         return {"of": digest(table["question"].tolist()), **{name: table[name].round(PRECISION).tolist() for name in METRICS}}
@@ -306,5 +305,5 @@ def _questions(run: Path, split: str) -> dict[str, Any]:
 
 
 def digest(names: Sequence[str]) -> str:
-    """Of the names of questions, in order: equal where metrics are of the same ones."""
+    """Digest of the names of questions, in order: equal if metrics are of the same questions."""
     return hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]

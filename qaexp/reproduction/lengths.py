@@ -1,4 +1,4 @@
-"""How long the right answers of a data set's questions are: kept beside the ledger, so that figures can be drawn again without the data."""
+"""The lengths of right answers, stored beside the ledger so that figures can be drawn without the data."""
 
 import json
 from pathlib import Path
@@ -14,17 +14,15 @@ from qaexp.files import RESULTS_REMEDY, atomic_write_text
 from qaexp.reproduction.cells import Cell, fingerprint, lacking
 from qaexp.reproduction.ledger import Ledger, PerQuestion, digest
 from qaexp.reproduction.measured import CellState
-from qaexp.reproduction.spec import FAULTS, fault_in
+from qaexp.reproduction.spec import READING_ERRORS, describe
 
 if TYPE_CHECKING:  # it needs torch, and tables are written without
     from qaexp.data.module import RankingDataModule
 
 
 def answer_lengths(state: CellState, split: str, scored: PerQuestion, ledger: Ledger) -> Int[np.ndarray, " question"] | None:
-    """The tokens of the longest right answer of each question that was `scored`, 0 where there is none; None where neither a file of
-    these questions nor their data are at hand.
-
-    What is read from the data is written to `lengths/` in the ledger's folder.
+    """The number of tokens of each scored question's longest right answer, 0 if it has none. None if neither the stored lengths nor the
+    data are there. Lengths that are read from the data are stored in `lengths/` of the ledger's folder.
 
     Raises:
         OutputError: the ledger's folder cannot be written.
@@ -48,15 +46,15 @@ def _read(path: Path, split: str, scored: PerQuestion) -> Int[np.ndarray, " ques
         if len(tokens) != len(scored.values):
             raise ValueError(f"{len(tokens)} for {len(scored.values)} questions")
         return tokens
-    except (ValueError, *FAULTS) as error:
+    except (ValueError, *READING_ERRORS) as error:
         raise QaexpError(
-            f"{path}: not the lengths of answers ({fault_in(error)}); restore it from git, or delete it, and where the data are, the next "
+            f"{path}: not the lengths of answers ({describe(error)}); restore it from git, or delete it, and where the data are, the next "
             "`make reproduce-figure...` writes it again"
         ) from error
 
 
 def _lengths(cell: Cell) -> dict[str, dict[str, Any]]:
-    """Test split to the digest of its questions' names and the lengths of their answers, in the same order."""
+    """Test split to the digest of its questions' names, and the lengths of their answers in the same order."""
     data: RankingDataModule = instantiate(compose([*cell.overrides, "dataset/vectors=random"]).dataset)
     found = {}
     for name in data.ranked_splits[1:]:

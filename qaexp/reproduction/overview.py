@@ -1,4 +1,4 @@
-"""`results/README.md`: the page that shows all tables and figures, with the state of each."""
+"""`results/README.md`: all tables and figures, with the state of each."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -50,7 +50,7 @@ def write_overview(
     folder: Path,
     claims: Mapping[str, pd.DataFrame],
 ) -> None:
-    """`README.md`: the state of every table, figure and tuning, of the claims, and all of them; of the `others`, where they are.
+    """`README.md`: the state of every table, figure, tuning and claim, then the tables themselves, and links to the `others`.
 
     Raises:
         OutputError: the folder cannot be written.
@@ -92,7 +92,7 @@ def write_overview(
 
 
 def _made_by(entries: Iterable[Entry]) -> str:
-    """On what machines runs were made, and by what code."""
+    """Which machines and which code made the runs."""
     runs = {entry.key: entry for entry in entries}.values()
     machines = ", ".join(f"{count} on {machine}" for machine, count in Counter(entry.machine for entry in runs).most_common())
     changed = sum(any(commit.endswith("+changes") for commit in entry.commits) for entry in runs)
@@ -104,7 +104,7 @@ def _made_by(entries: Iterable[Entry]) -> str:
 
 
 def _states(what: str, listed: Sequence[tuple[Measured, str]]) -> pd.DataFrame:
-    """What each is of and how far it is; its name is a link where there is a file of it."""
+    """What each shows and how many of its runs there are. Its name is a link if its file exists."""
     return pd.DataFrame(
         [
             {

@@ -20,7 +20,7 @@ from qaexp.runs.table import markdown
 
 
 def as_markdown(measured: Measured, commands: bool = True) -> str:
-    """The table as it reads on a page: each number once, `ours ± ci95 (paper)`, and what else must be known below it."""
+    """The table as a page: cells are `ours ± ci95 (paper)`; reasons, notes and commands follow below."""
     table, frame = measured.table, measured.frame
     shown = compact(measured)
     verdicts, reasons = _lettered(frame["verdict"].tolist(), {s.cell.differs: None for s in measured.states.values() if s.entries})
@@ -42,19 +42,19 @@ def as_markdown(measured: Measured, commands: bool = True) -> str:
 
 
 def notes_of(table: Table | ConfigurationTable) -> list[str]:
-    """The table's own, and those of its rows."""
+    """The table's own notes, and those of its rows."""
     return [*table.notes, *(f"{row.label}: {row.note}" for row in table.rows if row.note)]
 
 
 def legend(table: Table) -> str:
-    """What stands in its cells."""
+    """What its cells show."""
     if isinstance(table, Tuning):
         return "Ours ± 95% interval over seeds; the paper prints none."
     return "Ours ± 95% interval over seeds (paper's)."
 
 
 def _lettered(verdicts: Sequence[str], reasons: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Verdicts with a letter for each reason that they name, and lines that explain the letters. Several reasons are joined by semicolons.
+    """Verdicts with a letter in place of each reason, and lines that explain the letters. Several reasons are joined by semicolons.
 
     >>> _lettered(["not comparable: data; vectors", "not comparable: data", "above"], ["data", "data; vectors", "quick"])
     (['not comparable (a, b)', 'not comparable (a)', 'above'], ['(a) data', '', '(b) vectors', ''])
@@ -63,14 +63,14 @@ def _lettered(verdicts: Sequence[str], reasons: Iterable[str]) -> tuple[list[str
     single = dict.fromkeys(part for reason in named for part in reason.split("; "))
     letter = dict(zip(single, ascii_lowercase, strict=False))
     shown = list(verdicts)
-    for reason in sorted(named, key=len, reverse=True):  # a shorter one may be the beginning of a longer
+    for reason in sorted(named, key=len, reverse=True):  # a reason may be the beginning of a longer one
         letters = ", ".join(letter[part] for part in reason.split("; "))
         shown = [verdict.replace(f"{INCOMPARABLE}: {reason}", f"{INCOMPARABLE} ({letters})") for verdict in shown]
     return shown, [line for part in single for line in (f"({letter[part]}) {part}", "")]
 
 
 def _commands(measured: Measured) -> list[str]:
-    """What every row of a setting has, once, and then what is each row's own."""
+    """The options that all rows of a setting share, then each row's own."""
     by_setting: dict[str, list[Cell]] = {}
     for (_, setting), state in measured.states.items():
         by_setting.setdefault(setting, []).append(state.cell)
@@ -92,7 +92,7 @@ def _commands(measured: Measured) -> list[str]:
 
 
 def compact(measured: Measured) -> pd.DataFrame:
-    """`ours ± ci95 (paper's)`, each where there is one."""
+    """Cells as `ours ± ci95 (paper's)`, without the parts that do not exist."""
     table, frame = measured.table, measured.frame
     return pd.DataFrame(
         {table.label: frame[table.label]}
@@ -120,11 +120,11 @@ LATEX = {
     "§": r"\S",
     "–": "--",
 }
-"""What a character of ours is in LaTeX's own words."""
+"""Characters to LaTeX."""
 
 
 def as_latex(measured: Measured) -> str:
-    """The table of `booktabs` with ours, interval and the paper's number in one column, and in the caption what ours were measured on."""
+    """The table with booktabs' rules. The caption says why our numbers cannot be compared with the paper's, if so."""
     table = measured.table
     reasons = [reason for s in measured.states.values() if s.entries and s.cell.differs for reason in s.cell.differs.split("; ")]
     reasons += ["small, quick runs"] * (QUICK in measured.counts)
@@ -182,7 +182,7 @@ def write_table(measured: Measured, folder: Path, latex: bool) -> None:
 
 
 def write_claims(paper: str, claims: pd.DataFrame, folder: Path) -> None:
-    """`claims.csv` in a paper's folder, and `claims.md`, what can be said of them.
+    """`claims.csv` and `claims.md` in a paper's folder.
 
     Raises:
         OutputError: the folder cannot be written.
@@ -190,7 +190,7 @@ def write_claims(paper: str, claims: pd.DataFrame, folder: Path) -> None:
     _write(folder / "claims.csv", claims.to_csv(index=False))
     noted = dict.fromkeys(f"- {claim}: {note}" for claim, note in zip(claims["claim"], claims["note"], strict=True) if note)
     shown, said = claims.drop(columns="note"), ["claim", "where", "of"]
-    shown.loc[shown[said].eq(shown[said].shift()).all(axis=1), said] = ""  # the sentence before, of two more rows
+    shown.loc[shown[said].eq(shown[said].shift()).all(axis=1), said] = ""  # the same sentence as in the line before
     lines = [f"# Claims of {paper}", "", CLAIMS_EXPLAINED, "", markdown(shown), "", *noted]
     _write(folder / "claims.md", "\n".join(lines).rstrip() + "\n")
 
@@ -211,7 +211,7 @@ def write_configuration(table: ConfigurationTable, folder: Path, latex: bool) ->
 
 
 def write_statistics(table: StatisticsTable, rows: Sequence[MeasuredRow], folder: Path, latex: bool) -> None:
-    """A table of data statistics as CSV, Markdown and, if asked for, LaTeX, statistics downwards.
+    """A table of data statistics as CSV, Markdown and, if asked for, LaTeX; a line for each statistic.
 
     Raises:
         OutputError: the folder cannot be written.

@@ -1,4 +1,4 @@
-"""What a table still needs: its runs in order, those that are impossible and why, and how long the rest will take."""
+"""The runs that tables need: done, to do, or impossible and why, and how long they will take."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,11 +22,11 @@ class Run:
     seed: int
     key: str
     fingerprint: str
-    """Of the data on disk; empty where they are lacking."""
+    """Fingerprint of the data on disk; empty if there are none."""
     entry: Entry | None
-    """What the ledger has of it."""
+    """Its entry in the ledger."""
     lacking: str
-    """What is not on disk; empty when it can be run."""
+    """What is missing on disk; empty if it can run."""
 
     @property
     def title(self) -> str:
@@ -35,12 +35,12 @@ class Run:
 
 @dataclass(frozen=True)
 class Plan:
-    """The runs of some tables: all first seeds before all second ones, so that an interrupted table is of use."""
+    """The runs of some tables: all first seeds before all second ones, so that an interrupted table is already useful."""
 
     runs: Sequence[Run]
 
     published_only: Sequence[str] = ()
-    """The table of each row that a paper quotes without defining its model."""
+    """For each row that is published only, its table."""
 
     @property
     def done(self) -> list[Run]:
@@ -56,7 +56,7 @@ class Plan:
 
 
 def _each_once(runs: Iterable[Run]) -> list[Run]:
-    """Each key once, whatever number of tables show it."""
+    """Each key once, even if several tables show it."""
     first: dict[str, Run] = {}
     for run in runs:
         first.setdefault(run.key, run)
@@ -65,7 +65,7 @@ def _each_once(runs: Iterable[Run]) -> list[Run]:
 
 @dataclass(frozen=True)
 class Choice:
-    """Of the tables' seeds, rows and settings these alone; where none is named, all of them."""
+    """Limits a plan to these seeds, rows and settings; an empty list means all."""
 
     seeds: Sequence[int] = ()
     rows: Sequence[str] = ()
@@ -77,7 +77,7 @@ class Choice:
 
 
 def plan(tables: Sequence[Table], ledger: Ledger, keys: Keys, choice: Choice) -> Plan:
-    """The chosen runs of these tables, done or not."""
+    """The chosen runs of some tables, done or not."""
     runs = [run for table in tables for run in _runs(table, ledger, keys, choice)]
     published = [
         table.title for table in tables for row in table.rows if row.overrides is None and (not choice.rows or row.label in choice.rows)
@@ -94,7 +94,7 @@ def _runs(table: Table, ledger: Ledger, keys: Keys, choice: Choice) -> Iterator[
             if choice.settings and setting not in choice.settings:
                 continue
             cell = at_hand(list(alternatives(table, row, setting, choice.quick)))
-            found = dict(zip(table.seeds, keys.of(cell, table.seeds), strict=True))  # first, as it tells what is wrong in a row
+            found = dict(zip(table.seeds, keys.of(cell, table.seeds), strict=True))  # first, as it reports mistakes in a row
             lacks, texts, vectors = lacking(cell), "", None
             try:
                 texts, vectors = ("", None) if lacks else (fingerprint(cell), vector_files(cell))
@@ -103,22 +103,22 @@ def _runs(table: Table, ledger: Ledger, keys: Keys, choice: Choice) -> Iterator[
             entries = {seed: ledger.find(key, partial(_is_over, texts, vectors)) for seed, key in found.items()}
             first = next((entry for entry in entries.values() if entry), None)
             for seed in of_table:
-                if first is None or first.random or entries[seed]:  # where a seed makes no difference, any one is all
+                if first is None or first.random or entries[seed]:  # if a seed makes no difference, one run is enough
                     yield Run(cell, seed, found[seed].whole, texts, entries[seed], lacks)
 
 
 def _is_over(fingerprint: str, vector_files: Sequence[str] | None, entry: Entry) -> bool:
-    """Whether a run is over these data; of data that are not here, any run."""
+    """Whether a run was made on these data; true for any run if the data are not here."""
     return not fingerprint or is_over(entry.data, fingerprint, vector_files)
 
 
 class Past(NamedTuple):
-    """What a run took, in seconds."""
+    """The seconds of a past run."""
 
     overrides: frozenset[str]
     epochs: int
     epoch: float
-    """Dev included."""
+    """Seconds of an epoch, dev included."""
     test: float
     other: float = 0.0
     started: str = ""
@@ -142,7 +142,7 @@ class Past(NamedTuple):
 
 
 def _fit(run: Entry | RunRecord) -> float:
-    """Some early records of resumed runs have in `fit` and `total` the last process alone, and all of them in `steps`."""
+    """In some early records of resumed runs, `fit` and `total` count only the last process, but `steps` counts all."""
     return max(run.seconds.get("fit", 0.0), run.seconds.get("steps", 0.0))
 
 
@@ -152,8 +152,8 @@ def _an_epoch(run: Entry | RunRecord) -> float:
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds that runs took before; those where nothing was trained stand for their own model alone. Where there is a GPU, those on
-    one count if there are any, else those without; and the other way round.
+    """Predicts a run's seconds from those of past runs. A past run without training counts for its own model only. If this machine has a
+    GPU, past runs on GPUs count, or else those without; and vice versa.
     """
 
     known: Sequence[Past]
@@ -164,13 +164,13 @@ class Times:
         return cls([Past.of(entry) for entry in ledger.entries], gpu=bool(hardware()["gpu"]))
 
     def expected(self, run: Run) -> float | None:
-        """So many epochs as those on its data set that are most like it had on average, by the share of overrides in common, at the pace
-        of the newest of them; None where none was run.
+        """The mean epochs of the most similar past runs on its data set, at the pace of the newest of them. Similarity is the share of
+        common overrides. None if there is no past run.
         """
         return self.left(run, None)
 
     def left(self, run: Run, begun: RunRecord | None) -> float | None:
-        """The same at the pace of an interrupted run's own epochs, without what it has taken so far. Its test is still to come."""
+        """The same for an interrupted run: at the pace of its own epochs, and without the seconds that it has already taken."""
         alike = self._most_like(run)
         if not alike:
             return None

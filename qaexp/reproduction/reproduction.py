@@ -1,4 +1,4 @@
-"""What `make reproduce-table4` does: selects the tables, plans and runs what they lack, and writes tables, figures, claims and overview."""
+"""What `make reproduce-table4` does: selects tables, plans and makes their runs, and writes tables, figures, claims and overview."""
 
 import argparse
 import logging
@@ -10,7 +10,7 @@ from qaexp.config import compose
 from qaexp.data.files import progress
 from qaexp.errors import ConfigError, meant
 from qaexp.reproduction.cells import Keys, cells_of
-from qaexp.reproduction.claims import claims, held_against
+from qaexp.reproduction.claims import claim_verdicts, claims
 from qaexp.reproduction.figures.picture import write_figure
 from qaexp.reproduction.ledger import Ledger
 from qaexp.reproduction.measured import Measured, measured
@@ -23,15 +23,110 @@ from qaexp.reproduction.spec import Figure, Table, Tuning, result_figures, resul
 from qaexp.reproduction.statistics import MISSING, StatisticsTable, measure
 from qaexp.reproduction.statistics import tables as statistics_tables
 
+log = logging.getLogger(__name__)
+
+FAILED = 1
+
 Other = ConfigurationTable | StatisticsTable
-"""Tables of settings and of data statistics: nothing is trained for them."""
+"""Tables of settings and of data statistics, which need no runs."""
 
 
-def chosen_of(tables: Sequence[Table], figures: Sequence[Figure], others: Sequence[Other], options: argparse.Namespace) -> list[Table]:
-    """Those with the given numbers, or all where neither a table nor a figure is named.
+def reproduce(options: argparse.Namespace) -> int:
+    """The exit status: 0, or 1 if a run failed."""
+    tables, figures, tuned = result_tables(), result_figures(), tunings()
+    others: list[Other] = [*configuration_tables(), *statistics_tables()]
+    chosen = select([*tables, *tuned], figures, others, options)
+    require_known(chosen, options)
+    results = options.results / "quick" if options.quick else options.results
+    ledger = Ledger(results / "ledger")
+    keys = Keys(Path(compose([]).cache_dir).expanduser() / "plans")
+    failed: list[Run] = []
+    if options.plan or (chosen and not options.no_run):
+        planned = plan(chosen, ledger, keys, Choice(options.seeds, options.rows, options.settings, options.quick))
+        keys.save()
+        show_plan(planned, Times.of(ledger), options.runs, options.jobs, each=options.plan)
+        if options.plan:
+            return 0
+        failed = run_all(planned, ledger, options)
+        ledger.reload()
+    done = _measured(chosen, ledger, keys, options.quick)
+    keys.save()
+    for each in done:
+        _write(each, ledger, results, options.latex)
+    if not options.quick:
+        for other in others:
+            if not options.no_run and (options.table or not options.figure) and is_selected(other, options.table, options.paper):
+                _write_other(other, results / other.paper, options.latex)
+        fresh = {each.table.title: each for each in done}
+        rest = [each for each in (*tables, *figures, *tuned) if each.title not in fresh]
+        fresh |= {each.table.title: each for each in _measured(rest, ledger, keys)}
+        whole, drawn, grids = ([fresh[each.title] for each in all_of] for all_of in (tables, figures, tuned))
+        keys.save()
+        claimed = {paper: said for paper in papers_of(tables) if (said := claims(paper))}
+        held = {paper: claim_verdicts(said, _of(paper, [*whole, *drawn])) for paper, said in claimed.items()}
+        for paper, frame in held.items():
+            write_claims(paper, frame, results / paper)
+        write_overview(whole, drawn, grids, others, results, held)
+        _report_strays([*whole, *drawn, *grids], ledger, keys, options.prune)
+        keys.save()
+    return FAILED if failed else 0
+
+
+def _measured(tables: Sequence[Table], ledger: Ledger, keys: Keys, quick: bool = False) -> list[Measured]:
+    """With a progress bar: the first time, composing the keys takes a minute."""
+    with progress() as bar:
+        return [measured(table, ledger, keys, quick) for table in bar.track(tables, description="tables")]
+
+
+def _of(paper: str, tables: Sequence[Measured]) -> list[Measured]:
+    return [each for each in tables if each.table.paper == paper]
+
+
+def _write(table: Measured, ledger: Ledger, results: Path, latex: bool) -> None:
+    """Writes a table, or a figure if anything was measured for it."""
+    folder, about = results / table.table.paper, table.table
+    if isinstance(about, Figure):
+        drawn = write_figure(table, ledger, folder)
+        log.info("%s", drawn[0] if drawn else f"{about.title}: nothing measured that it could show")
+    else:
+        write_table(table, folder, latex)
+        log.info("%s", folder / f"{about.name}.md")
+
+
+def _write_other(table: Other, folder: Path, latex: bool) -> None:
+    """Writes a table of settings or of statistics. Without any of its data sets, a table of statistics is left as it is."""
+    if isinstance(table, ConfigurationTable):
+        write_configuration(table, folder, latex)
+    else:
+        rows = measure(table, None)
+        if all(row.status == MISSING for row in rows):
+            log.info("%s: none of its data sets is here", table.title)
+            return
+        write_statistics(table, rows, folder, latex)
+    log.info("%s", folder / f"{table.name}.md")
+
+
+def _report_strays(everything: Sequence[Measured], ledger: Ledger, keys: Keys, prune: bool) -> None:
+    """Warns of ledger entries that no table shows: a run is identified by its configuration, which may have changed since.
+
+    Runs that a table would show without some of the data, as on a part of a data set, are no strays.
+    """
+    shown = {entry.key for each in everything for state in each.states.values() for entry in state.entries}
+    cells = [cell for each in everything for cell in cells_of(each.table) if cell.dataset in ledger.datasets]
+    shown |= {key.whole for cell in cells for key in keys.of(cell, cell.table.seeds)}
+    if strays := [f"{entry.name}_{entry.key}" for entry in ledger.entries if entry.key not in shown]:
+        named = ", ".join(strays[:3]) + (f" and {len(strays) - 3} more" if len(strays) > 3 else "")
+        if prune:
+            ledger.remove({entry.key for entry in ledger.entries} - shown)
+        said = "deleted" if prune else "to be deleted with --prune"
+        log.warning("%s: of no table as it is configured now, %s: %s", ledger.folder, said, named)
+
+
+def select(tables: Sequence[Table], figures: Sequence[Figure], others: Sequence[Other], options: argparse.Namespace) -> list[Table]:
+    """The tables and figures with the given numbers; all if neither a table nor a figure is named.
 
     Raises:
-        ConfigError: there is no such paper, table or figure; a table among the `others` is one, though it has nothing to run.
+        ConfigError: there is no such paper, table or figure. A number of the `others` is no mistake, though they need no runs.
     """
     papers = papers_of([*tables, *figures])
     if options.paper is not None and options.paper not in papers:
@@ -43,9 +138,9 @@ def chosen_of(tables: Sequence[Table], figures: Sequence[Figure], others: Sequen
     ):
         if number is None and other is not None:
             continue
-        asked = [each for each in everything if number or options.no_run or not isinstance(each, Tuning)]  # no table waits for it
-        found = [each for each in asked if is_meant(each, number, options.paper)]
-        if number is not None and not found and not any(is_meant(each, number, options.paper) for each in beside):
+        asked = [each for each in everything if number or options.no_run or not isinstance(each, Tuning)]  # tables do not depend on tunings
+        found = [each for each in asked if is_selected(each, number, options.paper)]
+        if number is not None and not found and not any(is_selected(each, number, options.paper) for each in beside):
             whose = f" in {options.paper}" if options.paper else ""
             there = [each for each in (*everything, *beside) if options.paper in (None, each.paper)]
             single = " (those of single runs come from `python -m qaexp.figures`)" if what == "figure" else ""
@@ -66,8 +161,8 @@ def _by_paper(tables: Sequence[Table | Other]) -> str:
     return "; ".join(f"{paper} {', '.join(of_paper)}" for paper, of_paper in numbers.items())
 
 
-def is_meant(table: Table | Other, number: str | None, paper: str | None) -> bool:
-    """By number, or by the name of its file, as the tunings of one paper have one `number` and a file for each data set."""
+def is_selected(table: Table | Other, number: str | None, paper: str | None) -> bool:
+    """By number or by the name of its file: all tunings of a paper have the same `number`."""
     return paper in (None, table.paper) and number in (None, table.number, table.name)
 
 
@@ -76,11 +171,11 @@ def papers_of(tables: Sequence[Table | Other]) -> list[str]:
 
 
 def require_known(chosen: Sequence[Table], options: argparse.Namespace) -> None:
-    """Raises: ConfigError, for a row, a setting or a seed that none of the tables has."""
+    """Raises: ConfigError, if none of the tables has a row, a setting or a seed."""
     labels = [row.label for table in chosen for row in table.rows]
     named = {table.named(row.label, setting): (row.label, setting) for table in chosen for row in table.rows for setting in table.settings}
     for name in options.rows:
-        if name in named and name not in labels:  # as a plan names a run
+        if name in named and name not in labels:  # as --plan prints a row
             row, setting = map(shlex.quote, named[name])
             raise ConfigError(f"{name!r} is a row under one of its settings: --rows {row} --settings {setting}")
     _require_among("row", options.rows, labels)
@@ -96,99 +191,3 @@ def _require_among(what: str, given: Sequence[str], there: Sequence[str]) -> Non
     for name in given:
         if name not in there:
             raise ConfigError(f"no {what} is called {name!r}; {meant(name, sorted(set(there)), cutoff=0.3)}")
-
-
-log = logging.getLogger(__name__)
-
-FAILED = 1
-
-
-def reproduce(options: argparse.Namespace) -> int:
-    """The exit status: 0, or 1 where a run failed."""
-    tables, figures, tuned = result_tables(), result_figures(), tunings()
-    others: list[Other] = [*configuration_tables(), *statistics_tables()]
-    chosen = chosen_of([*tables, *tuned], figures, others, options)
-    require_known(chosen, options)
-    results = options.results / "quick" if options.quick else options.results
-    ledger = Ledger(results / "ledger")
-    keys = Keys(Path(compose([]).cache_dir).expanduser() / "plans")
-    failed: list[Run] = []
-    if options.plan or (chosen and not options.no_run):
-        planned = plan(chosen, ledger, keys, Choice(options.seeds, options.rows, options.settings, options.quick))
-        keys.save()
-        show_plan(planned, Times.of(ledger), options.runs, options.jobs, each=options.plan)
-        if options.plan:
-            return 0
-        failed = run_all(planned, ledger, options)
-        ledger.read_anew()
-    done = _measured(chosen, ledger, keys, options.quick)
-    keys.save()
-    for each in done:
-        _write(each, ledger, results, options.latex)
-    if not options.quick:
-        for other in others:
-            if not options.no_run and (options.table or not options.figure) and is_meant(other, options.table, options.paper):
-                _write_other(other, results / other.paper, options.latex)
-        fresh = {each.table.title: each for each in done}
-        rest = [each for each in (*tables, *figures, *tuned) if each.title not in fresh]
-        fresh |= {each.table.title: each for each in _measured(rest, ledger, keys)}
-        whole, drawn, grids = ([fresh[each.title] for each in all_of] for all_of in (tables, figures, tuned))
-        keys.save()
-        claimed = {paper: said for paper in papers_of(tables) if (said := claims(paper))}
-        held = {paper: held_against(said, _of(paper, [*whole, *drawn])) for paper, said in claimed.items()}
-        for paper, frame in held.items():
-            write_claims(paper, frame, results / paper)
-        write_overview(whole, drawn, grids, others, results, held)
-        _tell_strays([*whole, *drawn, *grids], ledger, keys, options.prune)
-        keys.save()
-    return FAILED if failed else 0
-
-
-def _measured(tables: Sequence[Table], ledger: Ledger, keys: Keys, quick: bool = False) -> list[Measured]:
-    """With a bar: the first time, when keys are composed, it takes a minute."""
-    with progress() as bar:
-        return [measured(table, ledger, keys, quick) for table in bar.track(tables, description="tables")]
-
-
-def _of(paper: str, tables: Sequence[Measured]) -> list[Measured]:
-    return [each for each in tables if each.table.paper == paper]
-
-
-def _write(table: Measured, ledger: Ledger, results: Path, latex: bool) -> None:
-    """A table, or a figure where anything was measured that it shows."""
-    folder, about = results / table.table.paper, table.table
-    if isinstance(about, Figure):
-        drawn = write_figure(table, ledger, folder)
-        log.info("%s", drawn[0] if drawn else f"{about.title}: nothing measured that it could show")
-    else:
-        write_table(table, folder, latex)
-        log.info("%s", folder / f"{about.name}.md")
-
-
-def _write_other(table: Other, folder: Path, latex: bool) -> None:
-    """What stands in the configuration, or what the data sets hold; where none of these is here, the table stays as it is."""
-    if isinstance(table, ConfigurationTable):
-        write_configuration(table, folder, latex)
-    else:
-        rows = measure(table, None)
-        if all(row.status == MISSING for row in rows):
-            log.info("%s: none of its data sets is here", table.title)
-            return
-        write_statistics(table, rows, folder, latex)
-    log.info("%s", folder / f"{table.name}.md")
-
-
-def _tell_strays(everything: Sequence[Measured], ledger: Ledger, keys: Keys, prune: bool) -> None:
-    """A run is known by its whole configuration: where that has changed since, its cell is empty again, and nothing else would say so.
-
-    What a table would show if other data were not there, as of a part of a data set, is no stray.
-    """
-    shown = {entry.key for each in everything for state in each.states.values() for entry in state.entries}
-    cells = [cell for each in everything for cell in cells_of(each.table) if cell.dataset in ledger.datasets]
-    shown |= {key.whole for cell in cells for key in keys.of(cell, cell.table.seeds)}
-    if strays := [f"{entry.name}_{entry.key}" for entry in ledger.entries if entry.key not in shown]:
-        named = ", ".join(strays[:3]) + (f" and {len(strays) - 3} more" if len(strays) > 3 else "")
-        if prune:
-            ledger.remove({entry.key for entry in ledger.entries} - shown)
-        said = "deleted" if prune else "to be deleted with --prune"
-        log.warning("%s: of no table as it is configured now, %s: %s", ledger.folder, said, named)

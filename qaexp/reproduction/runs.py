@@ -1,4 +1,4 @@
-"""From a plan to records: says what is done and what is to come, and runs it."""
+"""Shows a plan, and makes its runs."""
 
 import argparse
 import logging
@@ -23,14 +23,14 @@ from qaexp.sweep.job import keep_number_of_threads
 log = logging.getLogger(__name__)
 
 SIGN_OF_LIFE = 300.0
-"""Seconds; runs of hours are not silent where no terminal shows their progress."""
+"""Seconds between the progress lines of a run, for logs without a terminal."""
 
 ATTEMPTS = 2
-"""At runs that are busy: with several jobs, one may have been at the pre-training that another begins with."""
+"""Runs that another process holds are tried again: with several jobs, two may start from the same pre-training."""
 
 
 def show_plan(planned: Plan, times: Times, runs: Path, jobs: int, each: bool) -> None:
-    """The plan: what is done, what will run and how long that may take (of `each` row, too), what cannot run and why."""
+    """Prints what is done, what will run and how long it may take (row by row if `each`), and what cannot run and why."""
     console = Console(highlight=False, soft_wrap=True)
     to_do = planned.to_do
     begun = {run.key: _begun(run, runs) for run in to_do}
@@ -72,7 +72,7 @@ def show_plan(planned: Plan, times: Times, runs: Path, jobs: int, each: bool) ->
 
 
 def run_all(planned: Plan, ledger: Ledger, options: argparse.Namespace) -> list[Run]:
-    """The runs that failed. What another process is at is left to it."""
+    """Makes the runs to do, and returns those that failed. Runs that another process holds are left to it."""
     failed = list[Run]()
     waiting, alike, over = planned.to_do, set[str](), set[str]()
     started = time.monotonic()
@@ -86,7 +86,7 @@ def run_all(planned: Plan, ledger: Ledger, options: argparse.Namespace) -> list[
             failed.append(run)
             log.error("[%d/%d] %s failed: %s", len(over), len(waiting), run.title, outcome.error)
             return
-        if _cell(run) in alike:  # two seeds of it were begun side by side
+        if _cell(run) in alike:  # two seeds of it were started at the same time
             return
         entry = ledger.enter(outcome.folder)
         if not entry.random:
@@ -119,7 +119,7 @@ def _cell(run: Run) -> str:
 
 
 def _outcomes(runs: Iterator[Run], options: argparse.Namespace) -> Iterator[tuple[Run, Outcome]]:
-    """Each run as it ends: one after the other here, or some at a time in processes that share the processor's cores.
+    """Each run as it ends: one after the other in this process, or several at a time in processes of their own.
 
     Raises:
         KilledError: one of the processes is gone.
@@ -145,10 +145,10 @@ def _run(run: Run, options: argparse.Namespace) -> tuple[Run, Outcome]:
 
 
 def _outcome(run: Run, options: argparse.Namespace) -> Outcome:
-    """Of a run, after the one whose encoder it begins with, if there is such."""
+    """The outcome of a run. The pre-training that it starts from, if any, runs first."""
     folder, logger = _folder(run, options.runs), [f"logger={options.logger}"]
     labels = {"paper": run.cell.table.paper, "table": run.cell.table.name, "row": run.cell.row.label}
-    watchers = None if options.jobs == 1 else []  # several progress bars would write over each other
+    watchers = None if options.jobs == 1 else []  # several progress bars would overwrite each other
     begun: list[str] = []
     if pretraining := run.cell.pretraining(run.seed):
         for_it = {**labels, "row": f"{run.cell.row.label}, pre-training"}
@@ -172,17 +172,17 @@ def _values(run: Run, entry: Entry) -> str:
 
 
 def _folder(run: Run, runs: Path) -> Path:
-    """Where a run is kept: runs over other data of the same name lie elsewhere."""
+    """The folder of runs on these data. Other data of the same name have another folder."""
     return runs / run.fingerprint[:8]
 
 
 def _folders(run: Run, runs: Path) -> list[Path]:
-    """The folder of a run's own, if it was ever begun."""
+    """The run's own folder, if it was ever started."""
     return list(_folder(run, runs).glob(f"*_{run.key}"))
 
 
 def _begun(run: Run, runs: Path) -> RunRecord | None:
-    """The record of a run that has whole epochs to go on from, or that another process is at."""
+    """The record of a run that can be resumed after some epochs, or that another process is running."""
     records = [RunRecord.with_status(folder, "running", "interrupted") for folder in _folders(run, runs)]
     return next((record for record in records if record and record.history), None)
 

@@ -1,4 +1,4 @@
-"""The papers' tables of settings and sizes, `kind: configuration`: what our compositions have, beside what is printed."""
+"""The papers' tables of settings and sizes (`kind: configuration`): our configuration beside the printed values."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,14 +21,14 @@ THOUSANDS = {"": 1.0, "K": 1e3, "M": 1e6}
 
 @dataclass(frozen=True)
 class Column:
-    """One of: a place in the configuration, a number of parameters, the width of word vectors; or none, where only the paper has it."""
+    """A path in the configuration, a number of parameters, or the width of word vectors; none of these if only the paper has values."""
 
     paths: Sequence[str] = ()
-    """The first that a row's configuration has."""
+    """The first one that exists in a row's configuration counts."""
     factor: int | float = 1
-    """What the configured number is multiplied by: 0.5 for the λ of a weight decay of 2λ."""
+    """Multiplies the configured number: 0.5 for the λ of a weight decay of 2λ."""
     counts: Mapping[str, str] = field(default_factory=dict)
-    """Module of the scorer to what is counted of it: `all` trainable parameters, or `matrices`, those without biases."""
+    """Module of the scorer to the parameters that count: `all` trainable ones, or `matrices`, without biases."""
     width_of_vectors: bool = False
 
 
@@ -40,15 +40,15 @@ class Row:
     published: Sequence[Printed]
     overrides: Sequence[str] = ()
     cells: Sequence[Mapping[str, str | int]] = ()
-    """`{table: 3, row: AP-CNN}` each, on the paper's own data; where they differ, their values are joined by a slash as in print."""
+    """`{table: 3, row: AP-CNN}` each, on the paper's own data. Different values are joined by a slash, as in print."""
     counts: Mapping[str, str] = field(default_factory=dict)
-    """In place of the column's."""
+    """Replaces the column's."""
     note: str = ""
 
 
 @dataclass(frozen=True)
 class ConfigurationTable(PaperTable):
-    """A table of settings, models downwards, whichever way the paper prints it."""
+    """A table of settings, a row for each model, whichever way the paper prints it."""
 
     kind: ClassVar[str] = "configuration"
     described: ClassVar[str] = "a table of settings"
@@ -73,7 +73,7 @@ class ConfigurationTable(PaperTable):
         return f"{unknown[0]!r} cannot be counted; what can: {', '.join(COUNTED)}" if unknown else ""
 
     def frame(self) -> pd.DataFrame:
-        """A line for each row: every column, ours and the printed one, and `agrees`: yes, or which columns do not.
+        """A line for each row: our value and the printed one of every column, and whether they agree.
 
         Raises:
             ConfigError: a row cannot be composed or counted.
@@ -113,7 +113,7 @@ def configuration_tables(folder: Path = EXPERIMENTS) -> list[ConfigurationTable]
 
 
 def vector_width(cfg: DictConfig) -> int:
-    """How wide the configured word vectors are: their `dim`, or the last number in the name of their file.
+    """The width of the configured word vectors: their `dim`, or the last number in the name of their file.
 
     >>> vector_width(OmegaConf.create({"dataset": {"vectors": {"path": "data/GoogleNews-vectors-negative300.bin"}}}))
     300
@@ -142,7 +142,7 @@ def _agrees(value: float, printed: str) -> bool:
 
 
 def _overrides(table: Table | None, label: str, whose: str) -> Sequence[str]:
-    """What a row of a table of results runs on the paper's own data."""
+    """The overrides of a row of a table of results, on the paper's own data."""
     row = next((row for row in table.rows if row.label == label), None) if table else None
     if table is None or row is None or row.overrides is None:
         raise ConfigError(f"{whose}: there is no row {label!r} that runs in {table.title if table else 'such a table of results'}")

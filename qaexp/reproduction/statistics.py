@@ -1,4 +1,4 @@
-"""The papers' tables of data statistics, `experiments/<paper>/table<N>.yaml`, measured from what is on disk."""
+"""The papers' tables of data statistics (`kind: statistics`), measured on the data on disk."""
 
 import csv
 import io
@@ -31,7 +31,7 @@ MEASURED, PARTIAL, MISSING = "measured", "partial data", "data missing"
 
 @dataclass(frozen=True)
 class Column:
-    """`measure` over those of the splits `of` that a data set has, together; without any, there is no figure."""
+    """`measure` over the splits `of` together, without those that a data set lacks; blank if it lacks all."""
 
     measure: str
     of: Sequence[str] = ()
@@ -39,15 +39,15 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """A data set, or a file of one, and what the paper prints of it; null where it prints nothing."""
+    """A data set, or one of its files, and what the paper prints of it; null if it prints nothing."""
 
     label: str
     published: Sequence[str | int | float | None]
     datasets: Sequence[str] = ()
-    """Choices of `dataset=`: the first whose files are there is measured."""
+    """Choices of `dataset=`; the first one on disk is measured."""
     overrides: Sequence[str] = ()
     file: str = ""
-    """Instead of `datasets`: a file within the data folder ..."""
+    """In place of `datasets`, a file in the data folder ..."""
     read_by: str = ""
     """... and the one of FILE_MEASURES that reads it."""
 
@@ -65,7 +65,7 @@ class StatisticsTable(PaperTable):
     name: str
     source: str
     questions: str
-    """`as read`: all in the files; `as used`: without those that lack what training or ranking needs."""
+    """`as read`: all in the files; `as used`: only those that training or ranking can use."""
     columns: Mapping[str, Column]
     rows: Sequence[Row]
 
@@ -82,7 +82,7 @@ class StatisticsTable(PaperTable):
 
 @dataclass(frozen=True)
 class MeasuredRow:
-    """A row with our figures; None where there is none, or none printed."""
+    """A row with our figures; None if there is none, or if the paper prints none."""
 
     row: Row
     status: str
@@ -97,7 +97,7 @@ def tables(folder: Path = EXPERIMENTS) -> list[StatisticsTable]:
 
 
 def measure(table: StatisticsTable, data_dir: str | None) -> list[MeasuredRow]:
-    """Our figures of every row."""
+    """Our figures for every row."""
     return [_from_file(table, row, data_root(data_dir)) if row.file else _from_dataset(table, row, data_dir) for row in table.rows]
 
 
@@ -137,7 +137,7 @@ def _printed(row: Row, figures: Sequence[Count | None]) -> list[Count | None]:
 
 
 def show(table: StatisticsTable, rows: Sequence[MeasuredRow], console: Console) -> None:
-    """Statistics downwards, data sets across, each cell ours and, in brackets, the printed figure."""
+    """Prints a line for each statistic and a column for each data set, with the printed figure in brackets."""
     shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for heading in ("", *(row.row.label for row in rows)):
         shown.add_column(heading, justify="right" if heading else "left")
@@ -154,7 +154,7 @@ def show(table: StatisticsTable, rows: Sequence[MeasuredRow], console: Console) 
 
 
 def cell_of(row: MeasuredRow, place: int) -> str:
-    """Our figure in the column at `place` and, in brackets, the printed one; empty where none is printed."""
+    """Our figure in the column at `place`, and the printed one in brackets; empty if none is printed."""
     figure, published = row.figures[place], row.row.published[place]
     if published is None:
         return ""
@@ -163,7 +163,7 @@ def cell_of(row: MeasuredRow, place: int) -> str:
 
 
 def to_csv(table: StatisticsTable, rows: Sequence[MeasuredRow]) -> str:
-    """A line for each data set: every statistic, ours and the printed one, and the row's status."""
+    """A line for each data set: our figure and the printed one of every statistic, and its status."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["data set", *(heading for name in table.columns for heading in (name, f"{name} (paper)")), "status", "measured on"])
@@ -179,7 +179,7 @@ def _csv_cells(row: MeasuredRow) -> Iterator[str]:
 
 
 def describe_all(data_dir: str | None, csv_dir: str | None) -> None:
-    """Show every table, and write `<paper>/table<N>.csv` below `csv_dir` if it is given.
+    """Print every table, and write `<paper>/table<N>.csv` below `csv_dir` if given.
 
     Raises:
         BadDataError: files that are there are not as published.

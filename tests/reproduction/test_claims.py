@@ -10,7 +10,7 @@ from scipy import stats
 from small_table import TABLE, claim_of, over
 
 from qaexp.errors import ConfigError
-from qaexp.reproduction.claims import Comparison, claims, comparisons, corrected, held_against
+from qaexp.reproduction.claims import Comparison, claim_verdicts, claims, comparisons, holm_corrected
 from qaexp.reproduction.ledger import PARAMETERS
 from qaexp.reproduction.measured import Measured
 from qaexp.reproduction.spec import EXPERIMENTS, UNPRINTED, Column, result_figures, result_tables
@@ -88,7 +88,7 @@ def test_what_rests_on_one_seed_is_not_decided(filled: Measured) -> None:
     alone = Measured(TABLE, states)
     line = comparisons(alone).set_index("column").loc["MAP"]
     assert line[["p (questions)", "p (seeds)", "p (Holm)", "significant"]].tolist() == ["0.00781", "", "", "one seed"]
-    [claim] = held_against([claim_of("wide is better", "MAP", above="CNN, wide", below="CNN")], [alone]).to_dict("records")
+    [claim] = claim_verdicts([claim_of("wide is better", "MAP", above="CNN, wide", below="CNN")], [alone]).to_dict("records")
     assert (claim["verdict"], claim["seeds"], claim["p (Holm)"]) == ("undecided", "1; 1", "")
 
 
@@ -96,14 +96,14 @@ def test_rows_that_share_a_run_make_one_test_with_a_third_that_stands_between_th
     """Of a, b and a again: a − b and b − a are one test, and a − a is none."""
     differences = np.array([0.0] + [1.0] * 6)
     of = [Comparison(each, (5, 5), 0.01) for each in (differences, np.zeros(7), -differences)]
-    assert corrected(of) == pytest.approx([2 / 2**6, 1.0, 2 / 2**6])
+    assert holm_corrected(of) == pytest.approx([2 / 2**6, 1.0, 2 / 2**6])
 
 
 def test_rows_over_other_questions_are_neither_compared_nor_held_against_a_claim(filled: Measured) -> None:
     others = over(filled, "CNN", "others")
     assert comparisons(others).empty
     wide = claim_of("wide is better", "MAP", above="CNN, wide", below="CNN")
-    assert held_against([wide], [others])["verdict"].tolist() == ["not measured"]
+    assert claim_verdicts([wide], [others])["verdict"].tolist() == ["not measured"]
 
 
 def test_claims_are_held_against_the_rows(filled: Measured) -> None:
@@ -114,13 +114,13 @@ def test_claims_are_held_against_the_rows(filled: Measured) -> None:
         claim_of("chance is worse", "MAP", above="CNN", below="Word Overlap", note="as ever"),
         claim_of("of a table that was not measured", "MAP", above="CNN", below="Word Overlap", table=8),
     ]
-    found = held_against(claims, [filled])
+    found = claim_verdicts(claims, [filled])
     assert found["verdict"].tolist() == ["held", "reversed", "not measured", "not measured"]
     assert found["difference"].tolist() == ["+29.5", "-29.5", "", ""]
     assert float(found.loc[0, "p (Holm)"]) == pytest.approx(2 / 2**8, abs=5e-5), "one test, whichever way it is said"  # type: ignore[arg-type]
     assert found.loc[0, "seeds"] == "2; 3"
     assert found.loc[2, "note"] == "as ever"
-    again = held_against([*claims, claims[0], claims[0]], [filled])
+    again = claim_verdicts([*claims, claims[0], claims[0]], [filled])
     assert again.loc[[0, 4, 5], "p (Holm)"].tolist() == [found.loc[0, "p (Holm)"]] * 3, "what is said again is no further test"
 
 
@@ -137,6 +137,6 @@ def test_claims_of_parameters_are_counted_without_a_test(filled: Measured) -> No
         claim_of("the larger is larger", "size", above="CNN, wide", below="CNN"),
         claim_of("words need none", "size", above="CNN", below="Word Overlap"),
     ]
-    found = held_against(claims, [Measured(table, states)])
+    found = claim_verdicts(claims, [Measured(table, states)])
     assert found["verdict"].tolist() == ["as counted", "not as counted", "not measured"]
     assert found[["difference", "p (Holm)"]].to_numpy().tolist() == [["+4.9K", ""], ["-4.9K", ""], ["", ""]]

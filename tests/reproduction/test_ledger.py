@@ -17,7 +17,7 @@ def test_the_ledger_names_no_place_and_gives_back_what_was_measured(tmp_path: Pa
     of_another_process = Ledger(tmp_path / "ledger")
     assert of_another_process.entries == []
     entry = Ledger(tmp_path / "ledger").enter(outcome.folder)
-    of_another_process.read_anew()
+    of_another_process.reload()
     assert of_another_process.by_key == {entry.key: [entry]}
     [path] = (tmp_path / "ledger").iterdir()
     assert str(tmp_path) not in path.read_text()

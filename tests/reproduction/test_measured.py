@@ -44,7 +44,7 @@ def test_a_cell_whose_data_are_not_here_is_shown_with_those_that_other_cells_wer
     assert measured(elsewhere, ledger, keys).states["Word Overlap", "absent"].status == "data missing"
     entry = replace(entry_of("of another table", 1, [0.5] * 8), command="model=ctrn dataset=insuranceqa dataset/vectors=glove300")
     (ledger.folder / "elsewhere.json").write_text(json.dumps(asdict(entry)))
-    ledger.read_anew()
+    ledger.reload()
     state = measured(elsewhere, ledger, keys).states["Word Overlap", "absent"]
     assert (state.status, state.cell.dataset, state.cell.vectors) == ("not run", "insuranceqa", "glove300")
 

@@ -10,7 +10,7 @@ import yaml
 from qaexp.config import choices, compose
 from qaexp.errors import ConfigError
 from qaexp.reproduction.cells import alternatives
-from qaexp.reproduction.measured import taken
+from qaexp.reproduction.measured import values_in_tables
 from qaexp.reproduction.spec import EXPERIMENTS, UNPRINTED, Table, Tuning, result_figures, result_tables, tunings
 
 TABLES = {table.title: table for table in result_tables()}
@@ -259,7 +259,7 @@ def test_an_unspoilt_copy_loads(tmp_path: Path) -> None:
 @pytest.mark.parametrize("tuning", tunings(), ids=lambda tuning: tuning.title)
 def test_each_row_of_a_tuning_is_in_the_tables_with_one_of_its_values(tuning: Tuning) -> None:
     """So that this one is run once, and what was chosen on dev is what the tables have."""
-    assert list(taken(tuning)) == [row.label for row in tuning.rows]
+    assert list(values_in_tables(tuning)) == [row.label for row in tuning.rows]
     for row in tuning.rows:
         commands = {frozenset(next(alternatives(tuning, row, name)).overrides) for name in tuning.settings}
         assert len(commands) == len(tuning.columns)

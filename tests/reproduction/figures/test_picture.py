@@ -23,7 +23,7 @@ from qaexp.reproduction.figures.picture import picture_of, write_figure
 from qaexp.reproduction.ledger import Entry, Ledger
 from qaexp.reproduction.measured import CellState, Measured
 from qaexp.reproduction.overview import write_overview
-from qaexp.reproduction.reproduction import chosen_of
+from qaexp.reproduction.reproduction import select
 from qaexp.reproduction.spec import EXPERIMENTS, Column, Figure, Row, Setting, result_figures, result_tables, tunings
 
 FIGURES = {figure.title: figure for figure in result_figures()}
@@ -301,7 +301,7 @@ def test_a_picture_of_nothing_is_taken_away(tmp_path: Path) -> None:
     ],
 )
 def test_tables_and_figures_are_named_apart(options: list[str], titles: list[str]) -> None:
-    chosen = chosen_of([*TABLES.values(), *tunings()], list(FIGURES.values()), [], reproduce._parser().parse_args(options))
+    chosen = select([*TABLES.values(), *tunings()], list(FIGURES.values()), [], reproduce._parser().parse_args(options))
     assert [each.title for each in chosen] == titles
 
 
