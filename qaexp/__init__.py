@@ -6,7 +6,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from qaexp.runs.checkpoint import load as load
+    from qaexp.runs.ranker import load as load
 
 __all__ = ["load"]
 
@@ -14,7 +14,7 @@ __all__ = ["load"]
 def __getattr__(name: str) -> Any:
     """Import torch only for those who need it: `python -m qaexp --help` does not."""
     if name == "load":
-        from qaexp.runs.checkpoint import load
+        from qaexp.runs.ranker import load
 
         return load
     raise AttributeError(f"module 'qaexp' has no attribute {name!r}")

@@ -200,7 +200,7 @@ def test_many_answers_are_encoded_a_block_at_a_time(run: Path, monkeypatch: pyte
     asked = []
     encode = ranker.scorer.encode_candidate
     monkeypatch.setattr(ranker.scorer, "encode_candidate", lambda tokens: asked.append(len(tokens)) or encode(tokens))
-    monkeypatch.setattr("qaexp.runs.checkpoint.BLOCK", 3)
+    monkeypatch.setattr("qaexp.runs.ranker.BLOCK", 3)
     blocks = ranker.rank("How do I keep my roses alive?", answers)
     assert max(asked) <= 3
     assert sum(asked) == 8

@@ -28,7 +28,7 @@ from qaexp.explain.run_data import data_of
 from qaexp.models.encoder.rcnn import RCNN
 from qaexp.models.intermediates import watch
 from qaexp.models.scorer import AnswerScorer, Scorer
-from qaexp.runs.checkpoint import Ranker, load
+from qaexp.runs.ranker import Ranker, load
 
 FEWEST_TEXTS = 10
 """Texts that must reach a position for figure 5 to show it."""

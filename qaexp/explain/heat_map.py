@@ -24,7 +24,7 @@ from qaexp.errors import ConfigError
 from qaexp.explain.drawing import INK, SEQUENTIAL, printable, save
 from qaexp.explain.heats import Heat, frame, heats
 from qaexp.explain.run_data import Pair, data_of, pairs_of
-from qaexp.runs.checkpoint import Ranker
+from qaexp.runs.ranker import Ranker
 
 FONT = FontProperties(family="monospace", size=9)
 PLAIN: Any = {"va": "center", "parse_math": False, "fontproperties": FONT}

@@ -25,7 +25,7 @@ from qaexp.explain.heat_map import draw
 from qaexp.explain.heats import Heat, frame, neurons
 from qaexp.explain.run_data import Pair, data_of, pairs_of
 from qaexp.files import FIGURES_REMEDY, atomic_write_text
-from qaexp.runs.checkpoint import Ranker
+from qaexp.runs.ranker import Ranker
 
 KEPT = 5
 """Pairs of words that are listed of a neuron."""

@@ -13,8 +13,8 @@ from torch import Tensor
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError
 from qaexp.models.readout import read_out
-from qaexp.runs.checkpoint import Ranker
 from qaexp.runs.folder import CONFIG, RECORD
+from qaexp.runs.ranker import Ranker
 from qaexp.runs.record import RunRecord, with_places
 from qaexp.runs.tasks import task_of
 

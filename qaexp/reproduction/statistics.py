@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from qaexp.config import compose
-from qaexp.data.audit.counts import FILE_MEASURES, MEASURES, Count
+from qaexp.data.audit.card import FILE_MEASURES, MEASURES, Count
 from qaexp.data.fetch.fetch import data_root
 from qaexp.data.files import locate
 from qaexp.errors import MissingDataError

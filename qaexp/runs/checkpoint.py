@@ -1,34 +1,26 @@
-"""Checkpoints that rebuild their model and vocabulary by themselves, and the ranker one gets from them."""
+"""Checkpoints: whole files that hold what is needed to build their model again."""
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from hydra.errors import InstantiationException
 from hydra.utils import instantiate
-from jaxtyping import Float, Int
 from pytorch_lightning.plugins.io import TorchCheckpointIO
 
 from qaexp.data.module import RankingDataModule
-from qaexp.data.vocabulary import Vocabulary
 from qaexp.ddp import is_rank_zero
 from qaexp.errors import CheckpointError
 from qaexp.files import atomic_write
-from qaexp.models.blocks import MAX_TOKENS, encode_texts, score_pairs
-from qaexp.models.readout import read_out
 from qaexp.models.scorer import AnswerScorer
-from qaexp.models.types import Text
 from qaexp.runs.folder import BEST, LAST, NEXT, checkpoint_file
 from qaexp.runs.renamed import with_current_targets
 from qaexp.runs.trusted import require_ours
 
 log = logging.getLogger(__name__)
-
-BLOCK = 256
-"""Answers that a `Ranker` encodes at a time: the states of one may take a megabyte."""
 
 
 class WholeCheckpoints(TorchCheckpointIO):
@@ -128,108 +120,6 @@ def best_checkpoint(folder: Path) -> Path:
     return path
 
 
-class RankedAnswer(NamedTuple):
-    """An answer, its score (higher is better; the scale is the model's) and its place in the list that was given."""
-
-    answer: str
-    score: float
-    position: int
-
-
-class Ranker:
-    """A trained model with its vocabulary: ranks the answers of a question."""
-
-    def __init__(
-        self,
-        scorer: AnswerScorer,
-        vocabulary: Vocabulary,
-        tokenise: Callable[[str], list[str]],
-        max_lengths: tuple[int, int],
-        classes: Sequence[str] = (),
-    ) -> None:
-        self.scorer = scorer.eval()
-        self.vocabulary, self._tokenise, self._max_lengths, self.classes = vocabulary, tokenise, max_lengths, tuple(classes)
-
-    @torch.no_grad()
-    def rank(self, question: str, answers: Iterable[str]) -> list[RankedAnswer]:
-        """The answers, best first. Words that the vocabulary lacks are read as one unknown word.
-
-        Raises:
-            ValueError: there is no answer to rank, or one text in place of a list, or the model gives classes.
-            TypeError: something that is to be read is no text.
-        """
-        if isinstance(answers, str):
-            raise ValueError("rank needs a list of answers, and was given a single text; write [answer]")
-        if not (answers := list(answers)):
-            raise ValueError("rank needs a list of at least one answer")
-        _require_texts({"the question": question, **{f"answer {place}": answer for place, answer in enumerate(answers)}})
-        if self.classes:
-            raise ValueError(f"this model tells {', '.join(self.classes)} apart and ranks nothing; call classify(first, second)")
-        scores = self._scores(question, answers).tolist()
-        order = sorted(range(len(answers)), key=lambda i: -scores[i])
-        return [RankedAnswer(answers[i], scores[i], i) for i in order]
-
-    @torch.no_grad()
-    def classify(self, first: str, second: str) -> dict[str, float]:
-        """The probability of each class of a pair, most probable first.
-
-        Raises:
-            ValueError: the model ranks.
-            TypeError: a side is no text.
-        """
-        if not self.classes:
-            raise ValueError("this model ranks answers and knows no classes; call rank(question, answers)")
-        _require_texts({"the first": first, "the second": second})
-        probabilities = self._scores(first, [second])[0].softmax(dim=0).tolist()
-        return dict(sorted(zip(self.classes, probabilities, strict=True), key=lambda item: -item[1]))
-
-    def read_out(self, question: str, answer: str) -> dict[str, torch.Tensor]:
-        """Attention weights, gates and grids of one pair, as `qaexp.models.readout.read_out` gives them.
-
-        Raises:
-            TypeError: a side is no text.
-        """
-        _require_texts({"the question": question, "the answer": answer})
-        [question_ids], [answer_ids] = self._ids([question], self._max_lengths[0]), self._ids([answer], self._max_lengths[1])
-        return read_out(self.scorer, question_ids, answer_ids)
-
-    def words(self, question: str, answer: str) -> tuple[list[str], list[str]]:
-        """The words of both texts that the model reads, which the axes of `read_out` count."""
-        first, second = (self._words(text, limit) for text, limit in zip((question, answer), self._max_lengths, strict=True))
-        return first, second
-
-    def read(self, question: str) -> tuple[list[str], Int[torch.Tensor, " length"]]:
-        """The words of a question as the model is given them, and their ids."""
-        [ids] = self._ids([question], self._max_lengths[0])
-        return self._words(question, self._max_lengths[0]), ids
-
-    def _words(self, text: str, limit: int) -> list[str]:
-        return self._tokenise(text)[:limit] or [""]
-
-    def _scores(self, question: str, answers: Sequence[str]) -> Float[torch.Tensor, "pair *class"]:
-        questions = encode_texts(
-            self.scorer.encode_question, self._ids([question], self._max_lengths[0]), skips_padding=True, reads_fields=False
-        )
-        blocks = (answers[start : start + BLOCK] for start in range(0, len(answers), BLOCK))
-        return torch.cat([self._block_scores(questions, block) for block in blocks])
-
-    def _block_scores(self, questions: Text, answers: Sequence[str]) -> Float[torch.Tensor, "pair *class"]:
-        answer_ids = self._ids(answers, self._max_lengths[1])
-        candidates = encode_texts(self.scorer.encode_candidate, answer_ids, self.scorer.skips_padding, reads_fields=False)
-        rows = torch.arange(len(answers))
-        return score_pairs(self.scorer.score, questions, candidates, 0 * rows, rows, self.scorer.work_per_cell, MAX_TOKENS["cpu"])
-
-    def _ids(self, texts: Sequence[str], max_length: int) -> torch.Tensor:
-        rows = [torch.tensor(self.vocabulary.ids(self._words(text, max_length))) for text in texts]
-        return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
-
-
-def _require_texts(named: Mapping[str, object]) -> None:
-    for name, text in named.items():
-        if not isinstance(text, str):
-            raise TypeError(f"{name} is of type {type(text).__name__}: a text is expected")
-
-
 def open_checkpoint(path: str | Path) -> dict[str, Any]:
     """A checkpoint file, or the best one in a run's folder; under `qaexp` it holds its `rebuild_plan`.
 
@@ -264,16 +154,3 @@ def rebuild_scorer(checkpoint: Mapping[str, Any]) -> AnswerScorer:
             f"the checkpoint's {model} is of another version of qaexp ({fault}); train again, or go back to it"
         ) from error
     return scorer
-
-
-def load(path: str | Path) -> Ranker:
-    """The ranker in a checkpoint file, or in a run's folder (its best checkpoint).
-
-    Raises:
-        CheckpointError: there is no such file, or it is not a checkpoint of qaexp.
-    """
-    checkpoint = open_checkpoint(path)
-    plan = checkpoint["qaexp"]
-    max_lengths = (plan["max_question_length"], plan["max_candidate_length"])
-    tokenise = instantiate(plan["tokenise"])
-    return Ranker(rebuild_scorer(checkpoint), Vocabulary(plan["vocabulary"]), tokenise, max_lengths, plan["classes"])

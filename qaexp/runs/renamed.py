@@ -3,6 +3,7 @@
 from typing import Any
 
 RENAMED = {
+    "qaexp.training.schedules.InverseEpoch": "qaexp.training.trainer.InverseEpoch",
     "qaexp.data.embeddings.OwnTextVectors": "qaexp.data.vectors.sources.OwnTextVectors",
     "qaexp.data.embeddings.PublishedVectors": "qaexp.data.vectors.sources.PublishedVectors",
     "qaexp.data.embeddings.RandomVectors": "qaexp.data.vectors.sources.RandomVectors",

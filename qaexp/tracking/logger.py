@@ -39,7 +39,7 @@ class RunLogger(WandbLogger):
         self.experiment.log(dict(line), step=step, commit=True)
 
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
-        """Does nothing: the lines of `qaexp.training.epochs` hold what Lightning would log value by value."""
+        """Does nothing: the lines of `qaexp.training.callbacks` hold what Lightning would log value by value."""
 
     def log_summary(self, record: RunRecord) -> None:
         """Put the final metrics, `<split>/<metric>`, and the best epoch into the run's summary."""

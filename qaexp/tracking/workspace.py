@@ -12,7 +12,7 @@ NAME = "Papers' tables"
 VIEW = "nw-qaexp-v"
 """The view's name at W&B. It stays the same, so that building it again replaces it. Its address ends in `?nw=qaexp`."""
 
-# names that runs log (`qaexp.training.epochs`, `qaexp.tracking.logger`, `qaexp.explain.log_heat_maps`)
+# names that runs log (`qaexp.training.callbacks`, `qaexp.tracking.logger`, `qaexp.explain.log_heat_maps`)
 EPOCH = "epoch"
 DEV = ("dev/map", "dev/mrr", "dev/p@1", "dev/p@5", "dev/accuracy")
 FINAL = ("test/map", "test/mrr", "test/p@1", "test1/p@1", "test2/p@1", "test/accuracy")

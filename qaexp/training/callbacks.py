@@ -8,17 +8,24 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytorch_lightning as pl
+import torch
+from jaxtyping import Float
 from pytorch_lightning.callbacks import Callback, EarlyStopping, ModelCheckpoint, RichProgressBar
+from torch import Tensor
+from torch.nn.utils import get_total_norm
+from torch.optim import Optimizer
 
+from qaexp.data.files import digest
 from qaexp.data.module import RankingDataModule
-from qaexp.runs.checkpoint import WholeCheckpoints, settle_best
+from qaexp.ddp import rank_and_world_size
+from qaexp.runs.checkpoint import WholeCheckpoints, part_of_test, settle_best
 from qaexp.runs.folder import BEST, LAST, NEXT
 from qaexp.runs.record import RunRecord
-from qaexp.training.epochs import LogEpochs
-from qaexp.training.kept_scores import KeepScores
+from qaexp.tracking.logger import RunLogger
 from qaexp.training.module import ScoringModule
 
 log = logging.getLogger(__name__)
+
 
 MINUTE = 60.0
 
@@ -129,3 +136,93 @@ class Lines(Callback):
         if time.monotonic() - self._told > MINUTE:
             log.info("ranking %s: %d of %d pairs are scored", *cast(ScoringModule, pl_module).progress)
             self._told = time.monotonic()
+
+
+class LogEpochs(Callback):
+    """Logs the record's line of the epoch (loss and dev metrics) beside how it was trained:
+
+        train/learning_rate          of the epoch's steps
+        train/gradient_norm          mean over the steps of ‖∇‖₂, of all parameters together and before any clipping
+        train/gradient_norm_max      the largest of them
+        speed/examples_per_second    right answers, each with its negatives
+        speed/tokens_per_second      of distinct texts of a batch, padding left out
+
+    Speeds are of the clock from the epoch's start to its last step, without scoring dev. They stay out of the record's history, which
+    is the same whether a run was interrupted or not. Does nothing where no logger listens.
+    """
+
+    def __init__(self, record: RunRecord) -> None:
+        self._record = record
+
+    def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self._norms: list[Tensor] = []
+        self._examples, self._tokens, self._learning_rate = 0, torch.zeros((), dtype=torch.long), 0.0
+        self._begun = self._ended = time.perf_counter()
+
+    def on_before_optimizer_step(self, trainer: pl.Trainer, pl_module: pl.LightningModule, optimizer: Optimizer) -> None:
+        if trainer.loggers:
+            self._norms.append(get_total_norm(p.grad for p in pl_module.parameters() if p.grad is not None))
+            self._learning_rate = float(optimizer.param_groups[0]["lr"])
+
+    def on_train_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int) -> None:
+        if trainer.loggers:
+            self._examples += batch.num_examples
+            self._tokens = self._tokens.to(pl_module.device) + batch.num_tokens
+            self._ended = time.perf_counter()
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        if not trainer.loggers:
+            return
+        norms = torch.stack(self._norms) if self._norms else torch.zeros(1)
+        seconds = self._ended - self._begun
+        line = {
+            **self._record.history[-1],
+            "train/learning_rate": self._learning_rate,
+            "train/gradient_norm": norms.mean().item(),
+            "train/gradient_norm_max": norms.max().item(),
+            "speed/examples_per_second": self._examples / seconds,
+            "speed/tokens_per_second": self._tokens.item() / seconds,
+        }
+        for logger in trainer.loggers:
+            if isinstance(logger, RunLogger):
+                logger.log_line(line, step=int(line["epoch"]))
+
+
+SECONDS = 60.0
+"""So much of a test a killed process loses; one that Ctrl-C or an error stops loses nothing."""
+
+
+class KeepScores(Callback):
+    """Writes down now and then what a test has scored. It counts for the same weights and data alone."""
+
+    def __init__(self, folder: Path, record: RunRecord) -> None:
+        self._folder, self._record = folder, record
+        self._of, self._written = "", 0.0
+
+    def on_test_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        best = self._folder / BEST
+        of = f"weights {digest(best) if best.is_file() else 'untrained'}, data {self._record.data['fingerprint']}"
+        self._written = time.monotonic()
+        path = part_of_test(self._folder, rank_and_world_size()[0])
+        kept = torch.load(path, weights_only=True) if path.is_file() else {}
+        if kept.get("of") == of:
+            cast(ScoringModule, pl_module).take_up(kept["scores"])
+            log.info("ranking goes on: %d pairs were scored before", sum(_num_scored(scores) for scores in kept["scores"].values()))
+        self._of = of
+
+    def on_test_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *args: Any, **kwargs: Any) -> None:
+        if time.monotonic() - self._written > SECONDS:
+            self._write(pl_module)
+
+    def on_exception(self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException) -> None:
+        if self._of:  # before that, what is there is another attempt's
+            self._write(pl_module)
+
+    def _write(self, module: pl.LightningModule) -> None:
+        kept = {"of": self._of, "scores": cast(ScoringModule, module).scored_so_far()}
+        WholeCheckpoints().save_checkpoint(kept, part_of_test(self._folder, rank_and_world_size()[0]))
+        self._written = time.monotonic()
+
+
+def _num_scored(scores: Float[Tensor, "pair *class"]) -> int:
+    return int((~scores.isnan()).reshape(len(scores), -1).all(1).sum())

@@ -1,10 +1,12 @@
-"""Builds Lightning's trainer, and says in one sentence what it refuses."""
+"""Lightning's trainer, and learning rates that change with the epoch."""
 
 from typing import Any
 
 import pytorch_lightning as pl
 from hydra.utils import instantiate
 from omegaconf import DictConfig
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LambdaLR
 
 from qaexp.errors import ConfigError
 
@@ -19,3 +21,14 @@ def open_trainer(cfg: DictConfig, **arguments: Any) -> pl.Trainer:
         return instantiate({name: value for name, value in cfg.items() if name != "matmul"})(logger=False, **arguments)
     except (TypeError, ValueError, RuntimeError) as error:
         raise ConfigError(f"the trainer cannot be built from this configuration: {' '.join(str(error).split())}") from error
+
+
+class InverseEpoch(LambdaLR):
+    """λ_t = λ / t, with t the epoch counted from 1 (dos Santos et al. 2016, §5.3)."""
+
+    def __init__(self, optimizer: Optimizer) -> None:
+        super().__init__(optimizer, _inverse)
+
+
+def _inverse(epoch: int) -> float:
+    return 1 / (epoch + 1)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from qaexp.data.audit.counts import MEASURES, askubuntu_pools, askubuntu_texts
+from qaexp.data.audit.card import MEASURES, askubuntu_pools, askubuntu_texts
 from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.errors import BadDataError
 

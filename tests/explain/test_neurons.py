@@ -17,7 +17,7 @@ from qaexp.explain.heats import neurons
 from qaexp.explain.neurons import KEPT, excitations, grids, table
 from qaexp.explain.run_data import Pair, data_of, pairs_of
 from qaexp.models.readout import read_out
-from qaexp.runs.checkpoint import Ranker
+from qaexp.runs.ranker import Ranker
 from qaexp.train import train
 
 TINY = ["logger=none", "dataset.reader.num_train=40", "dataset.reader.num_dev=10", "dataset.reader.num_test=10", "dataset.vectors.dim=8"]

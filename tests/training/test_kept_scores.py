@@ -11,8 +11,9 @@ from qaexp.config import compose
 from qaexp.data.batch import ScoringBlock
 from qaexp.runs.record import RunRecord
 from qaexp.train import train
-from qaexp.training import kept_scores, scoring
-from qaexp.training.kept_scores import KeepScores
+from qaexp.training import callbacks as kept_scores
+from qaexp.training import scoring
+from qaexp.training.callbacks import KeepScores
 from qaexp.training.ranking import RankingModule
 
 SMALL = ["logger=none", "dataset.reader.num_train=40", "dataset.reader.num_dev=20", "dataset.reader.num_test=30", "dataset.vectors.dim=12"]
@@ -77,7 +78,7 @@ def test_a_test_that_is_stopped_goes_on_to_the_same_scores(
     assert 0 < some < len(kept["test"]) == 300
 
     texts = count_texts(monkeypatch)
-    with caplog.at_level(logging.INFO, "qaexp.training.kept_scores"):
+    with caplog.at_level(logging.INFO, "qaexp.training.callbacks"):
         train(compose(overrides), tmp_path, resume=True)
     assert f"ranking goes on: {200 + some} pairs were scored before" in caplog.text
     assert sum(texts) == 20 + 30 + 300 - some  # every question again; of the candidates those without a score
