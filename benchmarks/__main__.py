@@ -30,7 +30,6 @@ NAMES = {
     "pairing": "training steps of iGGSA and of stacked coupled LSTMs: pairs in blocks by length against in one",
     "pretrain": "a step of pre-training at 100,000 words: adaptive against full softmax",
     "rcnn": "a training step of the RCNN cell against the loop as printed and an LSTM, on the CPU",
-    "sweep": "1,000 tiny jobs of a sweep: the share of time outside training",
     "tables": "all of the papers' tables from 2,000 records",
     "corpus": "reading a corpus of 167,765 questions, made up; its peak memory",
     "start": "start of a process to its first training batch (needs QAEXP_DATA)",

@@ -73,6 +73,15 @@ def choices(group: str) -> list[str]:
     return sorted(path.stem for path in (CONF / group).glob("*.yaml") if not path.stem.startswith("_"))
 
 
+def is_choice(option: str) -> bool:
+    """Whether an option chooses a YAML file of a group.
+
+    >>> [is_choice(option) for option in ("model=ggsa", "+model/interaction=question_residual", "model.encoder.offset=0")]
+    [True, True, False]
+    """
+    return (CONF / option.lstrip("+~").partition("=")[0].partition("@")[0]).is_dir()
+
+
 def compose(overrides: Sequence[str] = (), program: Program = RANK) -> DictConfig:
     """The configuration that `python -m qaexp`, or another program, composes from these overrides."""
     with initialize_config_dir(str(CONF), version_base="1.3"):

@@ -1,68 +1,121 @@
-"""What options may be, numbers and words: with others a run would fail late and name something else, or learn nothing."""
+"""Limits of constructor parameters, written as annotations, and the check of a configuration against them.
 
-import math
-import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+`hidden_dim: PositiveInt` in a class that a `_target_` names is all that is needed: `model.encoder.hidden_dim=0` is then refused before
+anything is built. Any class may use these types, or `Annotated` with the constraints of the package `annotated_types`.
+"""
 
-COUNTS = (
-    r"batch_size|block_tokens|max_epochs|patience|steps_per_epoch|epochs|hits|num|window|window_size|group_size|dim|\w+_dim|"
-    r"accumulate_grad_batches|max_(question|candidate)_length|feed_forward_factor|k|cells|pooling_(rows|columns)|negative|min_count|"
-    r"num_(filters|heads|blocks|slices|hops|bins|directions|widths|dimension_filters|weight_sets|candidates)"
-)
-SEEDS = r"seed|\w+_seed"
-OPTIONAL = r"num_(layers|train|dev|test|held_out)"  # of dense layers; without any, the output is linear
-WHOLE = (COUNTS, SEEDS, OPTIONAL)
-LIMITS = {  # the last word of an option's name: the least it may be, the first that is too much, in words
-    COUNTS: (1, math.inf, "at least 1"),
-    SEEDS: (0, 2**32, "from 0 to 4294967295"),
-    OPTIONAL: (0, math.inf, "at least 0"),
-    r"dropout_rate|(dev|test)_share": (0, 1, "at least 0 and less than 1"),
-    r"limit_train_batches": (1e-9, math.inf, "more than 0"),
-    r"lr|margin|momentum|weight_decay|eps|alpha|gradient_clip_val|deviation": (0, math.inf, "at least 0"),
-    r"mean_length": (1e-9, math.inf, "more than 0"),
+import operator
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from inspect import isclass
+from pydoc import locate
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+from annotated_types import Ge, GroupedMetadata, Gt, Interval, Lt
+
+PositiveInt = Annotated[int, Ge(1)]
+NonNegativeInt = Annotated[int, Ge(0)]
+PositiveFloat = Annotated[float, Gt(0)]
+NonNegativeFloat = Annotated[float, Ge(0)]
+Rate = Annotated[float, Ge(0), Lt(1)]
+Seed = Annotated[int, Interval(ge=0, le=2**32 - 1)]
+
+OPTIONS: Mapping[str, Any] = {
+    "seed": Seed,
+    "patience": PositiveInt,
+    "trainer.max_epochs": PositiveInt,
+    "trainer.accumulate_grad_batches": PositiveInt,
+    "trainer.gradient_clip_val": NonNegativeFloat | None,
+    "trainer.limit_train_batches": PositiveFloat | None,
 }
-LARGEST = 3.4e38  # that weights, of float32, can be multiplied by
+"""Options that no class of ours takes."""
+
 WHOLE_EPOCHS = (
-    "a run has whole epochs, each with the metrics of all of dev at its end, and ranks whole splits; "
+    "the record would have metrics of a part of dev, or of an earlier epoch, since a run measures all of dev after each whole epoch; "
     "leave it out, and set trainer.max_epochs, or trainer.limit_train_batches for shorter epochs"
 )
-ONLY = {  # what an option of Lightning's may be, as others fail late, change nothing, or make a record name other weights; and why
-    "precision": (("32-true", "bf16-mixed", "16-mixed"), "one of 32-true, bf16-mixed, 16-mixed is expected"),  # weights stay float32
-    "num_nodes": ((None, 1), "the processes of one machine share a run's folder, and several machines have no such place; leave it out"),
-    "num_sanity_val_steps": ((None, 0), "a run scores all of dev or nothing; leave it out"),
-    "overfit_batches": ((None, 0), "dev has all its questions; set trainer.limit_train_batches to train on a few batches"),
-    "reload_dataloaders_every_n_epochs": ((None, 1), "each epoch draws its own negatives; leave it out"),
-    **dict.fromkeys(("callbacks", "plugins", "enable_progress_bar"), ((None,), "a run brings its own; leave it out")),
-    **dict.fromkeys(("val_check_interval", "check_val_every_n_epoch", "limit_val_batches"), ((None,), WHOLE_EPOCHS)),
-    **dict.fromkeys(("limit_test_batches", "max_steps", "max_time"), ((None,), WHOLE_EPOCHS)),
+TRAINER_VALUES: Mapping[str, tuple[Sequence[Any], str]] = {
+    "precision": (("32-true", "bf16-mixed", "16-mixed"), "must be one of 32-true, bf16-mixed, 16-mixed; the weights stay float32"),
+    "num_nodes": ((None, 1), "all processes of a run must be on one machine, as they share its folder; leave it out"),
+    "overfit_batches": ((None, 0), WHOLE_EPOCHS),
+    **dict.fromkeys(("limit_val_batches", "limit_test_batches", "val_check_interval"), ((None,), WHOLE_EPOCHS)),
+    **dict.fromkeys(("check_val_every_n_epoch", "max_steps", "max_time"), ((None,), WHOLE_EPOCHS)),
 }
+"""What some options of Lightning's trainer may be, and why: other values would lead to wrong numbers in a record."""
+
+LARGEST_FLOAT32 = 3.4e38
+
+COMPARISONS = {
+    "ge": (operator.ge, "at least"),
+    "gt": (operator.gt, "more than"),
+    "le": (operator.le, "at most"),
+    "lt": (operator.lt, "less than"),
+}
+"""Attributes of annotated_types' constraints."""
 
 
-def beyond(config: Mapping[Any, Any], prefix: str = "") -> Iterator[str]:
-    """A sentence for each value of a resolved configuration that is out of its limits.
+def violations(config: Mapping[Any, Any], prefix: str = "") -> Iterator[str]:
+    """A sentence for each value of a resolved configuration that is outside its limits.
 
-    >>> list(beyond({"optimizer": {"lr": 0.1}, "dataset": {"batch_size": 0}}))
-    ['dataset.batch_size=0: at least 1 is expected']
-    >>> list(beyond({"dataset": {"seed": -1}, "seed": -1, "patience": 1.5}))[:2]
-    ['seed=-1: from 0 to 4294967295 is expected', 'patience=1.5: a whole number is expected']
-    >>> list(beyond({"similarity": {"num_layers": -1}, "feed_forward_factor": 0}))
-    ['feed_forward_factor=0: at least 1 is expected', 'similarity.num_layers=-1: at least 0 is expected']
-    >>> list(beyond({"deviation": float("inf")}))
-    ['deviation=inf: a number of float32, at most 3.4e38, is expected']
+    >>> list(violations({"patience": 1.5, "seed": -1}))
+    ['patience=1.5: must be a whole number', 'seed=-1: must be at least 0 and at most 4294967295']
+    >>> list(violations({"strategy": {"_target_": "qaexp.sweep.strategies.RandomSearch", "trials": 0}}))
+    ['strategy.trials=0: must be at least 1']
+    >>> list(violations({"deviation": float("inf")}))
+    ['deviation=inf: must be a float32 number, at most 3.4e38']
     """
-    for key, value in sorted(config.items(), key=lambda item: isinstance(item[1], Mapping)):  # seed before dataset.seed, which it gives
+    limits = parameter_types(str(config.get("_target_", "")))
+    for key, value in sorted(config.items(), key=lambda item: isinstance(item[1], Mapping)):  # seed before dataset.seed, which copies it
+        name = f"{prefix}{key}"
         if isinstance(value, Mapping):
-            yield from beyond(value, f"{prefix}{key}.")
-        elif key in ONLY and value not in ONLY[key][0]:
-            yield f"{prefix}{key}={value}: {ONLY[key][1]}"
-        elif isinstance(value, (int, float)) and not abs(value) <= LARGEST:
-            yield f"{prefix}{key}={value}: a number of float32, at most 3.4e38, is expected"
-        elif isinstance(value, (int, float)) and not isinstance(value, bool):
-            for names, (least, too_much, words) in LIMITS.items():
-                if not re.fullmatch(names, str(key)):
-                    continue
-                if not least <= value < too_much:
-                    yield f"{prefix}{key}={value}: {words} is expected"
-                elif names in WHOLE and isinstance(value, float):
-                    yield f"{prefix}{key}={value}: a whole number is expected"
+            yield from violations(value, f"{name}.")
+        elif isinstance(value, Sequence) and any(isinstance(each, Mapping) for each in value):
+            for place, each in enumerate(value):
+                if isinstance(each, Mapping):
+                    yield from violations(each, f"{name}.{place}.")
+        elif isinstance(value, (int, float)) and not abs(value) <= LARGEST_FLOAT32:
+            yield f"{name}={value}: must be a float32 number, at most 3.4e38"
+        elif prefix == "trainer." and key in TRAINER_VALUES and value not in TRAINER_VALUES[key][0]:
+            yield f"{name}={value}: {TRAINER_VALUES[key][1]}"
+        elif fault := _fault(value, OPTIONS.get(name, limits.get(key))):
+            yield f"{name}={value}: {fault}"
+
+
+@cache
+def parameter_types(target: str) -> Mapping[str, Any]:
+    """The annotations of what a `_target_` names, by parameter, those of base classes included; empty where they cannot be read."""
+    if not target or target.startswith(("torch.", "pytorch_lightning.")):  # they have no limits, and take seconds to import
+        return {}
+    built: Any = locate(target)
+    types = dict[str, Any]()
+    for function in [base.__dict__.get("__init__") for base in reversed(built.__mro__)] if isclass(built) else [built]:
+        try:
+            types |= get_type_hints(function, include_extras=True)
+        except (TypeError, NameError):  # no annotations at all, or names that exist for type checkers only
+            continue
+    return types
+
+
+def _fault(value: Any, annotation: Any) -> str:
+    """What a value must be and is not; empty where it is within its limits, or has none.
+
+    >>> [_fault(value, PositiveInt | None) for value in (1, None, 0, 2.5)]
+    ['', '', 'must be at least 1', 'must be a whole number']
+    >>> _fault([3, 0], Sequence[PositiveInt])
+    'must be at least 1'
+    """
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin in (Union, UnionType):
+        faults = [_fault(value, each) for each in arguments if each is not NoneType]
+        return "" if "" in faults or value is None else faults[0]
+    if origin is Annotated and isinstance(value, (int, float)):
+        kind, *constraints = arguments
+        flat = [each for one in constraints for each in (one if isinstance(one, GroupedMetadata) else [one])]
+        limits = [(name, getattr(each, name)) for each in flat for name in COMPARISONS if hasattr(each, name)]
+        if not all(COMPARISONS[name][0](value, limit) for name, limit in limits):
+            return f"must be {' and '.join(f'{COMPARISONS[name][1]} {limit}' for name, limit in limits)}"
+        return "must be a whole number" if kind is int and isinstance(value, float) else ""
+    if isclass(origin) and issubclass(origin, Sequence) and isinstance(value, list):
+        return next((fault for each in value if (fault := _fault(each, arguments[0]))), "")
+    return ""

@@ -6,6 +6,7 @@ Torch is imported when a run starts, not before: help and mistyped options are a
 import contextlib
 import logging
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -14,16 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from qaexp.cli.command import INTERRUPTED, USER_ERROR
-from qaexp.config import CONF, PRETRAIN, RANK, Program, join_options
+from qaexp.config import CONF, PRETRAIN, RANK, Program, is_choice, join_options
 from qaexp.errors import ConfigError, OutputError, QaexpError
 from qaexp.logs import silence_libraries
-from qaexp.mistakes import SWEEP, check_config, config_of_choices, explain, is_sweep, keys_of
+from qaexp.mistakes import SWEEP_FLAGS, check_config, explain, is_sweep
 from qaexp.runs.folder import BEST, CONFIG, LAST, LOG, RECORD, TRACEBACK, require_initial_run
 
 log = logging.getLogger(__name__)
-
-ELSEWHERE = ("config-dir", "cd", "config-path", "cp", "config-name", "cn")
-"""Hydra's flags for configurations that lie elsewhere."""
 
 
 def main(arguments: Sequence[str], program: Program = RANK) -> int:
@@ -65,56 +63,69 @@ def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
 
     from qaexp.data.missing_files import require_files
 
-    require_sweep(arguments)
+    _require_no_dashes(arguments, program)
+    _warn_of_sweep_options(arguments)
     if "output_dir=" in arguments:
         raise ConfigError("output_dir= is empty; name a folder, or leave it out")
-    usual = config_of_choices(arguments, program)
-    require_no_flags(arguments, usual, program)
     failures: list[Exception] = []
 
     def run(cfg: DictConfig) -> None:
         overrides, folder = list(HydraConfig.get().overrides.task), Path(HydraConfig.get().runtime.output_dir)
         try:
-            check_config(cfg, usual, overrides)
+            check_config(cfg, _config_without_values(overrides), overrides)
             require_initial_run(cfg.get("init_from"))
             require_files(cfg)
             run_in(folder, cfg, join_options(overrides), program)
-        except Exception as error:  # past Hydra, which would print a line of its own above ours
+        except Exception as error:  # raised below, after Hydra, which would print a line of its own
             failures.append(error)
             with contextlib.suppress(OSError):
-                folder.rmdir()  # if nothing is in it: Hydra makes it before a mistake is found
+                folder.rmdir()  # if it is empty: Hydra makes it before a mistake is found
 
     if is_sweep(arguments):
         from qaexp.sweep.sweeper import register
 
         register()
     os.environ["HYDRA_FULL_ERROR"] = "1"  # errors reach main() as they are
-    sys.argv = [program.command, *sorted(arguments, key=lambda argument: argument not in SWEEP)]  # Hydra wants -m first
+    sys.argv = [program.command, *sorted(arguments, key=lambda argument: argument not in SWEEP_FLAGS)]  # Hydra wants -m first
     hydra.main(version_base="1.3", config_path=str(CONF), config_name=program.config)(run)()
     if failures:
         raise failures[0]
 
 
-def require_no_flags(arguments: Sequence[str], usual: Any, program: Program) -> None:
-    """Raises: ConfigError, when an option is given as `--model ggsa`, or another folder than conf/ to read choices from."""
-    known = {*program.groups(), *keys_of(usual)}
+def _config_without_values(overrides: Sequence[str]) -> Any:
+    """The configuration with the same choices of YAML files and no other override, from wherever Hydra was told to look for them."""
+    from hydra.core.global_hydra import GlobalHydra
+    from hydra.core.hydra_config import HydraConfig
+    from hydra.types import RunMode
+    from omegaconf import open_dict
+
+    job = HydraConfig.get()
+    kept = [*(option for option in job.overrides.hydra if option.startswith("hydra.searchpath")), *filter(is_choice, overrides)]
+    cfg = GlobalHydra.instance().config_loader().load_configuration(job.job.config_name, kept, run_mode=RunMode.RUN)
+    with open_dict(cfg):
+        del cfg["hydra"]
+    return cfg
+
+
+def _require_no_dashes(arguments: Sequence[str], program: Program) -> None:
+    """Raises: ConfigError, when an option is written as `--model ggsa` or `--seed=2`."""
+    top = re.findall(r"^(\w+):", (CONF / f"{program.config}.yaml").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    names = {*top, *(group.partition("/")[0] for group in program.groups())} - {"hydra", "defaults"}
     for argument, following in pairwise([*arguments, ""]):
         name, _, value = argument.lstrip("-").partition("=")
-        if argument.startswith("-") and name in ELSEWHERE:
-            raise ConfigError(f"{argument}: choices are read from {CONF} alone; put your YAML file there, such as model/NAME.yaml")
-        if argument.startswith("-") and name in known:
+        if argument.startswith("-") and re.split("[./]", name)[0] in names:
             raise ConfigError(f"{argument}: options are written without dashes, as in {name}={value or following or 'VALUE'}")
 
 
-def require_sweep(arguments: Sequence[str]) -> None:
-    """Raises: ConfigError, when something is chosen that sweeps alone have, and this is none."""
-    of_sweeps = ("hydra/sweeper=", "hydra/launcher=", "hydra.sweeper.", "hydra.launcher.")
-    alone = [argument for argument in arguments if argument.startswith(of_sweeps)]
-    if alone and not is_sweep(arguments):
-        raise ConfigError(f"{alone[0]} is for sweeps: add -m")
-    experiments = [argument for argument in arguments if argument.startswith("experiment=") and _has_grid(argument.partition("=")[2])]
-    if experiments and not {*SWEEP, "--cfg", "-c"} & set(arguments):
-        raise ConfigError(f"{experiments[0]} is a grid of runs: add -m")
+def _warn_of_sweep_options(arguments: Sequence[str]) -> None:
+    """Warn when an option has an effect in sweeps only, and this is not one."""
+    if {*SWEEP_FLAGS, "--cfg", "-c", "--info", "-i"} & set(arguments):
+        return
+    for argument in arguments:
+        if argument.startswith(("hydra/sweeper=", "hydra/launcher=", "hydra.sweeper.", "hydra.launcher.")):
+            log.warning("%s has an effect in sweeps only; add -m for a sweep", argument)
+        elif argument.startswith("experiment=") and _has_grid(argument.partition("=")[2]):
+            log.warning("%s describes a grid of runs, and this is one run; add -m for all of them", argument)
 
 
 def _has_grid(experiment: str) -> bool:

@@ -15,6 +15,7 @@ from qaexp.data.negatives import Groups, Keys, no_negatives
 from qaexp.data.prepare import kept
 from qaexp.data.vocabulary import UNKNOWN
 from qaexp.errors import ConfigError
+from qaexp.limits import PositiveInt
 
 log = logging.getLogger(__name__)
 
@@ -89,8 +90,8 @@ class BM25Negatives:
         ConfigError: no question retrieves a negative.
     """
 
-    num: int
-    hits: int
+    num: PositiveInt
+    hits: PositiveInt
     k1: float
     b: float
     cache_dir: str

@@ -22,6 +22,7 @@ from qaexp.ddp import do_not_sync, rank_and_world_size
 from qaexp.errors import BadDataError, ConfigError
 from qaexp.evaluation.conventions import METRICS, find_convention
 from qaexp.evaluation.metrics import RankingMetrics
+from qaexp.limits import PositiveInt, Seed
 
 log = logging.getLogger(__name__)
 
@@ -50,12 +51,12 @@ class RankingDataModule(pl.LightningDataModule):
         convention: str,
         selection_metric: str,
         keep_unanswered: bool,
-        shuffle_seed: int | None,
-        max_question_length: int,
-        max_candidate_length: int,
-        batch_size: int,
-        block_tokens: int,
-        seed: int,
+        shuffle_seed: Seed | None,
+        max_question_length: PositiveInt,
+        max_candidate_length: PositiveInt,
+        batch_size: PositiveInt,
+        block_tokens: PositiveInt,
+        seed: Seed,
         cache_dir: str,
         expected: card.Card | None,
     ) -> None:

@@ -8,6 +8,7 @@ from jaxtyping import Int, Int8
 
 from qaexp.data.corpus import RankingCorpus, RankingSplit, ranges
 from qaexp.errors import ConfigError
+from qaexp.limits import PositiveInt
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class RandomNegatives:
     The question's own text and its right candidates, under any id and in any pool of that question, are never drawn.
     """
 
-    num: int
+    num: PositiveInt
 
     def draw(self, split: RankingSplit, corpus: RankingCorpus, rng: np.random.Generator) -> Groups:
         right, answer_set = np.flatnonzero(split.labels), corpus.answer_set
@@ -109,7 +110,7 @@ class PoolNegatives:
     negative teach a pairwise loss nothing and are left out.
     """
 
-    num: int
+    num: PositiveInt
 
     def draw(self, split: RankingSplit, corpus: RankingCorpus, rng: np.random.Generator) -> Groups:
         of_pair, negatives = split.pair_question, wrong_pairs(split, corpus)
@@ -152,7 +153,7 @@ class QuestionLists:
         ConfigError: no question is left.
     """
 
-    num: int
+    num: PositiveInt
     max_answers: int
 
     def draw(self, split: RankingSplit, corpus: RankingCorpus, rng: np.random.Generator) -> Groups:

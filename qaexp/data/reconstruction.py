@@ -17,6 +17,7 @@ from qaexp.data.batching import ScoringBlocks, batches_by_length
 from qaexp.data.corpus import RankingCorpus, RankingSplit, TokenTable, ranges
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError
+from qaexp.limits import PositiveInt
 
 CONTEXTS = ("title", "body", "similar")
 THESE = "use dataset=askubuntu, askubuntu_made_up or askubuntu_duplicates"
@@ -85,7 +86,7 @@ class ReconstructionDataModule(pl.LightningDataModule):
         ConfigError: there are no held-out questions, no pairs, or a kind of context that the data set lacks.
     """
 
-    def __init__(self, ranking: RankingDataModule, contexts: Sequence[str], batch_size: int, steps_per_epoch: int) -> None:
+    def __init__(self, ranking: RankingDataModule, contexts: Sequence[str], batch_size: PositiveInt, steps_per_epoch: PositiveInt) -> None:
         super().__init__()
         self.ranking, self.steps_per_epoch = ranking, steps_per_epoch
         self._kinds, self._batch_size = list(contexts), batch_size

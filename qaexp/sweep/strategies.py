@@ -12,8 +12,7 @@ import optuna
 from optuna.samplers import BaseSampler, RandomSampler, TPESampler
 from optuna.trial import Trial, TrialState
 
-from qaexp.errors import ConfigError
-from qaexp.limits import beyond
+from qaexp.limits import NonNegativeInt, PositiveInt, Seed
 from qaexp.sweep.space import Cell, Space
 
 Batches = Generator[Sequence[Cell], Sequence[float | None], None]
@@ -45,11 +44,7 @@ class Grid:
 class _Search:
     """Distinct cells that an Optuna sampler asks for, `batch` at a time."""
 
-    def __init__(self, trials: int, batch: int, seed: int) -> None:
-        if trials < 1 or batch < 1:
-            raise ConfigError(f"hydra.sweeper.strategy: trials={trials} and batch={batch} must be at least 1")
-        for sentence in beyond({"seed": seed}, "hydra.sweeper.strategy."):
-            raise ConfigError(sentence)
+    def __init__(self, trials: PositiveInt, batch: PositiveInt, seed: Seed) -> None:
         self.trials, self.batch, self.seed = trials, batch, seed
 
     def sampler(self) -> BaseSampler:
@@ -86,7 +81,7 @@ class TPESearch(_Search):
     Cells of one batch do not know of each other's scores; Optuna takes them for bad ones while they run, so that they differ.
     """
 
-    def __init__(self, trials: int, batch: int, seed: int, startup: int) -> None:
+    def __init__(self, trials: PositiveInt, batch: PositiveInt, seed: Seed, startup: NonNegativeInt) -> None:
         super().__init__(trials, batch, seed)
         self.startup = startup
 

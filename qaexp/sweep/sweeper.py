@@ -20,18 +20,18 @@ from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf, open_dict
 
-from qaexp.config import CONF, PRETRAIN, RANK, Program, join_options
+from qaexp.config import PRETRAIN, RANK, Program, is_choice, join_options
 from qaexp.data.missing_files import require_files
 from qaexp.ddp import require_one_process
 from qaexp.errors import ConfigError, OutputError, SweepError
 from qaexp.files import require_writable
+from qaexp.limits import violations
 from qaexp.mistakes import check_config, check_value
 from qaexp.runs.folder import require_initial_run
 from qaexp.runs.record import RunRecord, measured_options
 from qaexp.sweep.best import BEST_REMEDY, best_of, write_best
 from qaexp.sweep.job import Job, JobResult, keep_number_of_threads
 from qaexp.sweep.progress import Watch
-from qaexp.sweep.quick_loader import QuickLoader
 from qaexp.sweep.space import Cell, Space
 
 log = logging.getLogger(__name__)
@@ -50,8 +50,7 @@ class Sweep(Sweeper):
         self._strategy, self._params, self._best = strategy, params or {}, best
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
-        loader = QuickLoader(hydra_context.config_loader.get_search_path())
-        self._context, self._config = HydraContext(config_loader=loader, callbacks=hydra_context.callbacks), config
+        self._context, self._config = hydra_context, config
 
     def sweep(self, arguments: list[str]) -> None:
         """Run what is missing.
@@ -63,12 +62,14 @@ class Sweep(Sweeper):
         started = time.monotonic()
         for chatty in ("hydra", "hydra_plugins"):
             logging.getLogger(chatty).setLevel(logging.WARNING)
+        for sentence in violations(OmegaConf.to_container(self._config.hydra.sweeper.strategy, resolve=True), "hydra.sweeper.strategy."):
+            raise ConfigError(sentence)
         space = Space.parse(self._params, arguments)
         total = self._strategy.count(space)
         pruner: Any = self._config.hydra.sweeper.pruner  # not built yet: each job does so
         pruner = OmegaConf.to_container(pruner) if isinstance(pruner, DictConfig) else pruner
         if pruner is not None and not isinstance(pruner, dict):
-            raise ConfigError(f"hydra.sweeper.pruner={pruner}: null or a pruner of Optuna's is expected, as hydra/sweeper=tpe has it")
+            raise ConfigError(f"hydra.sweeper.pruner={pruner}: must be null or a pruner of Optuna, as in hydra/sweeper=tpe")
         usual = self._require_composable(space)
         folder = Path(self._config.hydra.sweep.dir) / sweep_name(arguments)
         try:
@@ -91,7 +92,7 @@ class Sweep(Sweeper):
 
     @property
     def _program(self) -> Program:
-        return next(program for program in (RANK, PRETRAIN) if program.config == self._config.hydra.job.config_name)
+        return next(program for program in (RANK, PRETRAIN) if program.own_key in self._config)
 
     def _run_all(self, launcher: Launcher, space: Space, watch: Watch, outcomes: Path) -> None:
         batches = self._strategy.batches(space)
@@ -158,13 +159,13 @@ class Sweep(Sweeper):
         values = {key: getattr(axis, "choices", None) or (axis.low, axis.high) for key, axis in space.axes.items()}  # type: ignore[attr-defined]
         first: Cell = {key: choices[0] for key, choices in values.items()}
         composed = self._compose(space.overrides(first))
-        usual = self._compose([option for option in space.overrides(first) if _is_choice(option)])
+        usual = self._compose([option for option in space.overrides(first) if is_choice(option)])
         check_config(composed, usual, space.overrides(first))
         require_initial_run(composed.get("init_from"))
         require_files(composed)
         parser = OverridesParser.create()
         for key, value in ((key, value) for key, choices in values.items() for value in choices[1:]):
-            if _is_choice(key):
+            if is_choice(key):
                 other = self._compose(space.overrides({**first, key: value}))
                 if key.partition("/")[0] == "dataset":
                     require_files(other)
@@ -188,11 +189,6 @@ class Sweep(Sweeper):
         with open_dict(self._config):
             self._config.hydra.sweep.dir = str(folder)
         return Plugins.instance().instantiate_launcher(hydra_context=self._context, task_function=job, config=self._config)
-
-
-def _is_choice(option: str) -> bool:
-    """Whether an option chooses a YAML file of a group."""
-    return (CONF / option.partition("=")[0]).is_dir()
 
 
 def _busy(outcomes: Path, numbers: Sequence[int]) -> bool:

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from qaexp.errors import ConfigError
+from qaexp.limits import NonNegativeFloat
 
 
 @runtime_checkable
@@ -62,7 +63,7 @@ class PairwiseHinge:
     takes_log_odds = False
     takes_classes = False
 
-    def __init__(self, margin: float) -> None:
+    def __init__(self, margin: NonNegativeFloat) -> None:
         self.margin = margin
 
     def __call__(

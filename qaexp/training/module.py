@@ -122,7 +122,7 @@ class ScoringModule(pl.LightningModule):
         if self._scoring.num_scored < len(self._scoring.scores):
             raise ConfigError(
                 f"{self._scoring.num_scored} of the {len(self._scoring.scores)} pairs of {self._ranking} were scored, and metrics need "
-                "all; leave out trainer.fast_dev_run and trainer.limit_*_batches"
+                "all; leave out trainer.fast_dev_run, trainer.num_sanity_val_steps and trainer.limit_*_batches"
             )
         parts = all_gather_ragged(self._scoring.scores.to(self.device))
         scores = parts[0].new_empty((sum(map(len, parts)), *parts[0].shape[1:]))

@@ -8,8 +8,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
+from omegaconf import OmegaConf
 
 import qaexp
 from qaexp.cli import main as command_line
@@ -88,30 +90,27 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
         ("optimizer.weight_decay=1e-5", "to add it, write +optimizer.weight_decay=1e-5"),
         ("+trainer.overfit_batch=1", "nothing reads the option trainer.overfit_batch, did you mean trainer.overfit_batches"),
         ("--model=ctrn", "--model=ctrn: options are written without dashes, as in model=ctrn"),
-        ("--config-dir=mine", "put your YAML file there, such as model/NAME.yaml"),
-        ("+patienc=3", "nothing reads the option patienc, did you mean patience"),
-        ("seed=one", "seed=one: a number is expected, as in seed=1"),
-        ("trainer.deterministic=maybe", "trainer.deterministic=maybe: true or false is expected"),
-        ("dataset=toy,wikiqa", "dataset=toy,wikiqa is a run for each: add -m"),
-        ("optimizer.lr=-1", "optimizer.lr=-1: at least 0 is expected"),
-        ("optimizer.lr=1e99", "optimizer.lr=1e+99: a number of float32, at most 3.4e38, is expected"),
-        ("trainer.max_epochs=two", "trainer.max_epochs=two: a number is expected"),  # and not of the 2 before it
-        ("dataset.batch_size=0", "dataset.batch_size=0: at least 1 is expected"),
-        ("model.embedding.dropout_rate=1.5", "model.embedding.dropout_rate=1.5: at least 0 and less than 1 is expected"),
-        ("trainer.precision=64-true", "trainer.precision=64-true: one of 32-true, bf16-mixed, 16-mixed is expected"),
-        ("seed=-1", "seed=-1: from 0 to 4294967295 is expected"),
-        ("trainer.max_epochs=1.5", "trainer.max_epochs=1.5: a whole number is expected"),
-        ("seed=1,2", "seed=1,2 is a run for each: add -m"),
+        ("--seed", "--seed: options are written without dashes, as in seed=VALUE"),
+        ("seed=one", "seed=one: must be a number, as in seed=1"),
+        ("trainer.deterministic=maybe", "trainer.deterministic=maybe: must be true or false"),
+        ("dataset=toy,wikiqa", "dataset=toy,wikiqa has several values, which make a sweep: add -m"),
+        ("optimizer.lr=-1", "cannot be built from this configuration: Invalid learning rate: -1"),
+        ("optimizer.lr=1e99", "optimizer.lr=1e+99: must be a float32 number, at most 3.4e38"),
+        ("trainer.max_epochs=two", "trainer.max_epochs=two: must be a number"),  # and not of the 2 before it
+        ("dataset.batch_size=0", "dataset.batch_size=0: must be at least 1"),
+        ("model.embedding.dropout_rate=1.5", "model.embedding.dropout_rate=1.5: must be at least 0 and less than 1"),
+        ("trainer.precision=64-true", "trainer.precision=64-true: must be one of 32-true, bf16-mixed, 16-mixed"),
+        ("seed=-1", "seed=-1: must be at least 0 and at most 4294967295"),
+        ("trainer.max_epochs=1.5", "trainer.max_epochs=1.5: must be a whole number"),
+        ("seed=1,2", "seed=1,2 has several values, which make a sweep: add -m"),
         (
             "output_dir=my däta",
-            "output_dir=my däta: this cannot be read; quote what is no plain word, for the shell and for Hydra: \"output_dir='my däta'\"",
+            "output_dir=my däta: Hydra cannot parse this; quote the value for the shell and for Hydra: \"output_dir='my däta'\"",
         ),
-        ("patience=null", "patience=null: a number is expected, as in patience="),
-        ("seed=true", "seed=true: a number is expected, as in seed=1"),
-        ("+trainer.limit_train_batches=0", "trainer.limit_train_batches=0: more than 0 is expected"),
+        ("patience=null", "patience=null: must be a number, as in patience="),
+        ("seed=true", "seed=true: must be a number, as in seed=1"),
+        ("+trainer.limit_train_batches=0", "trainer.limit_train_batches=0: must be more than 0"),
         ("output_dir=", "output_dir= is empty; name a folder, or leave it out"),
-        ("hydra/sweeper=tpe", "hydra/sweeper=tpe is for sweeps: add -m"),
-        ("experiment=ctrn/grid", "experiment=ctrn/grid is a grid of runs: add -m"),
         ("resume=", "resume= is empty; name a run's folder"),
         ("dataset.vectors=random", "a choice is written with slashes, dataset/vectors=random; choices: "),
         ("init_from=nowhere", "init_from=nowhere does not exist; name a run's folder or a .ckpt file in one"),
@@ -120,18 +119,17 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
             "the trainer cannot be built from this configuration: `gradient_clip_algorithm` best is invalid",
         ),
         ("+trainer.strategy=dpp", "the trainer cannot be built from this configuration: You selected an invalid strategy name"),
-        ("+trainer.val_check_interval=0.5", "trainer.val_check_interval=0.5: a run has whole epochs"),
-        ("+trainer.limit_test_batches=1", "trainer.limit_test_batches=1: a run has whole epochs"),
-        ("dataset.vectors.deviation=-1", "dataset.vectors.deviation=-1: at least 0 is expected"),
-        ("dataset.reader.num_train=-1", "dataset.reader.num_train=-1: at least 0 is expected"),
-        ("dataset.tokenise=words", "dataset.tokenise=words: it has options of its own; set one of them, such as dataset.tokenise._target_"),
-        ("+trainer.val_check_interval=1", "trainer.val_check_interval=1: a run has whole epochs"),  # after each batch, to Lightning
-        ("+trainer.max_steps=5", "trainer.max_steps=5: a run has whole epochs"),
-        ("+trainer.num_nodes=2", "trainer.num_nodes=2: the processes of one machine share a run's folder"),
-        ("trainer.num_sanity_val_steps=1", "trainer.num_sanity_val_steps=1: a run scores all of dev or nothing"),
-        ("+trainer.overfit_batches=1", "trainer.overfit_batches=1: dev has all its questions"),
-        ("+trainer.enable_progress_bar=false", "trainer.enable_progress_bar=False: a run brings its own"),
-        ("+trainer.limit_val_batches=0", "trainer.limit_val_batches=0: a run has whole epochs"),
+        ("+trainer.val_check_interval=0.5", "trainer.val_check_interval=0.5: the record would have metrics of a part of dev"),
+        ("+trainer.limit_test_batches=1", "trainer.limit_test_batches=1: the record would have"),
+        ("dataset.vectors.deviation=-1", "dataset.vectors.deviation=-1: must be at least 0"),
+        ("dataset.reader.num_train=-1", "dataset.reader.num_train=-1: must be at least 0"),
+        ("dataset.tokenise=words", "dataset.tokenise=words: has options of its own; set one of them, such as dataset.tokenise._target_"),
+        ("+trainer.val_check_interval=1", "trainer.val_check_interval=1: the record would have"),  # after each batch, to Lightning
+        ("+trainer.max_steps=5", "trainer.max_steps=5: the record would have"),
+        ("+trainer.num_nodes=2", "trainer.num_nodes=2: all processes of a run must be on one machine"),
+        ("trainer.num_sanity_val_steps=1", "metrics need all; leave out trainer.fast_dev_run, trainer.num_sanity_val_steps"),
+        ("+trainer.overfit_batches=1", "trainer.overfit_batches=1: the record would have"),
+        ("+trainer.limit_val_batches=0", "trainer.limit_val_batches=0: the record would have"),
         ("schedule.factor=2", "optimizer or schedule cannot be built from this configuration: Constant multiplicative factor expected"),
         ("model.encoder.num_heads=7", "model.encoder.num_heads=7 does not divide the width 12"),
         ("model.encoder.offset=10", "model.encoder.offset=10 must be at least 0 and smaller than model.encoder.group_size=10"),
@@ -165,7 +163,52 @@ def test_mistakes_are_answered_with_one_sentence(argument: str, sentence: str, q
 
 def test_a_word_where_a_list_is_expected(quiet: list[str], caplog: pytest.LogCaptureFixture) -> None:
     assert main([*quiet[:3], "dataset=askubuntu_duplicates", "dataset.reader.fields=title"]) == 2
-    assert "dataset.reader.fields=title: a list is expected, as in dataset.reader.fields=[title]" in caplog.text
+    assert "dataset.reader.fields=title: must be a list, as in dataset.reader.fields=[title]" in caplog.text
+
+
+def test_an_option_that_nothing_reads_is_warned_of(
+    quiet: list[str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(command_line, "run_in", lambda folder, cfg, command, program: None)
+    assert main([*quiet, "+patienc=3"]) == 0
+    assert caplog.messages == ["nothing in qaexp reads the option patienc, did you mean patience"]
+
+
+def test_options_of_sweeps_are_warned_of_in_a_single_run(
+    quiet: list[str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(command_line, "run_in", lambda folder, cfg, command, program: None)
+    assert main([*quiet[:3], "experiment=ctrn/grid", "hydra/sweeper=tpe", "dataset=toy"]) == 0
+    assert caplog.messages == [
+        "experiment=ctrn/grid describes a grid of runs, and this is one run; add -m for all of them",
+        "hydra/sweeper=tpe has an effect in sweeps only; add -m for a sweep",
+    ]
+
+
+@pytest.mark.parametrize("how", ["--config-dir", "-cd", "hydra.searchpath"])
+def test_choices_are_read_from_a_folder_of_ones_own(
+    how: str, quiet: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    runs: list[Any] = []
+    monkeypatch.setattr(
+        command_line, "run_in", lambda folder, cfg, command, program: runs.append(OmegaConf.to_container(cfg, resolve=True))
+    )
+    own = tmp_path / "own" / "model" / "mine.yaml"
+    own.parent.mkdir(parents=True)
+    own.write_text("defaults: [qa_lstm, _self_]\nencoder: {hidden_dim: 7}\n")
+    place = [f"{how}=[file://{tmp_path / 'own'}]"] if how == "hydra.searchpath" else [how, str(tmp_path / "own")]
+    assert main([*place, *quiet, "model=mine", "model.encoder.hidden_dim=8"]) == 0
+    assert [(cfg["choices"]["model"], cfg["model"]["encoder"]["hidden_dim"]) for cfg in runs] == [("mine", 8)]
+    assert main([*place, *quiet, "model=mine", "model.encoder.hidden_dim=0"]) == 2
+    assert caplog.messages == ["model.encoder.hidden_dim=0: must be at least 1"]
+
+
+def test_lightnings_own_options_are_its_own(quiet: list[str], tmp_path: Path) -> None:
+    callback = "+trainer.callbacks=[{_target_:pytorch_lightning.callbacks.ModelSummary,max_depth:1}]"
+    own = ["+trainer.profiler=simple", "+trainer.enable_progress_bar=false", "trainer.num_sanity_val_steps=-1", callback]
+    assert main([*quiet, "trainer.max_epochs=1", *own]) == 0
+    [record] = [json.loads(path.read_text()) for path in tmp_path.rglob("record.json")]
+    assert record["metrics"]["dev"]["questions"] == 20
 
 
 def test_a_part_of_ones_own_is_trained_and_loaded_where_it_is_trusted(
@@ -215,7 +258,7 @@ def test_one_process_at_a_time_works_in_a_runs_folder(quiet: list[str], tmp_path
 
 
 def test_a_run_that_never_began_leaves_no_folder(quiet: list[str], tmp_path: Path) -> None:
-    assert main([*quiet, "optimizer.lr=-1"]) == 2
+    assert main([*quiet, "seed=-1"]) == 2
     assert not list(tmp_path.glob("runs/*/*"))
 
 

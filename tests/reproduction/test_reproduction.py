@@ -43,7 +43,7 @@ def test_a_table_is_run_once_goes_on_and_outlives_a_failing_row(
     assert frame["seeds"].to_dict() == {"Kelp": "", "Word Overlap": "toy: 1; absent: 0", "CNN": "2", "Bad": "0"}
     assert frame.loc["CNN", "status"] == "measured"
     assert 0 < float(frame.loc["CNN", "MAP"]) <= 100
-    assert "Bad (toy), seed 1 failed: model.encoder.num_filters=0: at least 1 is expected" in caplog.text
+    assert "Bad (toy), seed 1 failed: model.encoder.num_filters=0: must be at least 1" in caplog.text
     entries = sorted(path.name for path in (tmp_path / "results" / "ledger").iterdir())
     assert len(entries) == 3
     caplog.clear()

@@ -65,11 +65,6 @@ def test_a_search_runs_distinct_cells_and_the_same_ones_when_it_is_repeated(make
     assert searched(make(), turned, score) == first
 
 
-def test_a_search_needs_a_seed_that_its_sampler_takes() -> None:
-    with pytest.raises(ConfigError, match=r"hydra\.sweeper\.strategy\.seed=-1: from 0 to 4294967295 is expected"):
-        RandomSearch(20, 20, -1)
-
-
 @pytest.mark.parametrize("axis", ["interval(0.1,0.001)", "tag(log,interval(0.0,0.1))", "range(5,1)"])
 def test_an_axis_without_values_is_named(axis: str) -> None:
     with pytest.raises(ConfigError, match=r"optimizer\.lr="):

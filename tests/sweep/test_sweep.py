@@ -184,16 +184,18 @@ def test_mistakes_in_a_sweep_are_answered_with_one_sentence_before_anything_runs
         ("optimizer.ler=1e-3,1e-2", "there is no option optimizer.ler, did you mean optimizer.lr"),
         ("hydra/sweeper=tpee", "there is no hydra/sweeper=tpee, did you mean tpe"),
         ("optimizer.lr=interval(1e-5,1e-3)", "optimizer.lr is an interval"),
-        ("seed=1,x", "seed=x: a number is expected"),
+        ("seed=1,x", "seed=x: must be a number"),
         ("seed=range(5,1)", "seed=range(5,1): there is no value in it"),
-        ("hydra.sweeper.pruner=median", "hydra.sweeper.pruner=median: null or a pruner of Optuna's is expected"),
+        ("hydra.sweeper.pruner=median", "hydra.sweeper.pruner=median: must be null or a pruner of Optuna"),
         ("loss=choice(hinge,max_margin)", "there is no loss=hinge, did you mean pairwise_hinge"),
-        ("dataset.batch_size=32,0", "dataset.batch_size=0: at least 1 is expected"),
+        ("dataset.batch_size=32,0", "dataset.batch_size=0: must be at least 1"),
+        ("hydra/sweeper=random hydra.sweeper.strategy.seed=-1", "hydra.sweeper.strategy.seed=-1: must be at least 0"),
+        ("hydra/sweeper=tpe hydra.sweeper.strategy.batch=0", "hydra.sweeper.strategy.batch=0: must be at least 1"),
         ("trainer=ddp", "a run of a sweep runs in one process: leave trainer=ddp and trainer.devices out"),
         ("trainer=default,ddp", "a run of a sweep runs in one process: leave trainer=ddp"),
         ("+trainer.profilr=simple,advanced", "nothing reads the option trainer.profilr, did you mean trainer.profiler"),
     ):
-        assert main(arguments(tmp_path, mistake)) == 2
+        assert main(arguments(tmp_path, *mistake.split())) == 2
         assert sentence in caplog.text
         assert not records(tmp_path)
 

@@ -17,6 +17,7 @@ from qaexp.data.files import locate, published, records
 from qaexp.data.tokenise import bare
 from qaexp.data.vocabulary import Vocabulary
 from qaexp.errors import require_among
+from qaexp.limits import NonNegativeInt, PositiveInt, Rate, Seed
 
 LABELS = ("duplicate", "non-duplicate")
 K1, B = 1.2, 0.75
@@ -52,11 +53,11 @@ class AskUbuntuDuplicatesReader:
 
     folder: str
     pairs: str
-    num_candidates: int
-    split_seed: int
-    dev_share: float
-    test_share: float
-    num_held_out: int
+    num_candidates: PositiveInt
+    split_seed: Seed
+    dev_share: Rate
+    test_share: Rate
+    num_held_out: NonNegativeInt
     fields: Sequence[str]
     """`title`, `body`, or both."""
     tokenise: Callable[[str], list[str]]

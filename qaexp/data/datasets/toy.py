@@ -19,6 +19,7 @@ from qaexp.data.corpus import RankingCorpus
 from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.data.tokenise import bare
 from qaexp.errors import ConfigError
+from qaexp.limits import NonNegativeInt, PositiveInt, Seed
 
 SPLITS = ("train", "dev", "test")
 MAX_CANDIDATES = 100
@@ -171,11 +172,11 @@ def _distractor(fact: Fact, random: Random) -> Fact:
 class ToyReader:
     """Generates the corpus from `generator_seed`; see the top of this file for what it is made of."""
 
-    generator_seed: int
-    num_train: int
-    num_dev: int
-    num_test: int
-    num_candidates: int
+    generator_seed: Seed
+    num_train: NonNegativeInt
+    num_dev: NonNegativeInt
+    num_test: NonNegativeInt
+    num_candidates: PositiveInt
     tokenise: Callable[[str], list[str]]
 
     version = 2

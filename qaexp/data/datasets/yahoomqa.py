@@ -20,6 +20,7 @@ from qaexp.data.files import Faults, locate, progress, published
 from qaexp.data.tokenise import bare
 from qaexp.data.vocabulary import Vocabulary
 from qaexp.errors import ConfigError
+from qaexp.limits import PositiveInt, Seed
 
 
 class Pair(NamedTuple):
@@ -54,15 +55,15 @@ class YahooMQAReader(ABC):
     max_length: int
     num_pairs: int | None
     """Number of selected pairs to use, drawn with `split_seed`; null: all."""
-    num_candidates: int
+    num_candidates: PositiveInt
     """Candidates per question: one right, the others wrong."""
-    hits: int
+    hits: PositiveInt
     k1: float
     b: float
     parts: Mapping[str, int]
     """Split to its share of the pairs; the first gets the remainder of rounding."""
-    split_seed: int
-    candidate_seed: int
+    split_seed: Seed
+    candidate_seed: Seed
 
     version = 1
     hint: ClassVar[str]

@@ -17,6 +17,7 @@ from qaexp.data.corpus_builder import CorpusBuilder, connected_groups, held_out_
 from qaexp.data.fetch.remotes import fetch_hint
 from qaexp.data.files import UNREADABLE, Faults, lines, locate, published
 from qaexp.data.tokenise import bare
+from qaexp.limits import Rate, Seed
 
 POOL = 5
 """Candidates per question: one right, four wrong."""
@@ -207,10 +208,10 @@ class YahooQATextReader:
     hash_separated: str
     tab_separated: str
     tokenise: Callable[[str], list[str]]
-    split_seed: int
-    dev_share: float
+    split_seed: Seed
+    dev_share: Rate
     """Share of the pools, at most; `test_share` as well."""
-    test_share: float
+    test_share: Rate
 
     version = 2
 

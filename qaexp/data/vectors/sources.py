@@ -18,6 +18,7 @@ from qaexp.data.vectors.glove import read_glove
 from qaexp.data.vectors.word2vec import is_word2vec, read_word2vec
 from qaexp.data.vocabulary import PADDING, SPECIAL_WORDS, UNKNOWN
 from qaexp.errors import ConfigError
+from qaexp.limits import NonNegativeFloat, PositiveFloat, PositiveInt
 
 log = logging.getLogger(__name__)
 
@@ -50,8 +51,8 @@ class VectorSource(Protocol):
 class RandomVectors:
     """Every word drawn from a normal distribution with standard deviation `deviation`."""
 
-    dim: int
-    deviation: float
+    dim: PositiveInt
+    deviation: NonNegativeFloat
 
     def files(self) -> list[Path]:
         return []
@@ -113,13 +114,13 @@ class OwnTextVectors:
     `mean_length`, because gensim's final scale depends on the corpus and the number of epochs.
     """
 
-    dim: int
-    window: int
-    negative: int
-    epochs: int
-    min_count: int
+    dim: PositiveInt
+    window: PositiveInt
+    negative: PositiveInt
+    epochs: PositiveInt
+    min_count: PositiveInt
     skip_gram: bool
-    mean_length: float
+    mean_length: PositiveFloat
 
     def files(self) -> list[Path]:
         return []

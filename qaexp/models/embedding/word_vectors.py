@@ -10,6 +10,7 @@ from torch.nn import functional as F
 
 from qaexp.data.batch import token_mask
 from qaexp.data.vocabulary import PADDING
+from qaexp.limits import PositiveInt, Rate
 from qaexp.models.stage import Stage
 from qaexp.models.types import Text
 
@@ -24,7 +25,7 @@ class WordEmbedding(Stage):
     The padding row is zero and stays so.
     """
 
-    def __init__(self, vectors: Float[Tensor, "word dim"], tuned: bool, project_dim: int | None, dropout_rate: float) -> None:
+    def __init__(self, vectors: Float[Tensor, "word dim"], tuned: bool, project_dim: PositiveInt | None, dropout_rate: Rate) -> None:
         super().__init__()
         self.words = nn.Embedding.from_pretrained(vectors.clone(), freeze=not tuned, padding_idx=PADDING)
         self.projection = nn.Identity() if project_dim is None else nn.Linear(vectors.shape[1], project_dim)

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from qaexp.errors import ConfigError
+from qaexp.limits import PositiveInt
 from qaexp.models.masking import zero_padding
 from qaexp.models.ops.convolution import apply_convolution, convolve_words
 from qaexp.models.stage import Encoder
@@ -38,7 +39,7 @@ class CNN(Encoder):
     between two words, reaches one word further to the right.
     """
 
-    def __init__(self, input_dim: int, num_filters: int, window: int) -> None:
+    def __init__(self, input_dim: int, num_filters: PositiveInt, window: PositiveInt) -> None:
         super().__init__()
         self.convolution = nn.Conv1d(input_dim, num_filters, window)
         self.before, self.after = (window - 1) // 2, window // 2
@@ -63,7 +64,7 @@ class SquashedCNN(CNN):
         ConfigError: another non-linearity.
     """
 
-    def __init__(self, input_dim: int, num_filters: int, window: int, squash: str) -> None:
+    def __init__(self, input_dim: int, num_filters: PositiveInt, window: PositiveInt, squash: str) -> None:
         super().__init__(input_dim, num_filters, window)
         self.squash = activation_named("model.encoder.squash", squash)
 
@@ -85,7 +86,7 @@ class StackedCNN(Encoder):
     a vector of them, whatever the length.
     """
 
-    def __init__(self, input_dim: int, num_filters: Sequence[int], window: int) -> None:
+    def __init__(self, input_dim: int, num_filters: Sequence[PositiveInt], window: PositiveInt) -> None:
         super().__init__()
         widths = [input_dim, *num_filters]
         self.convolutions = nn.ModuleList(nn.Conv1d(width, wider, window) for width, wider in pairwise(widths))

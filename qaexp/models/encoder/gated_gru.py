@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
+from qaexp.limits import PositiveInt
 from qaexp.models.intermediates import is_watched, show
 from qaexp.models.ops.packed import reversed_positions, run_packed
 from qaexp.models.stage import Encoder
@@ -36,7 +37,7 @@ class GatedGRU(Encoder):
     accumulates: ClassVar[bool] = True
     skips_padding: ClassVar[bool] = True
 
-    def __init__(self, input_dim: int, hidden_dim: int) -> None:
+    def __init__(self, input_dim: int, hidden_dim: PositiveInt) -> None:
         super().__init__()
         self.gru = nn.GRU(input_dim, hidden_dim, batch_first=True, bidirectional=True)
         self.output_dim = 2 * hidden_dim

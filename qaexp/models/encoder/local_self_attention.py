@@ -6,6 +6,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from qaexp.errors import ConfigError
+from qaexp.limits import PositiveInt
 from qaexp.models.encoder.self_attention import GatedSelfAttention
 from qaexp.models.masking import masked_softmax
 
@@ -28,11 +29,11 @@ class LocalSelfAttention(GatedSelfAttention):
     def __init__(
         self,
         input_dim: int,
-        num_heads: int,
-        feed_forward_factor: int,
+        num_heads: PositiveInt,
+        feed_forward_factor: PositiveInt,
         scale_by: str,
         input_scale: float,
-        window_size: int,
+        window_size: PositiveInt,
         gate: bool,
     ) -> None:
         super().__init__(input_dim, num_heads, feed_forward_factor, scale_by, input_scale, gate)

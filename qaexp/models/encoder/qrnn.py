@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from torch import nn
 
+from qaexp.limits import PositiveInt
 from qaexp.models.intermediates import is_watched, show
 from qaexp.models.masking import zero_padding
 from qaexp.models.ops.convolution import convolve_words
@@ -30,7 +31,7 @@ class QRNN(Encoder):
     joint: ClassVar[str | None] = "recurrence gates"
     accumulates: ClassVar[bool] = True
 
-    def __init__(self, input_dim: int, hidden_dim: int, window: int) -> None:
+    def __init__(self, input_dim: int, hidden_dim: PositiveInt, window: PositiveInt) -> None:
         super().__init__()
         self.gates = nn.Conv2d(input_dim, 3 * hidden_dim, (1, window), bias=False)
         self.window = window

@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from qaexp.errors import ConfigError
+from qaexp.limits import PositiveInt
 from qaexp.models.encoder.recurrent import RecurrentEncoder, State
 from qaexp.models.intermediates import show
 from qaexp.models.ops.gated_convolution import gated_convolution, products_of_words
@@ -38,7 +39,7 @@ class RCNN(RecurrentEncoder):
         ConfigError: the gate is neither a vector nor a scalar, or the order is below 1.
     """
 
-    def __init__(self, input_dim: int, hidden_dim: int, order: int, gate: str) -> None:
+    def __init__(self, input_dim: int, hidden_dim: PositiveInt, order: int, gate: str) -> None:
         super().__init__()
         if gate not in ("vector", "scalar"):
             raise ConfigError(f"model.encoder.gate={gate}: choose vector or scalar")

@@ -8,6 +8,7 @@ from typing import ClassVar
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from qaexp.limits import PositiveInt
 from qaexp.models.ops.packed import freeze_second_bias, run_packed, run_packed_from
 from qaexp.models.stage import Encoder
 from qaexp.models.types import Text
@@ -44,7 +45,7 @@ class LSTM(RecurrentEncoder):
 
     skips_padding: ClassVar[bool] = True
 
-    def __init__(self, input_dim: int, hidden_dim: int) -> None:
+    def __init__(self, input_dim: int, hidden_dim: PositiveInt) -> None:
         super().__init__()
         self.lstm = nn.LSTM(input_dim, hidden_dim, batch_first=True)
         freeze_second_bias(self.lstm)
@@ -77,7 +78,7 @@ class GRU(RecurrentEncoder):
 
     skips_padding: ClassVar[bool] = True
 
-    def __init__(self, input_dim: int, hidden_dim: int) -> None:
+    def __init__(self, input_dim: int, hidden_dim: PositiveInt) -> None:
         super().__init__()
         self.gru = nn.GRU(input_dim, hidden_dim, batch_first=True)
         freeze_second_bias(self.gru)
@@ -104,7 +105,7 @@ class BiLSTM(Encoder):
     accumulates: ClassVar[bool] = True
     skips_padding: ClassVar[bool] = True
 
-    def __init__(self, input_dim: int, hidden_dim: int) -> None:
+    def __init__(self, input_dim: int, hidden_dim: PositiveInt) -> None:
         super().__init__()
         self.lstm = nn.LSTM(input_dim, hidden_dim, batch_first=True, bidirectional=True)
         self.output_dim, self.backward_dim = 2 * hidden_dim, hidden_dim

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from qaexp.errors import ConfigError
+from qaexp.limits import PositiveInt
 from qaexp.models.intermediates import is_watched, show
 from qaexp.models.masking import masked_mean, masked_softmax
 from qaexp.models.stage import Encoder
@@ -64,7 +65,7 @@ class SelfAttention(Encoder):
     joint: ClassVar[str | None] = "residual block"
     final_norm: ClassVar[bool] = True
 
-    def __init__(self, input_dim: int, num_heads: int, feed_forward_factor: int, scale_by: str, input_scale: float) -> None:
+    def __init__(self, input_dim: int, num_heads: PositiveInt, feed_forward_factor: PositiveInt, scale_by: str, input_scale: float) -> None:
         super().__init__()
         if num_heads < 1 or input_dim % num_heads:
             raise ConfigError(f"model.encoder.num_heads={num_heads} does not divide the width {input_dim} that the embedding gives")
@@ -142,7 +143,9 @@ class GatedSelfAttention(SelfAttention):
 
     final_norm: ClassVar[bool] = False
 
-    def __init__(self, input_dim: int, num_heads: int, feed_forward_factor: int, scale_by: str, input_scale: float, gate: bool) -> None:
+    def __init__(
+        self, input_dim: int, num_heads: PositiveInt, feed_forward_factor: PositiveInt, scale_by: str, input_scale: float, gate: bool
+    ) -> None:
         super().__init__(input_dim, num_heads, feed_forward_factor, scale_by, input_scale)
         self.gate = nn.Linear(input_dim, input_dim) if gate else None
 

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from torch import nn
 
+from qaexp.limits import PositiveInt
 from qaexp.models.encoder.self_attention import FeedForward
 from qaexp.models.masking import masked_mean
 from qaexp.models.stage import Interaction
@@ -27,7 +28,7 @@ class QuestionResidual(Interaction):
     joint: ClassVar[str | None] = "residual block"
     begun: ClassVar[tuple[str, ...]] = ("candidate",)
 
-    def __init__(self, input_dim: int, feed_forward_factor: int) -> None:
+    def __init__(self, input_dim: int, feed_forward_factor: PositiveInt) -> None:
         super().__init__()
         self.feed_forward = FeedForward(input_dim, feed_forward_factor)
         self.norm = nn.LayerNorm(input_dim)

@@ -9,6 +9,7 @@ from torch import Tensor
 from qaexp.data.batch import token_mask
 from qaexp.data.corpus import RankingCorpus
 from qaexp.errors import ConfigError
+from qaexp.limits import PositiveInt, Seed
 from qaexp.models.lexical.bag import NgramTable, bag, ngrams
 from qaexp.models.scorer import AnswerScorer, Examples
 from qaexp.models.types import Text
@@ -49,7 +50,7 @@ class RandomGuess(AnswerScorer):
     reads_fields = True
     reads_vectors = False
 
-    def __init__(self, vectors: Float[Tensor, "word dim"], seed: int = 1) -> None:
+    def __init__(self, vectors: Float[Tensor, "word dim"], seed: Seed = 1) -> None:
         super().__init__()
         self.seed = seed
 
@@ -145,7 +146,7 @@ class BM25Scores(AnswerScorer):
     reads_fields = True
     reads_vectors = False
 
-    def __init__(self, max_question_length: int, max_candidate_length: int, vectors: Float[Tensor, "word dim"]) -> None:
+    def __init__(self, max_question_length: PositiveInt, max_candidate_length: PositiveInt, vectors: Float[Tensor, "word dim"]) -> None:
         super().__init__()
         self._question_words, self._candidate_words = min(HASHED_WORDS, max_question_length), min(HASHED_WORDS, max_candidate_length)
         self.table = NgramTable()  # from a pair's number, below 0, to its score

@@ -9,6 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from qaexp.limits import PositiveInt
+
 WordGates = Float[Tensor, "gates cell pair"]
 Gates = Float[Tensor, "gates part cell pair"]
 State = Float[Tensor, "dim part cell pair"]
@@ -71,7 +73,7 @@ class TightCell(CoupledCell):
     num_gates = 5
     num_parts = 1
 
-    def __init__(self, input_dim: int, hidden_dim: int, stacked: bool) -> None:
+    def __init__(self, input_dim: int, hidden_dim: PositiveInt, stacked: bool) -> None:
         super().__init__()
         self.from_question = nn.Linear(input_dim, 5 * hidden_dim)
         self.from_candidate = None if stacked else nn.Linear(input_dim, 5 * hidden_dim, bias=False)
@@ -123,7 +125,7 @@ class LooseCell(CoupledCell):
     num_gates = 4
     num_parts = 2
 
-    def __init__(self, input_dim: int, hidden_dim: int, stacked: bool) -> None:
+    def __init__(self, input_dim: int, hidden_dim: PositiveInt, stacked: bool) -> None:
         super().__init__()
         self.from_question = nn.Linear(input_dim, 4 * hidden_dim)
         self.from_candidate = None if stacked else self.from_question

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from qaexp.limits import PositiveInt
 from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.intermediates import show
 from qaexp.models.masking import masked_softmax
@@ -42,8 +43,8 @@ class AICNN(AnswerScorer):
         embedding: Callable[..., WordEmbedding],
         encoder: Callable[..., Encoder],
         match: Callable[..., Match],
-        attention_dim: int,
-        hidden_dim: int,
+        attention_dim: PositiveInt,
+        hidden_dim: PositiveInt,
         num_classes: int,
         vectors: Float[Tensor, "word dim"],
     ) -> None:

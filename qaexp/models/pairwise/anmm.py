@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from qaexp.data.vocabulary import UNKNOWN
+from qaexp.limits import PositiveInt
 from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.intermediates import show
 from qaexp.models.masking import masked_softmax
@@ -42,7 +43,11 @@ class ANMM(AnswerScorer):
     bounded = True
 
     def __init__(
-        self, embedding: Callable[..., WordEmbedding], num_bins: int, num_weight_sets: int, vectors: Float[Tensor, "word dim"]
+        self,
+        embedding: Callable[..., WordEmbedding],
+        num_bins: PositiveInt,
+        num_weight_sets: PositiveInt,
+        vectors: Float[Tensor, "word dim"],
     ) -> None:
         super().__init__()
         self.embedding = embedding(vectors=vectors)

@@ -7,6 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from qaexp.limits import PositiveInt
 from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.encoder.cnn import max_of_neighbours
 from qaexp.models.intermediates import show
@@ -39,10 +40,10 @@ class ARCII(AnswerScorer):
     def __init__(
         self,
         embedding: Callable[..., WordEmbedding],
-        num_filters: Sequence[int],
-        window: int,
-        cells: int,
-        hidden_dim: int,
+        num_filters: Sequence[PositiveInt],
+        window: PositiveInt,
+        cells: PositiveInt,
+        hidden_dim: PositiveInt,
         num_classes: int,
         vectors: Float[Tensor, "word dim"],
     ) -> None:

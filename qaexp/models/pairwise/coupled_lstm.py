@@ -7,6 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from qaexp.errors import ConfigError
+from qaexp.limits import PositiveInt
 from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.intermediates import show
 from qaexp.models.ops.coupled_cells import CoupledCell
@@ -46,12 +47,12 @@ class CoupledLSTM(AnswerScorer):
         self,
         embedding: Callable[..., WordEmbedding],
         cell: Callable[..., CoupledCell],
-        hidden_dim: int,
-        num_directions: int,
-        num_blocks: int,
-        pooling_rows: int,
-        pooling_columns: int,
-        output_dim: int,
+        hidden_dim: PositiveInt,
+        num_directions: PositiveInt,
+        num_blocks: PositiveInt,
+        pooling_rows: PositiveInt,
+        pooling_columns: PositiveInt,
+        output_dim: PositiveInt,
         num_classes: int,
         vectors: Float[Tensor, "word dim"],
     ) -> None:

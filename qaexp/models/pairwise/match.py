@@ -5,6 +5,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from qaexp.limits import PositiveInt
 from qaexp.models.encoder.cnn import activation_named
 from qaexp.models.similarity.bilinear import bilinear_weights
 from qaexp.models.types import Text
@@ -82,7 +83,7 @@ class TensorMatch(Match):
         ConfigError: f is neither relu nor tanh.
     """
 
-    def __init__(self, input_dim: int, num_slices: int, activation: str) -> None:
+    def __init__(self, input_dim: int, num_slices: PositiveInt, activation: str) -> None:
         super().__init__()
         self.num_slices, self.activation = num_slices, activation_named("model.match.activation", activation)
         self.T = bilinear_weights(num_slices, input_dim)

@@ -7,6 +7,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from qaexp.limits import PositiveInt
 from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.intermediates import show
 from qaexp.models.masking import zero_padding
@@ -81,9 +82,9 @@ class MPCNN(AnswerScorer):
     def __init__(
         self,
         embedding: Callable[..., WordEmbedding],
-        num_widths: int,
-        num_dimension_filters: int,
-        hidden_dim: int,
+        num_widths: PositiveInt,
+        num_dimension_filters: PositiveInt,
+        hidden_dim: PositiveInt,
         num_classes: int,
         vectors: Float[Tensor, "word dim"],
     ) -> None:

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from qaexp.limits import PositiveInt
 from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.intermediates import show
 from qaexp.models.lexical.overlap_features import WordOverlapFeatures
@@ -40,8 +41,8 @@ class MVLSTM(AnswerScorer):
         embedding: Callable[..., WordEmbedding],
         encoder: Callable[..., Encoder],
         match: Callable[..., Match],
-        k: int,
-        hidden_dim: int,
+        k: PositiveInt,
+        hidden_dim: PositiveInt,
         num_classes: int,
         overlap: bool,
         initial_bias: float | None,

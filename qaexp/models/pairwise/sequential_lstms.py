@@ -18,6 +18,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from qaexp.limits import PositiveInt
 from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.intermediates import show
 from qaexp.models.masking import last_real, masked_softmax, zero_padding
@@ -33,8 +34,8 @@ class SingleLSTM(AnswerScorer):
     def __init__(
         self,
         embedding: Callable[..., WordEmbedding],
-        hidden_dim: int,
-        output_dim: int,
+        hidden_dim: PositiveInt,
+        output_dim: PositiveInt,
         num_classes: int,
         initial_bound: float,
         vectors: Float[Tensor, "word dim"],
@@ -76,8 +77,8 @@ class ConditionalLSTMs(AnswerScorer):
     def __init__(
         self,
         embedding: Callable[..., WordEmbedding],
-        hidden_dim: int,
-        output_dim: int,
+        hidden_dim: PositiveInt,
+        output_dim: PositiveInt,
         num_classes: int,
         vectors: Float[Tensor, "word dim"],
     ) -> None:
@@ -124,7 +125,7 @@ class AttentionLSTMs(ConditionalLSTMs):
     Shows `attention` (pair, question length): α.
     """
 
-    def __init__(self, hidden_dim: int, initial_bound: float, **settings: Any) -> None:
+    def __init__(self, hidden_dim: PositiveInt, initial_bound: float, **settings: Any) -> None:
         super().__init__(hidden_dim=hidden_dim, **settings)
         self.W_y, self.W_h, self.W_p, self.W_x = (nn.Linear(hidden_dim, hidden_dim, bias=False) for _ in range(4))
         self.w = nn.Linear(hidden_dim, 1, bias=False)
@@ -156,7 +157,7 @@ class WordAttentionLSTMs(ConditionalLSTMs):
     Shows `attention` (pair, candidate length, question length): α.
     """
 
-    def __init__(self, hidden_dim: int, initial_bound: float, **settings: Any) -> None:
+    def __init__(self, hidden_dim: PositiveInt, initial_bound: float, **settings: Any) -> None:
         super().__init__(hidden_dim=hidden_dim, **settings)
         self.W_y, self.W_h, self.W_r, self.W_t, self.W_p, self.W_x = (nn.Linear(hidden_dim, hidden_dim, bias=False) for _ in range(6))
         self.w = nn.Linear(hidden_dim, 1, bias=False)

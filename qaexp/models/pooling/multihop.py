@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from qaexp.errors import ConfigError
+from qaexp.limits import PositiveInt
 from qaexp.models.intermediates import show
 from qaexp.models.masking import masked_mean, masked_softmax
 from qaexp.models.ops.packed import run_packed
@@ -40,7 +41,7 @@ class MultihopPooling(Stage):
 
     pairwise: ClassVar[bool] = True
 
-    def __init__(self, input_dim: int, num_hops: int) -> None:
+    def __init__(self, input_dim: int, num_hops: PositiveInt) -> None:
         super().__init__()
         if num_hops < 1:
             raise ConfigError(f"model.pooling.num_hops={num_hops} must be at least 1; for no attention choose model/pooling=mean")
@@ -88,7 +89,7 @@ class MultihopPooling(Stage):
 class MultihopMLP(MultihopPooling):
     """β^(k)_t = softmax_t(vᵀ·tanh(W_a·h_a(t) + W_q·o_q^(k))): Tran & Niederée 2018, the MLP attention of §3.3."""
 
-    def __init__(self, input_dim: int, num_hops: int) -> None:
+    def __init__(self, input_dim: int, num_hops: PositiveInt) -> None:
         super().__init__(input_dim, num_hops)
         self.W_a = nn.Linear(input_dim, input_dim, bias=False)
         self.W_q = nn.Linear(input_dim, input_dim, bias=False)
@@ -119,7 +120,7 @@ class MultihopSequential(MultihopPooling):
         ConfigError: the width cannot be halved.
     """
 
-    def __init__(self, input_dim: int, num_hops: int) -> None:
+    def __init__(self, input_dim: int, num_hops: PositiveInt) -> None:
         super().__init__(input_dim, num_hops)
         if input_dim % 2:
             raise ConfigError(

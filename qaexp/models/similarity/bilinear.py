@@ -5,6 +5,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from qaexp.errors import ConfigError
+from qaexp.limits import PositiveInt
 from qaexp.models.lexical.overlap_features import WordOverlapFeatures
 from qaexp.models.stage import Similarity
 
@@ -70,7 +71,7 @@ class TensorLayer(Similarity):
         ConfigError: the tensor has no slice.
     """
 
-    def __init__(self, input_dim: int, num_slices: int, num_classes: int, overlap: bool, initial_bias: float | None) -> None:
+    def __init__(self, input_dim: int, num_slices: PositiveInt, num_classes: int, overlap: bool, initial_bias: float | None) -> None:
         super().__init__()
         if num_slices < 1:
             raise ConfigError(f"model.similarity.num_slices={num_slices}: TensorLayer needs at least 1 slice of {input_dim} × {input_dim}")

@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from qaexp.errors import ConfigError
+from qaexp.limits import NonNegativeInt, PositiveInt, Rate
 from qaexp.models.lexical.overlap_features import WordOverlapFeatures
 from qaexp.models.similarity.bilinear import bilinear_forms, bilinear_weights, by_class
 from qaexp.models.stage import Similarity
@@ -25,7 +26,9 @@ class MLP(Similarity):
     behind each of them. Of its "MLP" behind NBOW and parallel LSTMs Liu et al. 2016 name no more.
     """
 
-    def __init__(self, input_dim: int, hidden_dim: int, num_layers: int, num_classes: int, dropout_rate: float, overlap: bool) -> None:
+    def __init__(
+        self, input_dim: int, hidden_dim: PositiveInt, num_layers: NonNegativeInt, num_classes: int, dropout_rate: Rate, overlap: bool
+    ) -> None:
         super().__init__()
         width, layers = 2 * input_dim + WordOverlapFeatures.num_features * overlap, []
         for _ in range(num_layers):
@@ -84,7 +87,14 @@ class Holographic(Similarity):
     """
 
     def __init__(
-        self, input_dim: int, hidden_dim: int, num_layers: int, num_classes: int, dropout_rate: float, bilinear: bool, overlap: bool
+        self,
+        input_dim: int,
+        hidden_dim: PositiveInt,
+        num_layers: NonNegativeInt,
+        num_classes: int,
+        dropout_rate: Rate,
+        bilinear: bool,
+        overlap: bool,
     ) -> None:
         super().__init__()
         if num_layers < 1 or hidden_dim < 1:
