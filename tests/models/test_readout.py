@@ -1,4 +1,4 @@
-"""What can be read out of a model is what it computed with."""
+"""What is read out of a model is what it computes with."""
 
 import pytest
 import torch
@@ -14,7 +14,7 @@ QUESTION, CANDIDATE = torch.tensor([5, 9, 2]), torch.arange(1, 24)
     "overrides", [["model=self_attention"], ["model=ggsa"], ["model=ggsa", "model.encoder.offset=3", "model.encoder.group_size=7"]]
 )
 @torch.no_grad()
-def test_attention_weights_are_those_that_attend_uses(overrides: list[str]) -> None:
+def test_attention_weights_are_the_ones_that_attend_uses(overrides: list[str]) -> None:
     encoder = built(*overrides, words=30, dim=24).question_encoder
     assert isinstance(encoder, SelfAttention)
     mask = torch.arange(23) < torch.tensor([[23], [11]])
@@ -33,7 +33,7 @@ def test_a_pair_of_each_family_shows_its_parts() -> None:
     torch.testing.assert_close(attentive["pair.attention"], attentive["pair.alignment"].amax(dim=0).softmax(dim=0))
 
 
-def test_reading_leaves_the_mode_of_the_model_as_it_was() -> None:
+def test_reading_out_keeps_the_training_mode() -> None:
     scorer = built("model=ap_cnn", words=30, dim=24).train()
     read_out(scorer, QUESTION, CANDIDATE)
     assert scorer.training

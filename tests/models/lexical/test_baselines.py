@@ -23,7 +23,7 @@ def scores(seed: int, pairs: int = 4_000) -> torch.Tensor:
     return guess.score(guess.encode_question(words[0]), guess.encode_candidate(words[1]))
 
 
-def test_seeds_draw_independently() -> None:
+def test_random_guesses_are_uniform_and_independent_across_seeds() -> None:
     drawn = torch.stack([scores(seed) for seed in range(1, 6)])
     assert torch.equal(drawn[0], scores(1))
     assert (drawn.mean(dim=1) - 0.5).abs().max() < 0.03  # six standard errors of 1/√12 over 4,000
@@ -33,7 +33,7 @@ def test_seeds_draw_independently() -> None:
 
 
 @pytest.mark.parametrize("longest", [2, 50])
-def test_published_scores_come_back_and_other_pairs_have_none(longest: int) -> None:
+def test_published_scores_are_returned_and_other_pairs_get_zero(longest: int) -> None:
     """Also if texts are cut to two words."""
     builder = CorpusBuilder()
     texts = {"boot": ["boot"], "disk": ["disk", "is", "full"], "usb": ["usb", "stick", "broken"]}
@@ -49,7 +49,7 @@ def test_published_scores_come_back_and_other_pairs_have_none(longest: int) -> N
         BM25Scores(longest, longest, vectors=torch.zeros(9, 2)).fit(CorpusBuilder().build(), lambda _: [])
 
 
-def test_candidate_only_ranks_by_what_scikit_learn_fits_and_reads_no_question(cache_dir: Path) -> None:
+def test_candidate_only_equals_scikit_learn_and_ignores_the_question(cache_dir: Path) -> None:
     """Its scores are the log-odds of LogisticRegression on scikit-learn's own counts of words, up to a constant."""
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.linear_model import LogisticRegression
@@ -89,7 +89,7 @@ def test_candidate_only_needs_right_and_wrong_candidates() -> None:
 def test_the_run_of_bm25_scores_gives_the_papers_row(
     data_dir: Path, tmp_path: Path, cache_dir: Path, split: str, printed: dict[str, float]
 ) -> None:
-    """Lei et al. 2016, Table 2, to a tenth of a point, from the command's own record."""
+    """Lei et al. 2016, Table 2, to a tenth of a point, from the run's own record."""
     if not (data_dir / "askubuntu" / "dev.txt").is_file():
         pytest.skip("askubuntu/dev.txt is not at hand")
     places = [f"data_dir={data_dir}", f"cache_dir={cache_dir}", "logger=none"]

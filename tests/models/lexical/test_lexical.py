@@ -32,7 +32,7 @@ QUESTIONS = [RNG.choice(WORDS, size=size).tolist() for size in RNG.integers(1, 1
 
 @pytest.fixture
 def corpus() -> RankingCorpus:
-    """Every candidate in the pool of the first question; the questions are texts but no candidates."""
+    """All candidates are in the pool of the first question; the questions are texts but not candidates."""
     builder = CorpusBuilder()
     questions = [builder.text(words) for words in QUESTIONS]
     builder.question("dev", "q", questions[0], [(f"c{i}", builder.text(words), i % 2) for i, words in enumerate(CANDIDATES)])
@@ -69,7 +69,7 @@ def vectors(corpus: RankingCorpus) -> torch.Tensor:
 
 
 @pytest.mark.parametrize(("k1", "b"), [(1.2, 0.75), (0.5, 0.0), (2.0, 1.0)])
-def test_bm25_is_what_bm25s_computes(corpus: RankingCorpus, k1: float, b: float) -> None:
+def test_bm25_equals_bm25s(corpus: RankingCorpus, k1: float, b: float) -> None:
     distinct = list(dict.fromkeys(map(tuple, CANDIDATES)))
     index = BM25Index([corpus.vocabulary.ids(words) for words in distinct], len(corpus.vocabulary), k1, b)
     place = [distinct.index(tuple(words)) for words in CANDIDATES]
@@ -79,8 +79,8 @@ def test_bm25_is_what_bm25s_computes(corpus: RankingCorpus, k1: float, b: float)
 
 @pytest.mark.parametrize("max_order", [1, 2, 3])
 @pytest.mark.parametrize("stop_words", [True, False])
-def test_tfidf_is_what_scikit_learn_computes(corpus: RankingCorpus, max_order: int, stop_words: bool) -> None:
-    """Over the distinct candidates. An n-gram that no candidate holds lengthens our question's vector: every score of it by one factor."""
+def test_tfidf_equals_scikit_learn(corpus: RankingCorpus, max_order: int, stop_words: bool) -> None:
+    """Over the distinct candidates. An n-gram that no candidate has makes our question vector longer, which scales all of its scores."""
     stopped = None if stop_words else ["the", "of", "and", "?"]
     sklearn = TfidfVectorizer(tokenizer=str.split, token_pattern=None, lowercase=False, ngram_range=(1, max_order), stop_words=stopped).fit(
         [*{" ".join(words) for words in CANDIDATES}]
@@ -107,7 +107,7 @@ def grams(words: list[str], n: int) -> set[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
-def test_containment_and_jaccard_are_those_of_sets(corpus: RankingCorpus, order: int) -> None:
+def test_containment_and_jaccard_equal_set_operations(corpus: RankingCorpus, order: int) -> None:
     contained = all_scores(Containment(order=order, vectors=vectors(corpus)), corpus)
     jaccard = all_scores(Jaccard(order=order, vectors=vectors(corpus)), corpus)
     for i, q in enumerate(QUESTIONS):
@@ -136,14 +136,14 @@ def longest(q: list[str], c: list[str], gaps: bool) -> int:
 
 
 @pytest.mark.parametrize("gaps", [True, False])
-def test_common_words_are_those_of_the_table(corpus: RankingCorpus, gaps: bool) -> None:
+def test_common_words_equal_the_full_table(corpus: RankingCorpus, gaps: bool) -> None:
     scores = all_scores(CommonWords(gaps=gaps, vectors=vectors(corpus)), corpus)
     for i, q in enumerate(QUESTIONS):
         for j, c in enumerate(CANDIDATES):
             assert scores[i, j] == pytest.approx(longest(q, c, gaps) / len(q))
 
 
-def test_fields_are_one_bag_and_no_ngram_or_substring_reaches_across() -> None:
+def test_fields_share_one_bag_but_no_ngram_or_substring_crosses_them() -> None:
     empty = torch.zeros(10, 2)
     question, apart, whole = (torch.tensor([fields]) for fields in ([[3, 4], [0, 0]], [[2, 3], [4, 5]], [[3, 4], [2, 5]]))
 
@@ -156,7 +156,7 @@ def test_fields_are_one_bag_and_no_ngram_or_substring_reaches_across() -> None:
         assert score(scorer, apart) < score(scorer, whole) == 1
 
 
-def test_ngrams_have_a_word_and_a_number() -> None:
+def test_ngrams_without_words_or_too_long_are_refused() -> None:
     tokens = torch.ones(1, 5, dtype=torch.long)
     with pytest.raises(ConfigError, match="at least 1 word"):
         ngrams(tokens, range(0, 1), num_words=9)
@@ -164,8 +164,8 @@ def test_ngrams_have_a_word_and_a_number() -> None:
         ngrams(tokens, range(4, 5), num_words=100_000)
 
 
-def test_the_svm_ranks_by_what_scikit_learn_fits(cache_dir: Path) -> None:
-    """Its margin is that of LinearSVC on the features, up to a constant; and it is no worse than chance by far."""
+def test_the_svm_equals_scikit_learn(cache_dir: Path) -> None:
+    """Its margin is that of LinearSVC on the features, up to a constant, and it ranks far better than chance."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
     from sklearn.svm import LinearSVC

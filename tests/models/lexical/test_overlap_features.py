@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from small_texts import built
 
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.corpus_builder import CorpusBuilder
@@ -17,7 +18,7 @@ POOLS = {
 }
 
 
-def test_features_are_those_of_sets_of_words() -> None:
+def test_features_equal_set_operations() -> None:
     builder = CorpusBuilder()
     numbers = [builder.text(text.split()) for text in TEXTS]
     builder.split("train")
@@ -43,11 +44,11 @@ def test_padding_and_repeats_add_nothing() -> None:
     assert features(torch.zeros(1, 3, dtype=torch.int64), long)[0].tolist() == [0.0] * 4
 
 
-def test_unknown_words_equal_none() -> None:
+def test_unknown_words_match_nothing() -> None:
     assert WordOverlapFeatures(10)(torch.tensor([[3, 1]]), torch.tensor([[1, 3]]))[0, 0].item() == pytest.approx(1 / 4)
 
 
-def test_texts_with_fields_are_refused_in_one_sentence() -> None:
+def test_texts_with_fields_are_refused() -> None:
     builder = CorpusBuilder(num_fields=2)
     builder.text(["water"], ["it", "boils"])
     corpus = builder.build()
@@ -71,7 +72,7 @@ def features_of(corpus: RankingCorpus) -> torch.Tensor:
     return features(*(torch.from_numpy(corpus.texts.padded(each, 20)) for each in texts))
 
 
-def test_over_the_training_pairs_their_mean_is_zero_and_their_deviation_one() -> None:
+def test_mean_is_zero_and_deviation_one_over_the_training_pairs() -> None:
     scaled, unscaled = features_of(corpus("train")), features_of(corpus("dev"))
     torch.testing.assert_close(scaled.mean(dim=0), torch.zeros(4), atol=1e-5, rtol=0.0)
     torch.testing.assert_close(scaled.std(dim=0, correction=0), torch.ones(4), atol=1e-5, rtol=0.0)
@@ -79,7 +80,7 @@ def test_over_the_training_pairs_their_mean_is_zero_and_their_deviation_one() ->
     torch.testing.assert_close(scaled, (unscaled - mean) / deviation, atol=1e-5, rtol=1e-5)
 
 
-def test_without_training_pairs_they_are_as_measured() -> None:
+def test_features_are_unscaled_without_training_pairs() -> None:
     assert features_of(corpus("dev"))[0, 0].item() == torch.tensor(5 / 17).item()
 
 
@@ -90,3 +91,12 @@ def test_a_saved_model_keeps_the_scale() -> None:
     loaded.load_state_dict(features.state_dict())
     assert torch.equal(loaded.mean, features.mean)
     assert not torch.equal(loaded.mean, torch.zeros(4))
+
+
+def test_a_scorer_fits_the_features_that_it_uses() -> None:
+    words = len(corpus("train").vocabulary)
+    scorer, features = built("model=mv_lstm", "model.overlap=true", words=words, dim=6), WordOverlapFeatures(words)
+    for each in (scorer, features):
+        each.fit(corpus("train"), lambda _: [])
+    for name, fitted in features.state_dict().items():
+        assert torch.equal(scorer.state_dict()[f"overlap.{name}"], fitted)

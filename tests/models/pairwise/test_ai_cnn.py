@@ -36,7 +36,7 @@ def attended(attention: SegmentAttention, u: list[Tensor]) -> tuple[Tensor, Tens
     return sum((a * u_i for a, u_i in zip(alpha, u, strict=True)), start=torch.zeros(2)), alpha
 
 
-def test_scores_and_attention_are_those_of_the_interactions_one_by_one() -> None:
+def test_scores_and_attention_equal_a_loop_over_segments() -> None:
     for num_classes in (1, 3):
         scorer = model(num_classes)
         scores = scorer.score(scorer.encode_question(QUESTIONS), scorer.encode_candidate(CANDIDATES))

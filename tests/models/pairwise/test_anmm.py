@@ -43,7 +43,7 @@ def paper(scorer: ANMM, question: Tensor, candidate: Tensor) -> float:
 
 
 @pytest.mark.parametrize("num_weight_sets", [1, 3])
-def test_scores_are_the_papers_word_by_word(num_weight_sets: int) -> None:
+def test_scores_equal_a_loop_over_words(num_weight_sets: int) -> None:
     scorer = model(num_weight_sets)
     scores = scorer.score(scorer.encode_question(QUESTIONS), scorer.encode_candidate(CANDIDATES))
     for pair in range(3):
@@ -51,5 +51,5 @@ def test_scores_are_the_papers_word_by_word(num_weight_sets: int) -> None:
         assert scores[pair].item() == pytest.approx(paper(scorer, question, candidate), abs=1e-5)
 
 
-def test_parameters_are_a_weight_for_each_bin_and_the_attention() -> None:
+def test_parameters_are_one_weight_per_bin_and_the_attention_vector() -> None:
     assert sum(p.numel() for p in model(1).parameters() if p.requires_grad) == NUM_BINS + 1 + 4

@@ -71,7 +71,7 @@ def halved(grid: dict[tuple[int, int], Tensor]) -> dict[tuple[int, int], Tensor]
 
 @pytest.mark.parametrize("window", [1, 2, 3])
 @pytest.mark.parametrize("num_filters", [[6], [6, 5], [6, 5, 4]])
-def test_scores_and_first_grid_are_the_papers_unit_by_unit(num_filters: list[int], window: int) -> None:
+def test_scores_and_first_grid_equal_a_loop_over_units(num_filters: list[int], window: int) -> None:
     scorer = model(num_filters, window)
     scores = scorer.score(scorer.encode_question(QUESTIONS), scorer.encode_candidate(CANDIDATES))
     for pair in range(3):

@@ -1,4 +1,4 @@
-"""Coupled LSTMs against loops over the cells of a grid, written from Liu et al. 2016, §3–4; their counts; what is refused."""
+"""Coupled LSTMs against loops over the cells of a grid, written from Liu et al. 2016, §3–4; parameter counts; invalid options."""
 
 from collections.abc import Callable
 
@@ -50,7 +50,7 @@ def lstm(gates: Tensor, c: Tensor) -> Cell:
 
 
 def loose(block: CoupledCell, inputs: Callable[[int, int], tuple[Tensor, Tensor]], n: int, m: int) -> dict[tuple[int, int], Tensor]:
-    """eq. 5–8: two LSTMs of one set of weights."""
+    """eq. 5–8: two LSTMs that share their weights."""
     zero, U = torch.zeros(4), block.get_submodule("recurrent").weight
     first, second = dict[tuple[int, int], Cell](), dict[tuple[int, int], Cell]()
     for i in range(n):
@@ -64,7 +64,7 @@ def loose(block: CoupledCell, inputs: Callable[[int, int], tuple[Tensor, Tensor]
 
 
 def by_hand(model: CoupledLSTM, question: Tensor, candidate: Tensor, is_loose: bool) -> Tensor:
-    """The last block's grid of one pair, (row, column, dim); of loose cells [h¹ ; h²], of which each LSTM one block up reads its own."""
+    """The last block's grid of one pair, (row, column, dim). Loose cells give [h¹ ; h²]; each LSTM of the next block reads its own half."""
     words = model.embedding.get_submodule("words").weight
     x, y = words[question], words[candidate]
     n, m = len(x), len(y)
@@ -99,7 +99,7 @@ def by_hand(model: CoupledLSTM, question: Tensor, candidate: Tensor, is_loose: b
 
 @pytest.mark.parametrize("model", ["lc_lstm", "tc_lstm"])
 @pytest.mark.parametrize("options", [[1, 1], [4, 1], [4, 3], [1, 2]], ids=str)
-def test_a_grid_is_its_cells_one_by_one_and_so_are_its_gradients(model: str, options: list[int]) -> None:
+def test_grid_and_gradients_equal_a_loop_over_cells(model: str, options: list[int]) -> None:
     scorer = build(f"model={model}", f"model.num_directions={options[0]}", f"model.num_blocks={options[1]}")
     for n, m in LENGTHS:
         question, candidate = torch.randint(1, WORDS, (n,)), torch.randint(1, WORDS, (m,))
@@ -115,8 +115,8 @@ def test_a_grid_is_its_cells_one_by_one_and_so_are_its_gradients(model: str, opt
 
 @pytest.mark.parametrize("model", ["lc_lstm", "tc_lstm"])
 @pytest.mark.parametrize(("rows", "columns"), [(1, 1), (2, 1), (2, 3)])
-def test_a_padded_batch_is_its_pairs_by_hand_and_so_are_its_gradients(model: str, rows: int, columns: int) -> None:
-    """Dynamic pooling takes the parts of each pair's own grid: word i of L belongs to part ⌊i·parts / L⌋; a part without words gives 0."""
+def test_scores_and_gradients_of_a_padded_batch_equal_those_of_single_pairs(model: str, rows: int, columns: int) -> None:
+    """Dynamic pooling divides each pair's own grid: word i of L belongs to part ⌊i·parts / L⌋; a part without words gives 0."""
     scorer = build(f"model={model}", "model.num_blocks=2", f"model.pooling_rows={rows}", f"model.pooling_columns={columns}")
     questions, candidates = ([torch.randint(1, WORDS, (length,)) for length in side] for side in zip(*LENGTHS, strict=True))
     pooled = []
@@ -150,8 +150,8 @@ def test_a_padded_batch_is_its_pairs_by_hand_and_so_are_its_gradients(model: str
     ],
 )
 @pytest.mark.parametrize("num_directions", [1, 4])
-def test_the_recurrences_have_the_papers_counts(name: str, overrides: list[str], count: int, whole: int, num_directions: int) -> None:
-    """Liu et al. 2016, Table 2, whose counts are rounded and have the output layers in them."""
+def test_parameter_counts_are_the_papers(name: str, overrides: list[str], count: int, whole: int, num_directions: int) -> None:
+    """Liu et al. 2016, Table 2, whose counts are rounded and include the output layers."""
     cfg = compose([*overrides, f"model.num_directions={num_directions}", "dataset=snli"])
     model = instantiate(cfg.model, vectors=torch.zeros(3, 100))
     recurrence = sum(p.numel() for p in (*model.words_block.parameters(), *model.stacked_blocks.parameters()))
@@ -161,21 +161,21 @@ def test_the_recurrences_have_the_papers_counts(name: str, overrides: list[str],
     assert abs(recurrence + output - whole) < 1_000
 
 
-def test_with_classes_a_pair_has_a_score_of_each() -> None:
+def test_a_pair_has_one_score_per_class() -> None:
     model = instantiate(compose(["model=tc_lstm", "dataset=snli"]).model, vectors=torch.randn(WORDS, DIM))
     tokens = torch.randint(1, WORDS, (2, 4))
     assert model.score(model.encode_question(tokens), model.encode_candidate(tokens)).shape == (2, 3)
 
 
 @pytest.mark.parametrize("override", ["model.num_directions=2", "model.num_blocks=0"])
-def test_impossible_grids_are_refused(override: str) -> None:
+def test_invalid_grids_are_refused(override: str) -> None:
     with pytest.raises(InstantiationException, match=override):
         instantiate(compose(["model=tc_lstm", override]).model, vectors=torch.randn(WORDS, DIM))
 
 
 @pytest.mark.parametrize("model", ["tc_lstm", "stacked_lc_lstm"])
 def test_under_autocast_the_grid_stays_in_float32(model: str) -> None:
-    """Scores of the same gates are the same to the last bit."""
+    """Scores from the same gates are bit-identical with and without autocast."""
     scorer = build(f"model={model}")
     tokens = torch.randint(1, WORDS, (3, 4), generator=torch.Generator().manual_seed(2))
     with torch.no_grad():

@@ -36,7 +36,7 @@ MATCHES = [
 
 
 @pytest.mark.parametrize(("build", "paper"), MATCHES)
-def test_the_grid_is_the_papers_word_by_word(build, paper) -> None:
+def test_the_grid_equals_a_loop_over_word_pairs(build, paper) -> None:
     torch.manual_seed(3)
     match: Match = build()
     for parameter in match.parameters():
@@ -51,6 +51,6 @@ def test_the_grid_is_the_papers_word_by_word(build, paper) -> None:
                 torch.testing.assert_close(grid[pair, :, i, j], expected, rtol=1e-5, atol=1e-5)
 
 
-def test_an_activation_unheard_of_is_refused() -> None:
+def test_an_unknown_activation_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"match.activation=cubic: choose relu or tanh"):
         TensorMatch(DIM, 2, "cubic")

@@ -23,7 +23,7 @@ def model(num_classes: int) -> MPCNN:
 
 
 def windows(x: Tensor, ws: int) -> list[Tensor]:
-    """Every run of `ws` words; of a shorter text, itself and zeros."""
+    """Every window of `ws` words; a shorter text is padded with zeros to one window."""
     x = torch.cat([x, torch.zeros(max(0, ws - len(x)), DIM)])
     return [x[i : i + ws] for i in range(len(x) - ws + 1)]
 
@@ -60,7 +60,7 @@ def com_u2(x: Tensor, y: Tensor) -> list[Tensor]:
 
 
 def paper(scorer: MPCNN, s1: Tensor, s2: Tensor) -> dict[str, list[Tensor]]:
-    """The features, by kind, in the order of the model's."""
+    """The features by kind, in the model's order."""
     features: dict[str, list[Tensor]] = {}
     for p in (MAX, MIN, MEAN):  # Algorithm 1
         reg1 = torch.stack([group_a(scorer, ws, p, s1) for ws in range(1, INFINITE + 1)])
@@ -87,7 +87,7 @@ def add(features: dict[str, list[Tensor]], kind: str, numbers: list[Tensor], dif
         features.setdefault(f"{kind} differences", []).extend(differences)
 
 
-def test_scores_are_those_of_every_comparison_made_by_itself() -> None:
+def test_scores_equal_those_of_single_comparisons() -> None:
     for num_classes in (1, 3):
         scorer = model(num_classes)
         scores = scorer.score(scorer.encode_question(QUESTIONS), scorer.encode_candidate(CANDIDATES))
@@ -103,14 +103,14 @@ def test_scores_are_those_of_every_comparison_made_by_itself() -> None:
             torch.testing.assert_close(seen.flatten(), torch.stack(features["vertical A cosine"]).detach(), rtol=1e-5, atol=1e-5)
 
 
-def test_the_paper_has_that_many_comparisons() -> None:
-    """2 a filter and pooling across; 2 + dim for each two widths and pooling, and for each pooling, width and filter of block B."""
+def test_the_number_of_comparisons_is_the_papers() -> None:
+    """Horizontal: 2 per filter and pooling. Vertical: 2 + dim per pooling and two widths; in block B, per pooling, width and filter."""
     across, down, by_dimension = 3 * DIM * 2, 3 * INFINITE**2 * (2 + DIM), 2 * WIDTHS * FILTERS * (2 + DIM)
     assert model(1).classifier.hidden.in_features == across + down + by_dimension
 
 
 def test_the_same_text_twice_has_finite_gradients() -> None:
-    """All distances are 0, where a square root has no slope."""
+    """All distances are 0, where the square root has no derivative."""
     scorer = model(1)
     scorer.score(scorer.encode_question(QUESTIONS), scorer.encode_candidate(QUESTIONS)).sum().backward()
     assert all(torch.isfinite(p.grad).all() for p in scorer.parameters() if p.grad is not None)

@@ -30,7 +30,7 @@ def model(k: int, num_classes: int, overlap: bool) -> MVLSTM:
 
 
 @pytest.mark.parametrize("overlap", [False, True])
-def test_scores_are_those_of_the_k_strongest_matches_of_each_slice(overlap: bool) -> None:
+def test_scores_equal_a_sort_of_each_slice(overlap: bool) -> None:
     for k, num_classes in ((2, 1), (7, 3)):
         scorer = model(k, num_classes, overlap)
         assert scorer.classifier.output.bias.tolist() == [-2.0] * num_classes

@@ -1,4 +1,4 @@
-"""The LSTM readers of Rocktäschel et al. 2016 against their equations, one pair and one word at a time."""
+"""The LSTM models of Rocktäschel et al. 2016 against their equations, one pair and one word at a time."""
 
 import pytest
 import torch
@@ -51,7 +51,7 @@ def by_hand(scorer: nn.Module, question: Tensor, candidate: Tensor) -> Tensor:
 
 @pytest.mark.parametrize("model", ["single_lstm", "attention_lstms", "word_attention_lstms"])
 @torch.no_grad()
-def test_scores_are_those_of_the_equations(model: str) -> None:
+def test_scores_equal_the_equations_word_by_word(model: str) -> None:
     scorer = built(f"model={model}", f"model.hidden_dim={HIDDEN}", "model.output_dim=3", words=WORDS, dim=DIM)
     questions, candidates = some_tokens(QUESTIONS, WORDS, longest=8), some_tokens(CANDIDATES, WORDS, longest=9, seed=1)
     q, c = torch.arange(3).repeat_interleave(3), torch.arange(3).repeat(3)
