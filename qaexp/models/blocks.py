@@ -4,7 +4,6 @@ Texts with fields (title and body) are encoded field by field.
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 import numpy as np
 import torch
@@ -31,24 +30,18 @@ MAX_TOKENS = {"cpu": 2**13, "cuda": 2**15}
 """How many tokens of either side, padding included, are best gathered at once where no gradients are wanted."""
 
 
-def encode_texts(
-    encode: Callable[[Tensor], Text], tokens: Int[Tensor, "text *field length"], skips_padding: bool, reads_fields: bool
-) -> Text:
-    """The encodings of all texts, in order. Of texts with fields (title, body), the mean of the vectors of those that are not empty.
+def encode_fields(encode: Callable[[Tensor], Text], tokens: Int[Tensor, "text *field length"]) -> Text:
+    """The encodings of all texts, in order. Of texts with fields (title, body), the mean of the vectors of the fields that are not empty.
 
     Lei et al. 2016, §4.1: "we apply the encoder to both the question title and body, and the final representation is computed as the
-    average of the two resulting vectors". A model that `skips_padding` anyway is given all texts in one block; one
-    that `reads_fields`, texts with all their fields.
+    average of the two resulting vectors".
 
     Raises:
-        ConfigError: texts have fields, and the model keeps words beyond the pooling.
+        ConfigError: texts have fields, and the model keeps more than a vector of each text.
     """
-    encode_field = encode if skips_padding else partial(_by_length, encode)
     if tokens.ndim == 2:
-        return encode_field(tokens)
-    if reads_fields:
         return encode(tokens)
-    fields = [encode_field(field) for field in tokens.unbind(dim=1)]
+    fields = [encode(field) for field in tokens.unbind(dim=1)]
     if beyond := sorted({name for field in fields for name in field if name != "vector"}):
         raise ConfigError(
             f"texts with fields are averaged after pooling, and this model keeps {', '.join(beyond)} of each text for its pairs; "
@@ -59,8 +52,18 @@ def encode_texts(
     return {"vector": (vectors * there).sum(dim=1) / there.sum(dim=1).clamp(min=1)}
 
 
+def encode_by_length(encode: Callable[[Tensor], Text], tokens: Int[Tensor, "text length"]) -> Text:
+    """The encodings of all texts, in order, each block of similar length encoded by itself."""
+    order, sizes, longest = blocks_of(token_mask(tokens).sum(dim=1))
+    if len(sizes) == 1:
+        return encode(tokens)
+    encoded = concatenate_texts([encode(tokens[rows, :length]) for rows, length in zip(order.split(sizes), longest, strict=True)])
+    places = order.argsort()
+    return {name: tensor[places] for name, tensor in encoded.items()}
+
+
 def blocks_by_length(lengths: Sequence[int], least: int) -> list[int]:
-    """Sizes of the blocks into which texts, given by ascending length, are cut: the cut that saves most is made, then those on its sides.
+    """Sizes of the blocks into which texts, sorted by length, are cut: first at the best place, then each part again.
 
     `least` is the number of tokens of padding that a cut has to save.
 
@@ -82,15 +85,6 @@ def blocks_of(lengths: Int[Tensor, " text"]) -> tuple[Int[Tensor, " text"], list
     return order, sizes, [max(1, int(block[-1])) for block in lengths.split(sizes)]
 
 
-def _by_length(encode: Callable[[Tensor], Text], tokens: Int[Tensor, "text length"]) -> Text:
-    order, sizes, longest = blocks_of(token_mask(tokens).sum(dim=1))
-    if len(sizes) == 1:
-        return encode(tokens)
-    encoded = concatenate_texts([encode(tokens[rows, :length]) for rows, length in zip(order.split(sizes), longest, strict=True)])
-    places = order.argsort()
-    return {name: tensor[places] for name, tensor in encoded.items()}
-
-
 def score_pairs(
     score: Callable[[Text, Text], Tensor],
     questions: Text,
@@ -98,15 +92,15 @@ def score_pairs(
     pair_question: Int[Tensor, " pair"],
     pair_candidate: Int[Tensor, " pair"],
     work_per_cell: int,
-    most_tokens: int | None = None,
+    max_tokens: int | None = None,
 ) -> Float[Tensor, "pair *class"]:
     """The scores of pairs of encoded texts, in order.
 
-    `most_tokens` bounds the tokens (padding included) of either side that are gathered at once.
+    `max_tokens` bounds the tokens (padding included) of either side that are gathered at once.
     """
     places, scores = list[Tensor](), list[Tensor]()
     for block, *lengths in _blocks(questions, candidates, pair_question, pair_candidate, work_per_cell):
-        size = max(1, len(block) if most_tokens is None else most_tokens // max(lengths))
+        size = max(1, len(block) if max_tokens is None else max_tokens // max(lengths))
         for part in block.split(size):
             texts = zip((questions, candidates), (pair_question, pair_candidate), lengths, strict=True)
             scores.append(score(*(gather_texts(side, rows[part], length) for side, rows, length in texts)))

@@ -1,4 +1,4 @@
-"""Padding's only home: maximum, mean and softmax over real tokens, the last of them, and states without the others.
+"""Functions of masked texts: maximum, mean and softmax over real tokens, the last real state, states with zeros on padding.
 
 Masks are True on real tokens; states are finite on padding, too. Every function gives finite values and finite gradients for a
 text that is all padding (zeros for the poolings), so that the padding rows and groups a layout needs never turn into NaN.
@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-SLICE = {"cpu": 2**17}
-"""Numbers that are masked at once on a device where a copy of some texts, which stays in its cache, is cheaper than one of all."""
+NUMBERS_PER_SLICE = {"cpu": 2**17}
+"""How many numbers are masked at once where a copy of a few texts, which stays in the cache, is cheaper than a copy of all."""
 
 
 def zero_padding(states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text length dim"]:
@@ -22,7 +22,7 @@ def zero_padding(states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "t
 
 
 def masked_amax(values: Float[Tensor, "*shape"], mask: Bool[Tensor, "*#shape"], dim: int) -> Float[Tensor, "..."]:
-    """Maximum over what is real along one axis, such as the words of one text in a grid; 0 where nothing is.
+    """Maximum over the real entries along one axis, such as the words of one text in a grid; 0 where there is none.
 
     >>> masked_amax(torch.tensor([[-2.0, -1.0, 9.0]]), torch.tensor([[True, True, False]]), dim=1).item()
     -1.0
@@ -38,7 +38,7 @@ def masked_max(states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "tex
     -1.0
     """
     bias = torch.zeros_like(mask, dtype=states.dtype).masked_fill(~mask, torch.finfo(states.dtype).min).unsqueeze(-1)
-    size = max(1, SLICE.get(states.device.type, states.numel()) // max(1, states.shape[1] * states.shape[2]))
+    size = max(1, NUMBERS_PER_SLICE.get(states.device.type, states.numel()) // max(1, states.shape[1] * states.shape[2]))
     highest = torch.cat([(some + low).amax(dim=1) for some, low in zip(states.split(size), bias.split(size), strict=True)])
     return highest.masked_fill(~mask.any(dim=1, keepdim=True), 0.0)
 

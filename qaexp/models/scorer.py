@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
+from functools import partial
 
 import torch
 from jaxtyping import Float, Int
@@ -10,8 +11,7 @@ from torch import Tensor, nn
 
 from qaexp.data.batch import RankingBatch
 from qaexp.data.corpus import RankingCorpus
-from qaexp.errors import ConfigError
-from qaexp.models.blocks import encode_texts, score_pairs
+from qaexp.models.blocks import encode_by_length, encode_fields, score_pairs
 from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.lexical.overlap_features import WordOverlapFeatures
 from qaexp.models.stage import Encoder, Interaction, Similarity, Stage, require_key, require_kind
@@ -24,20 +24,17 @@ Examples = Callable[[int], Iterable[RankingBatch]]
 class AnswerScorer(nn.Module, ABC):
     """Scores pairs in two steps: what depends on one text is done once for each text, the rest once for each pair."""
 
-    skips_padding: bool = False
-    """Whether padding costs nothing before the cut, as where texts are packed."""
-
-    reads_fields: bool = False
-    """Whether it is given all fields of a text at once, (text, field, length), in place of one by one."""
-
     reads_vectors: bool = True
-    """Whether it looks at word vectors. Where it does not, none are read or trained: its rows have no width."""
+    """Whether it looks at word vectors. Where it does not, none are read or trained: its rows have no width.
+
+    A class attribute, since it is asked of the class that `model._target_` names, before there are vectors to build the model with.
+    """
 
     bounded: bool = False
-    """Whether scores stay within a range of a few units, as cosines do: good to rank by, and no log-odds."""
+    """Whether scores stay within a range of a few units, as cosines do: good to rank by, but no log-odds.
 
-    work_per_cell: int = 1
-    """How much is done for a question's word beside a candidate's, about: with more, padding of pairs is worth more to be spared."""
+    An attribute, since no score is known when a loss that takes log-odds refuses such a model.
+    """
 
     def fit(self, corpus: RankingCorpus, examples: Examples) -> None:
         """Fit what no gradient finds: document frequencies, tables, weights of another learner.
@@ -61,30 +58,64 @@ class AnswerScorer(nn.Module, ABC):
     def score(self, question: Text, candidate: Text) -> Float[Tensor, "pair *class"]:
         """Scores of pairs whose encodings stand in the same rows; higher is better, on any scale. With classes, a score of each."""
 
+    def encode_all(self, encode: Callable[[Tensor], Text], tokens: Int[Tensor, "text *field length"]) -> Text:
+        """The encodings of all texts of one side, in order; `encode` is `encode_question` or `encode_candidate`.
+
+        By default field by field, in blocks of similar length. A model that reads all fields of a text together overrides it.
+        """
+        return encode_fields(partial(encode_by_length, encode), tokens)
+
+    def score_all(
+        self,
+        questions: Text,
+        candidates: Text,
+        pair_question: Int[Tensor, " pair"],
+        pair_candidate: Int[Tensor, " pair"],
+        max_tokens: int | None = None,
+        work_per_cell: int = 1,
+    ) -> Float[Tensor, "pair *class"]:
+        """The scores of pairs of encoded texts, in order: in blocks of similar lengths.
+
+        `max_tokens` bounds the tokens of either side that are gathered at once. `work_per_cell` is the relative cost of one question-word ×
+        candidate-word cell: a model that does much for each overrides it, so that more blocks spare more padding.
+        """
+        return score_pairs(self.score, questions, candidates, pair_question, pair_candidate, work_per_cell, max_tokens)
+
     def forward(self, batch: RankingBatch) -> Float[Tensor, "pair *class"]:
-        """Scores of all pairs of a batch, each distinct text encoded once."""
-        with ExitStack() as tables:
+        """Scores of all pairs of a batch, each distinct text encoded once.
+
+        Any module inside may define `batch_context(questions, candidates)`, a context within which the batch's texts are encoded.
+        """
+        with ExitStack() as contexts:
             for module in self.modules():
-                if isinstance(module, WordEmbedding):
-                    tables.enter_context(module.looked_up(batch.questions, batch.candidates))
-            questions = encode_texts(self.encode_question, batch.questions, self.skips_padding, self.reads_fields)
-            candidates = encode_texts(self.encode_candidate, batch.candidates, self.skips_padding, self.reads_fields)
-        return score_pairs(self.score, questions, candidates, batch.pair_question, batch.pair_candidate, self.work_per_cell)
+                if callable(batch_context := getattr(module, "batch_context", None)):
+                    contexts.enter_context(batch_context(batch.questions, batch.candidates))
+            questions = self.encode_all(self.encode_question, batch.questions)
+            candidates = self.encode_all(self.encode_candidate, batch.candidates)
+        return self.score_all(questions, candidates, batch.pair_question, batch.pair_candidate)
+
+
+class LexicalScorer(AnswerScorer):
+    """A scorer of words without vectors, which reads all fields of a text together."""
+
+    reads_vectors = False
+
+    def encode_all(self, encode: Callable[[Tensor], Text], tokens: Int[Tensor, "text *field length"]) -> Text:
+        return encode_by_length(encode, tokens) if tokens.ndim == 2 else encode(tokens)
 
 
 class Scorer(AnswerScorer):
     """embedding → encoder → interaction → pooling → similarity.
 
-    The cut falls before the first pairwise stage: an interaction inside the encoder leaves only the encoder's first half
-    to be done once for each text; a pairwise pooling still leaves the whole encoder, and what it prepares of each text. A
-    pooling of several hops gives vectors (pair, hop, dim), whose similarities are summed over the hops.
+    The cut falls before the first pairwise stage: an interaction inside the encoder leaves only the encoder's first half to be done once
+    for each text; a pairwise pooling leaves the whole encoder, and the pooling's own `once_per_text`. A pooling of several hops gives
+    vectors (pair, hop, dim), whose similarities are summed over the hops.
 
     `shared` says whether questions and candidates go through one encoder or through two of the same make. With an `initial_bound` all
     weights begin uniformly within it, in place of each stage's own way.
 
     Raises:
-        ConfigError: an interaction needs a joint that the encoder lacks, or a pooling a last state that has read everything; or what
-            stands in a slot is of another kind.
+        ConfigError: what stands in a slot is of another kind. At the first text: a stage does not find in it what it reads.
     """
 
     def __init__(
@@ -104,22 +135,9 @@ class Scorer(AnswerScorer):
         self.candidate_encoder = self.question_encoder if shared else encoder(input_dim=self.embedding.output_dim)
         self.interaction = require_kind(interaction(input_dim=self.candidate_encoder.output_dim), Interaction, "interaction")
         self.pooling = require_kind(pooling(input_dim=self.interaction.output_dim), Stage, "pooling")
-        self.pooling.backward_dim = self.candidate_encoder.backward_dim
         self.similarity = require_kind(similarity(input_dim=self.pooling.output_dim), Similarity, "similarity")
-        self.skips_padding = self.candidate_encoder.skips_padding
         self.bounded = self.similarity.bounded
         self.overlap = WordOverlapFeatures(num_words=len(vectors)) if self.similarity.reads_overlap else None
-        if self.pooling.needs_last_state and not self.candidate_encoder.accumulates:
-            raise ConfigError(
-                f"model/pooling={type(self.pooling).__name__} takes the last state for the text, and that of "
-                f"{type(self.candidate_encoder).__name__} has not read all of it; choose an encoder like lstm, or another pooling"
-            )
-        if self.interaction.joint != (self.candidate_encoder.joint if self.interaction.begun else None):
-            raise ConfigError(
-                f"model/interaction={type(self.interaction).__name__} steps in at the {self.interaction.joint} of an encoder, and "
-                f"{type(self.candidate_encoder).__name__} has {self.candidate_encoder.joint or 'no joint'}; "
-                "choose another encoder, or interaction=none"
-            )
         if initial_bound is not None:
             draw_uniformly(self, initial_bound)
 
@@ -129,16 +147,18 @@ class Scorer(AnswerScorer):
     def encode_candidate(self, tokens: Int[Tensor, "text length"]) -> Text:
         return self._encode("candidate", self.candidate_encoder, tokens)
 
+    def encode_all(self, encode: Callable[[Tensor], Text], tokens: Int[Tensor, "text *field length"]) -> Text:
+        return encode_fields(encode, tokens) if self.candidate_encoder.skips_padding else super().encode_all(encode, tokens)
+
     def score(self, question: Text, candidate: Text) -> Float[Tensor, "pair *class"]:
         features = () if self.overlap is None else (self.overlap(question["tokens"], candidate["tokens"]),)
         if self.interaction.pairwise:
             question, candidate = self.interaction(question, candidate)
-            if not self.interaction.finishes:
-                question = self.question_encoder.finish(question) if "question" in self.interaction.begun else question
-                candidate = self.candidate_encoder.finish(candidate) if "candidate" in self.interaction.begun else candidate
+            question = self.interaction.finish("question", self.question_encoder, question)
+            candidate = self.interaction.finish("candidate", self.candidate_encoder, candidate)
         if self.pooling.pairwise:
             if self.interaction.pairwise:
-                question, candidate = self.pooling.prepare("question", question), self.pooling.prepare("candidate", candidate)
+                question, candidate = self.pooling.once_per_text("question", question), self.pooling.once_per_text("candidate", candidate)
             question, candidate = (require_key("vector", text, self.pooling, "pooling") for text in self.pooling(question, candidate))
         elif self.interaction.pairwise:
             question, candidate = self._pooled(question), self._pooled(candidate)
@@ -155,13 +175,10 @@ class Scorer(AnswerScorer):
     def _encode(self, side: str, encoder: Encoder, tokens: Int[Tensor, "text length"]) -> Text:
         """What comes before the cut."""
         words = self.embedding.of(tokens)
-        if side in self.interaction.begun:
-            text = encoder.begin(words)
-        else:
-            text = require_key("states", encoder(words), encoder, "encoder")
-            if not self.interaction.pairwise:
-                text = self.interaction(text)
-                text = self.pooling.prepare(side, text) if self.pooling.pairwise else self._pooled(text)
+        text = self.interaction.encode(side, encoder, words)
+        if not self.interaction.pairwise:
+            text = self.interaction(text)
+            text = self.pooling.once_per_text(side, text) if self.pooling.pairwise else self._pooled(text)
         return text if self.overlap is None else {**text, "tokens": tokens, "mask": words["mask"]}
 
 

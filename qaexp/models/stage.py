@@ -1,4 +1,8 @@
-"""What the slots of a chain have in common."""
+"""The base classes of the slots: Stage (any slot), Encoder, Interaction and Similarity, and what a slot requires of its module.
+
+What a stage needs of its neighbour travels in `Text`: a pooling reads `last` of an encoder, an interaction what stands between the
+encoder's halves.
+"""
 
 from typing import ClassVar, TypeVar
 
@@ -14,21 +18,17 @@ Part = TypeVar("Part", bound=nn.Module)
 class Stage(nn.Module):
     """A slot's module: `forward` maps one text, or both where `pairwise` is True.
 
-    `output_dim` is the width that the right neighbour is built with. The first pairwise stage is the cut: what precedes
-    it runs once for each distinct text, the rest once for each pair.
+    `output_dim` is the width that the next slot is built with. The first pairwise stage is the cut: what precedes it runs once for each
+    distinct text, the rest once for each pair.
     """
 
     pairwise: ClassVar[bool] = False
-    needs_last_state: ClassVar[bool] = False
-    """For a pooling: whether it takes the last state for one that has read the whole text."""
     output_dim: int
-    backward_dim: int = 0
-    """How many of the last dimensions of the states were read from a text's end to its beginning; a pooling is told its encoder's."""
 
-    def prepare(self, side: str, text: Text) -> Text:
-        """Of a pairwise stage's work, what depends on one text alone; `side` is `question` or `candidate`.
+    def once_per_text(self, side: str, text: Text) -> Text:
+        """The part of a pairwise stage's work that depends on one text alone; `side` is `question` or `candidate`.
 
-        `forward` then takes both texts prepared. At the cut it is done once for each text, with the stages before it.
+        `forward` then takes both texts as this returns them. Before the cut it runs once for each text.
         """
         return text
 
@@ -36,18 +36,17 @@ class Stage(nn.Module):
 class Encoder(Stage):
     """A stage in two halves, between which an interaction may step in.
 
-    An encoder with a natural joint (a residual block, a convolution before a recurrence) splits its work there, so that
-    an interaction at the joint still leaves the first half to be done once for each text.
+    An encoder with a natural joint (a residual block, a convolution before a recurrence) splits its work there: `begin` returns what
+    stands at the joint under a name of its own, and only `finish` has to run once for each pair. Others do all their work in `finish`.
+
+    An encoder whose last state has read the whole text returns it as `last`, beside `states`.
     """
 
-    joint: ClassVar[str | None] = None
-    """What stands between the halves; an interaction that steps in names the same."""
-
     skips_padding: ClassVar[bool] = False
-    """Whether padding costs it nothing, as where texts are packed."""
+    """Whether padding costs nothing, because texts are packed: then all texts are encoded at once, not in blocks of similar length.
 
-    accumulates: ClassVar[bool] = False
-    """Whether each state has read all words up to its own, so that the last one knows the text."""
+    A class attribute, since it is a fact about the class that only `Scorer` reads, before it encodes any text.
+    """
 
     def begin(self, text: Text) -> Text:
         """The half before the joint."""
@@ -62,33 +61,55 @@ class Encoder(Stage):
 
 
 class Interaction(Stage):
-    """Where two texts first meet before pooling; a `pairwise` one maps (question, candidate) to (question, candidate)."""
+    """Where two texts first meet before pooling; a `pairwise` one maps (question, candidate) to (question, candidate).
 
-    joint: ClassVar[str | None] = None
-    """For an interaction inside the encoder: what stands at the joint where it steps in."""
-    begun: ClassVar[tuple[str, ...]] = ()
-    """The sides, of `question` and `candidate`, that it takes as their encoder has begun them; the other one is finished."""
-    finishes: ClassVar[bool] = False
-    """Whether it does the encoder's second half itself."""
+    One inside the encoder overrides `encode` to stop at the encoder's first half, and `finish` to run the second half, if it does not
+    do that work itself.
+    """
+
+    def encode(self, side: str, encoder: Encoder, words: Text) -> Text:
+        """What is known of one text before the two meet: by default all that the encoder returns."""
+        return require_key("states", encoder(words), encoder, "encoder")
+
+    def finish(self, side: str, encoder: Encoder, text: Text) -> Text:
+        """What is left of the encoder's work after the two have met: by default nothing."""
+        return text
+
+    def first_half(self, encoder: Encoder, words: Text, key: str) -> Text:
+        """The encoder's work up to its joint, where the interaction reads `key`.
+
+        Raises:
+            ConfigError: the encoder has no such joint.
+        """
+        text = encoder.begin(words)
+        if key not in text:
+            raise ConfigError(
+                f"model/interaction={type(self).__name__} steps in inside the encoder and reads {key} there; "
+                f"{type(encoder).__name__} has {', '.join(text)}; choose another encoder, or interaction=none"
+            )
+        return text
 
 
 class Similarity(nn.Module):
     """Two vectors to a raw score, or one for each class. Softmax belongs to the loss."""
 
     reads_overlap: bool = False
-    """Whether `forward` takes the pair's word-overlap features as a third argument."""
+    """Whether `forward` takes the pair's word-overlap features as a third argument.
+
+    They are the scorer's, since they are counted from word ids, which a similarity never sees; so the scorer has to be told.
+    """
     bounded: bool = False
-    """Whether scores stay within a range of a few units."""
+    """Whether scores stay within a range of a few units; see `AnswerScorer.bounded`."""
 
     def forward(self, question: Float[Tensor, "pair dim"], candidate: Float[Tensor, "pair dim"]) -> Float[Tensor, "pair *class"]:
         raise NotImplementedError
 
 
 def require_kind(part: object, kind: type[Part], slot: str) -> Part:
-    """The module of a slot, if it is what stands there.
+    """The module of a slot, checked to be of the slot's kind.
 
     Raises:
-        ConfigError: it is of another kind, or sets no width for its right neighbour.
+        ConfigError: it is of another kind, or sets no width for the next slot.
     """
     if not isinstance(part, kind):
         raise ConfigError(f"model/{slot}={type(part).__name__} is no {kind.__name__}: derive it from {kind.__module__}.{kind.__name__}")
@@ -98,10 +119,10 @@ def require_kind(part: object, kind: type[Part], slot: str) -> Part:
 
 
 def require_key(key: str, text: object, part: nn.Module, slot: str) -> Text:
-    """What the module of a slot has made of a text, if what others read is in it.
+    """A text as the module of a slot returned it, checked to hold what is read next.
 
     Raises:
-        ConfigError: it is not.
+        ConfigError: it does not.
     """
     if not isinstance(text, dict) or key not in text:
         found = ", ".join(text) if isinstance(text, dict) else f"a {type(text).__name__}"

@@ -9,7 +9,7 @@ from hydra.utils import instantiate
 from jaxtyping import Float, Int
 
 from qaexp.data.vocabulary import Vocabulary
-from qaexp.models.blocks import MAX_TOKENS, encode_texts, score_pairs
+from qaexp.models.blocks import MAX_TOKENS
 from qaexp.models.readout import read_out
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.types import Text
@@ -98,17 +98,15 @@ class Ranker:
         return self._tokenise(text)[:limit] or [""]
 
     def _scores(self, question: str, answers: Sequence[str]) -> Float[torch.Tensor, "pair *class"]:
-        questions = encode_texts(
-            self.scorer.encode_question, self._ids([question], self._max_lengths[0]), skips_padding=True, reads_fields=False
-        )
+        questions = self.scorer.encode_question(self._ids([question], self._max_lengths[0]))
         blocks = (answers[start : start + BLOCK] for start in range(0, len(answers), BLOCK))
         return torch.cat([self._block_scores(questions, block) for block in blocks])
 
     def _block_scores(self, questions: Text, answers: Sequence[str]) -> Float[torch.Tensor, "pair *class"]:
         answer_ids = self._ids(answers, self._max_lengths[1])
-        candidates = encode_texts(self.scorer.encode_candidate, answer_ids, self.scorer.skips_padding, reads_fields=False)
+        candidates = self.scorer.encode_all(self.scorer.encode_candidate, answer_ids)
         rows = torch.arange(len(answers))
-        return score_pairs(self.scorer.score, questions, candidates, 0 * rows, rows, self.scorer.work_per_cell, MAX_TOKENS["cpu"])
+        return self.scorer.score_all(questions, candidates, 0 * rows, rows, max_tokens=MAX_TOKENS["cpu"])
 
     def _ids(self, texts: Sequence[str], max_length: int) -> torch.Tensor:
         rows = [torch.tensor(self.vocabulary.ids(self._words(text, max_length))) for text in texts]

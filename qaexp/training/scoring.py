@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from qaexp.data.batch import ScoringBlock
-from qaexp.models.blocks import MAX_TOKENS, encode_texts, score_pairs
+from qaexp.models.blocks import MAX_TOKENS
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.types import Text, concatenate_texts
 
@@ -49,16 +49,15 @@ class SplitScores:
             self._questions = concatenate_texts(self._question_blocks)
             self._question_blocks.clear()
         candidates = self._encoded(self._scorer.encode_candidate, block)
-        pairs = block.pair_question, block.pair_candidate, self._scorer.work_per_cell
         most = self._pair_tokens or MAX_TOKENS.get(block.tokens.device.type, MAX_TOKENS["cuda"])
-        scores = score_pairs(self._scorer.score, self._questions, candidates, *pairs, most)
+        scores = self._scorer.score_all(self._questions, candidates, block.pair_question, block.pair_candidate, max_tokens=most)
         if self.scores.ndim < scores.ndim:  # the first scores of a model that gives one for each class
             self.scores = self.scores.unsqueeze(1).repeat(1, scores.shape[1])
         self.scores[block.pairs.cpu()] = scores.float().cpu()
         self.num_scored += len(block.pairs)
 
     def _encoded(self, encode: Callable[[Tensor], Text], block: ScoringBlock) -> Text:
-        return encode_texts(encode, block.tokens, self._scorer.skips_padding, self._scorer.reads_fields)
+        return self._scorer.encode_all(encode, block.tokens)
 
 
 def score_blocks(scorer: AnswerScorer, blocks: Iterable[ScoringBlock], num_pairs: int) -> Float[Tensor, " pair"]:

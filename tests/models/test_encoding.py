@@ -6,7 +6,7 @@ from small_texts import built, some_tokens
 from torch import Tensor
 
 from qaexp.errors import ConfigError
-from qaexp.models.blocks import blocks_by_length, encode_texts
+from qaexp.models.blocks import blocks_by_length, encode_by_length, encode_fields
 
 WORDS = 40
 
@@ -22,7 +22,7 @@ def test_blocks_of_similar_length_change_no_encoding(model: str) -> None:
         return scorer.encode_candidate(block)
 
     with torch.no_grad():
-        whole, blocked = scorer.encode_candidate(tokens), encode_texts(counted, tokens, skips_padding=False, reads_fields=False)
+        whole, blocked = scorer.encode_candidate(tokens), encode_by_length(counted, tokens)
     assert len(calls) > 1
     assert sum(rows for rows, _ in calls) == 48
     assert sum(lengths) / sum(rows * longest for rows, longest in calls) > 0.7  # 0.59 in one block
@@ -52,7 +52,7 @@ def test_fields_are_encoded_apart_and_those_that_are_there_averaged() -> None:
     tokens = torch.zeros(3, 2, 9, dtype=torch.int64)
     tokens[:, 0, :5], tokens[:, 1] = title, body
     with torch.no_grad():
-        together = encode_texts(scorer.encode_question, tokens, skips_padding=False, reads_fields=False)["vector"]
+        together = encode_fields(scorer.encode_question, tokens)["vector"]
         titles, bodies = (scorer.encode_question(field)["vector"] for field in (title, body))
     torch.testing.assert_close(together[:2], (titles[:2] + bodies[:2]) / 2, rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(together[2], titles[2], rtol=1e-5, atol=1e-5)
@@ -60,9 +60,4 @@ def test_fields_are_encoded_apart_and_those_that_are_there_averaged() -> None:
 
 def test_fields_need_a_vector_for_each_text() -> None:
     with pytest.raises(ConfigError, match=r"keeps keys, mask, states of each text .* dataset\.reader\.fields a single field"):
-        encode_texts(
-            built("model=ap_cnn", words=WORDS, dim=12).encode_question,
-            torch.ones(2, 2, 3, dtype=torch.int64),
-            skips_padding=False,
-            reads_fields=False,
-        )
+        encode_fields(built("model=ap_cnn", words=WORDS, dim=12).encode_question, torch.ones(2, 2, 3, dtype=torch.int64))

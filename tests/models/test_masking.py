@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from qaexp.data.batch import token_mask
-from qaexp.models.masking import SLICE, masked_amax, masked_max, masked_mean, masked_softmax, zero_padding
+from qaexp.models.masking import NUMBERS_PER_SLICE, masked_amax, masked_max, masked_mean, masked_softmax, zero_padding
 
 LENGTHS = [3, 1, 5, 0]
 MASK = torch.arange(5) < torch.tensor(LENGTHS)[:, None]
@@ -97,5 +97,5 @@ def test_a_text_of_padding_alone_has_finite_gradients(pooling: Callable[[Tensor,
 
 
 def test_a_text_that_fills_more_than_a_slice_has_its_maximum() -> None:
-    values = torch.tensor([1.0, 3.0, 2.0])[None, :, None].expand(1, 3, SLICE["cpu"])
+    values = torch.tensor([1.0, 3.0, 2.0])[None, :, None].expand(1, 3, NUMBERS_PER_SLICE["cpu"])
     assert masked_max(values, torch.tensor([[True, False, True]])).eq(2).all()

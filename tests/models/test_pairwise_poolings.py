@@ -28,7 +28,7 @@ def test_what_a_pooling_makes_of_one_text_is_made_before_the_cut() -> None:
         assert scorer.encode_candidate(tokens).keys() == of_candidate
     # of iGGSA the answer's states are known only once the question has stepped in
     scorer = built("model=iggsa", "model/pooling=question_attention", words=30, dim=24)
-    assert scorer.encode_candidate(tokens).keys() == {"mask", "states"}
+    assert scorer.encode_candidate(tokens).keys() == {"mask", "residual"}
 
 
 @pytest.mark.parametrize(

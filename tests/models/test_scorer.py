@@ -34,11 +34,7 @@ def chain(error: BaseException | None) -> Iterator[BaseException]:
         (["model=self_attention", "model.encoder.num_heads=5"], ["num_heads=5", "24", "embedding"]),
         (["model.encoder.offset=10"], ["offset=10", "group_size=10"]),
         (["model.encoder.scale_by=root"], ["scale_by=root", "head or model"]),
-        (["model=iggsa", "model/encoder=bilstm"], ["QuestionResidual", "BiLSTM", "interaction=none"]),
-        (["model=ap_cnn", "model/pooling=last"], ["LastPooling", "CNN", "like lstm"]),
-        (["model=ctrn", "model/encoder=ggsa"], ["TemporalCrossing", "GatedGroupSelfAttention", "recurrence gates", "residual block"]),
         (["model=ctrn", "model.interaction.alignment=cosine"], ["alignment=cosine", "proportional or index"]),
-        (["model=qa_lstm", "model/interaction=question_residual"], ["QuestionResidual", "BiLSTM", "interaction=none"]),
     ],
 )
 def test_stages_that_do_not_fit_are_named(overrides: list[str], named: list[str]) -> None:
@@ -47,6 +43,24 @@ def test_stages_that_do_not_fit_are_named(overrides: list[str], named: list[str]
     ours = [str(error) for error in chain(refused.value) if isinstance(error, ConfigError)]
     assert len(ours) == 1
     assert all(word in ours[0] for word in named), ours[0]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "named"),
+    [
+        (["model=iggsa", "model/encoder=bilstm"], ["QuestionResidual", "residual", "BiLSTM", "interaction=none"]),
+        (["model=ap_cnn", "model/pooling=last"], ["LastPooling", "gives mask, states alone", "like lstm"]),
+        (["model=ctrn", "model/encoder=ggsa"], ["TemporalCrossing", "GatedGroupSelfAttention", "qrnn_gates", "residual"]),
+        (["model=qa_lstm", "model/interaction=question_residual"], ["QuestionResidual", "BiLSTM", "interaction=none"]),
+        (["model=iarnn_gate", "model/encoder=cnn"], ["QuestionGates", "gru_gates", "CNN", "mask, states"]),
+        (["model=ctrn", "model/encoder=gated_gru"], ["TemporalCrossing", "GatedGRU", "qrnn_gates", "gru_gates"]),
+    ],
+)
+def test_a_stage_that_does_not_find_in_a_text_what_it_reads_says_so(overrides: list[str], named: list[str]) -> None:
+    scorer, tokens = build(*overrides), torch.randint(1, 30, (3, 8))
+    with pytest.raises(ConfigError) as refused:
+        scorer.score(scorer.encode_question(tokens), scorer.encode_candidate(tokens))
+    assert all(word in str(refused.value) for word in named), refused.value
 
 
 @pytest.mark.parametrize(
@@ -92,7 +106,7 @@ def test_parameters_are_counted_without_the_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "question", "candidate"), [("ggsa", {"vector"}, {"vector"}), ("iggsa", {"states", "mask"}, {"states", "mask"})]
+    ("model", "question", "candidate"), [("ggsa", {"vector"}, {"vector"}), ("iggsa", {"states", "mask"}, {"residual", "mask"})]
 )
 def test_the_cut_falls_before_the_first_pairwise_stage(model: str, question: set[str], candidate: set[str]) -> None:
     scorer, tokens = build(f"model={model}"), torch.randint(1, 30, (3, 8))

@@ -9,12 +9,13 @@ import torch
 
 from qaexp.config import compose
 from qaexp.data.batch import ScoringBlock
+from qaexp.models.types import Text
 from qaexp.runs.record import RunRecord
 from qaexp.train import train
 from qaexp.training import callbacks as kept_scores
-from qaexp.training import scoring
 from qaexp.training.callbacks import KeepScores
 from qaexp.training.ranking import RankingModule
+from qaexp.training.scoring import SplitScores
 
 SMALL = ["logger=none", "dataset.reader.num_train=40", "dataset.reader.num_dev=20", "dataset.reader.num_test=30", "dataset.vectors.dim=12"]
 
@@ -51,13 +52,13 @@ def stop_before(block: int, split: str = "test") -> Callable[..., None]:
 def count_texts(patch: pytest.MonkeyPatch) -> list[int]:
     """The number of texts of each block that is encoded from now on."""
     counted: list[int] = []
-    original = scoring.encode_texts
+    original = SplitScores._encoded
 
-    def encode(function: object, tokens: torch.Tensor, *more: object) -> object:
-        counted.append(len(tokens))
-        return original(function, tokens, *more)
+    def encoded(self: SplitScores, encode: Callable[[torch.Tensor], Text], block: ScoringBlock) -> Text:
+        counted.append(len(block.tokens))
+        return original(self, encode, block)
 
-    patch.setattr(scoring, "encode_texts", encode)
+    patch.setattr(SplitScores, "_encoded", encoded)
     return counted
 
 

@@ -42,11 +42,11 @@ class WordEmbedding(Stage):
         return self({"tokens": tokens, "mask": token_mask(tokens)})
 
     @contextmanager
-    def looked_up(self, *tokens: Int[Tensor, "..."]) -> Iterator[None]:
-        """Within, texts of these words alone are read, from one look into the table.
+    def batch_context(self, *tokens: Int[Tensor, "..."]) -> Iterator[None]:
+        """Within, only texts of these words may be encoded, and the table is read once.
 
-        A tuned table's gradient is as large as the table, whatever the number of words looked up: it is made once, and not for each
-        block of texts. The vectors are the same.
+        A tuned table's gradient is as large as the table, however few words are looked up. So it is made once, not for each block of texts.
+        The vectors are the same.
         """
         if self.words.weight.requires_grad and torch.is_grad_enabled():
             words = torch.cat([tokens[0].new_tensor([PADDING]), *(side.flatten() for side in tokens)]).unique()

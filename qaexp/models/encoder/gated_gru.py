@@ -9,6 +9,7 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from qaexp.limits import PositiveInt
+from qaexp.models.encoder.recurrent import with_last_state
 from qaexp.models.intermediates import is_watched, show
 from qaexp.models.ops.packed import reversed_positions, run_packed
 from qaexp.models.stage import Encoder
@@ -18,7 +19,7 @@ from qaexp.models.types import Text
 class GatedGRU(Encoder):
     """A GRU of `hidden_dim` in each direction, in two halves; left alone it is torch's nn.GRU, and its weights are one.
 
-        g^r, g^z, g^n = W·x_t + b                                               the joint: `gates`, one for each direction
+        g^r, g^z, g^n = W·x_t + b                                               the joint: `gru_gates`, for each direction
         r_t = σ(g^r_t + U_r·h_{t−1} + c_r)
         z_t = σ(g^z_t + U_z·h_{t−1} + c_z)
         n_t = tanh(g^n_t + r_t ⊙ (U_n·h_{t−1} + c_n))
@@ -33,30 +34,28 @@ class GatedGRU(Encoder):
     Shows `reset_gates` and `update_gates` (text or pair, length, direction · hidden): r and z, the forward direction first.
     """
 
-    joint: ClassVar[str | None] = "gate inputs"
-    accumulates: ClassVar[bool] = True
     skips_padding: ClassVar[bool] = True
 
     def __init__(self, input_dim: int, hidden_dim: PositiveInt) -> None:
         super().__init__()
         self.gru = nn.GRU(input_dim, hidden_dim, batch_first=True, bidirectional=True)
         self.output_dim = 2 * hidden_dim
-        self.backward_dim = hidden_dim
 
     def forward(self, text: Text) -> Text:
-        """Both halves in torch's kernel, unless somebody wants to see the gates."""
+        """Both halves in torch's kernel, unless somebody watches the gates."""
         if is_watched():
             return super().forward(text)
-        return {"mask": text["mask"], "states": run_packed(self.gru, text["states"], text["mask"])}
+        states = run_packed(self.gru, text["states"], text["mask"])
+        return with_last_state(states, text["mask"], backward_dim=self.gru.hidden_size)
 
     def begin(self, text: Text) -> Text:
-        """`gates` (text, length, direction, 3, hidden): the inputs g of r, z and n."""
+        """`gru_gates` (text, length, direction, 3, hidden): the inputs g of r, z and n."""
         W, b = self._both("weight_ih_l0").flatten(0, 1), self._both("bias_ih_l0").flatten()
-        return {"mask": text["mask"], "gates": F.linear(text["states"], W, b).unflatten(-1, (2, 3, -1))}
+        return {"mask": text["mask"], "gru_gates": F.linear(text["states"], W, b).unflatten(-1, (2, 3, -1))}
 
     def finish(self, text: Text) -> Text:
         """The recurrence over time: both directions at once, and as many texts as still have words."""
-        gates, mask = text["gates"], text["mask"]
+        gates, mask = text["gru_gates"], text["mask"]
         lengths = mask.sum(dim=1).clamp(min=1)
         rows, backwards = torch.arange(len(mask), device=mask.device).unsqueeze(1), reversed_positions(lengths, mask.shape[1])
         gates = torch.stack([gates[:, :, 0], gates[rows, backwards, 1]])  # (direction, text, length, 3, hidden), the second one backwards
@@ -76,7 +75,7 @@ class GatedGRU(Encoder):
             unpacked.append(torch.cat([states[:, :, 0], states[rows, backwards, 1]], dim=-1))
         for name, values in zip(("reset_gates", "update_gates"), unpacked[1:], strict=False):
             show(name, values)
-        return {"mask": mask, "states": unpacked[0]}
+        return with_last_state(unpacked[0], mask, backward_dim=self.gru.hidden_size)
 
     def _both(self, name: str) -> Tensor:
         """A parameter of torch's, of both directions."""

@@ -1,10 +1,9 @@
 """Quasi-recurrent layer (Bradbury et al. 2016, as Tay et al. 2018 use it): gates by convolution, then a recurrence without weights."""
 
-from typing import ClassVar
-
 from torch import nn
 
 from qaexp.limits import PositiveInt
+from qaexp.models.encoder.recurrent import with_last_state
 from qaexp.models.intermediates import is_watched, show
 from qaexp.models.masking import zero_padding
 from qaexp.models.ops.convolution import convolve_words
@@ -20,16 +19,13 @@ class QRNN(Encoder):
         c_t = f_t ⊙ c_{t−1} + (1 − f_t) ⊙ z_t                                    the joint is before this line
         h_t = o_t ⊙ c_t
 
-    Tay et al. 2018, "Quasi Recurrent Neural Network". Begun texts hold `gates` (text, length, 3 dim), Z, F and O side
-    by side. Its eq. 1 has no biases, nor has its count of 3·k·d·m.
+    Tay et al. 2018, "Quasi Recurrent Neural Network". At the joint a text has `qrnn_gates` (text, length, 3 dim): Z, F and O
+    side by side. Its eq. 1 has no biases, nor has its count of 3·k·d·m.
 
     Reading: words before the first one are zeros (Bradbury et al. 2016, §2, mask their convolutions so).
 
     Shows `forget_gate` and `output_gate` (text, length, dim).
     """
-
-    joint: ClassVar[str | None] = "recurrence gates"
-    accumulates: ClassVar[bool] = True
 
     def __init__(self, input_dim: int, hidden_dim: PositiveInt, window: PositiveInt) -> None:
         super().__init__()
@@ -40,11 +36,11 @@ class QRNN(Encoder):
     def begin(self, text: Text) -> Text:
         words = zero_padding(text["states"], text["mask"])
         gates = convolve_words(words, self.gates.weight.squeeze(2), None, before=self.window - 1)  # (text, length, 3 dim)
-        return {"mask": text["mask"], "gates": activate(gates.contiguous())}
+        return {"mask": text["mask"], "qrnn_gates": activate(gates.contiguous())}
 
     def finish(self, text: Text) -> Text:
         if is_watched():
-            _, forget, output = text["gates"].chunk(3, dim=2)
+            _, forget, output = text["qrnn_gates"].chunk(3, dim=2)
             show("forget_gate", forget)
             show("output_gate", output)
-        return {"mask": text["mask"], "states": fo_pool(text["gates"])}
+        return with_last_state(fo_pool(text["qrnn_gates"]), text["mask"])

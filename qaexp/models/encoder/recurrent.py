@@ -1,33 +1,47 @@
-"""Recurrent encoders: LSTM, GRU and bidirectional LSTM.
-
-Those of one direction hand their state on: what ends one text can begin another.
-"""
+"""Recurrent encoders: LSTM, GRU and bidirectional LSTM. Those of one direction can start from the state in which another ended."""
 
 from typing import ClassVar
 
-from jaxtyping import Float
+import torch
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from qaexp.limits import PositiveInt
+from qaexp.models.masking import last_real
 from qaexp.models.ops.packed import freeze_second_bias, run_packed, run_packed_from
 from qaexp.models.stage import Encoder
 from qaexp.models.types import Text
 
 State = tuple[Tensor, ...]
-"""Everything that a cell carries from one word to the next, a row for each text; which tensors these are is the cell's own affair."""
+"""Everything that a cell carries from one word to the next, a row for each text; each kind of cell has its own tensors."""
+
+
+def with_last_state(states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"], backward_dim: int = 0) -> Text:
+    """A text of `mask` and `states`, with `last`: the state of the last real token, zeros for a text that has none.
+
+    Reading: the last `backward_dim` dimensions were read from the end to the beginning, so their last state is h_1 (Tan et al. 2016, §3.1:
+    "the last vectors on both directions"); at the last word they have read that word alone.
+
+    >>> H, mask = torch.tensor([[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]]), torch.tensor([[True, True, False]])
+    >>> with_last_state(H, mask)["last"].tolist(), with_last_state(H, mask, backward_dim=1)["last"].tolist()
+    ([[3.0, 4.0]], [[3.0, 2.0]])
+    """
+    last = last_real(states, mask)  # (text, dim)
+    if backward_dim:
+        forward_dim = states.shape[2] - backward_dim
+        last = torch.cat([last[:, :forward_dim], states[:, 0, forward_dim:]], dim=1)
+    return {"mask": mask, "states": states, "last": last.masked_fill(~mask.any(dim=1, keepdim=True), 0.0)}
 
 
 class RecurrentEncoder(Encoder):
     """An encoder of one direction whose cell can start from any state, such as the last one of another with the same cell and width."""
-
-    accumulates: ClassVar[bool] = True
 
     def run(self, text: Text, start: State | None) -> tuple[Float[Tensor, "text length dim"], State]:
         """The visible states h_1 … h_L, and the cell's state after each text's last real word. Without `start` it begins from zeros."""
         raise NotImplementedError
 
     def finish(self, text: Text) -> Text:
-        return {"mask": text["mask"], "states": self.run(text, None)[0]}
+        return with_last_state(self.run(text, None)[0], text["mask"])
 
 
 class LSTM(RecurrentEncoder):
@@ -52,7 +66,7 @@ class LSTM(RecurrentEncoder):
         self.output_dim = hidden_dim
 
     def finish(self, text: Text) -> Text:
-        return {"mask": text["mask"], "states": run_packed(self.lstm, text["states"], text["mask"])}
+        return with_last_state(run_packed(self.lstm, text["states"], text["mask"]), text["mask"])
 
     def run(self, text: Text, start: State | None) -> tuple[Float[Tensor, "text length dim"], State]:
         before = None if start is None else tuple(tensor.unsqueeze(0) for tensor in start)  # (layer, text, dim), as torch has them
@@ -85,7 +99,7 @@ class GRU(RecurrentEncoder):
         self.output_dim = hidden_dim
 
     def finish(self, text: Text) -> Text:
-        return {"mask": text["mask"], "states": run_packed(self.gru, text["states"], text["mask"])}
+        return with_last_state(run_packed(self.gru, text["states"], text["mask"]), text["mask"])
 
     def run(self, text: Text, start: State | None) -> tuple[Float[Tensor, "text length dim"], State]:
         before = None if start is None else start[0].unsqueeze(0)  # (layer, text, dim), as torch has it
@@ -102,13 +116,13 @@ class BiLSTM(Encoder):
     Texts are packed, so the backward direction starts at the last real token, never in the padding.
     """
 
-    accumulates: ClassVar[bool] = True
     skips_padding: ClassVar[bool] = True
 
     def __init__(self, input_dim: int, hidden_dim: PositiveInt) -> None:
         super().__init__()
         self.lstm = nn.LSTM(input_dim, hidden_dim, batch_first=True, bidirectional=True)
-        self.output_dim, self.backward_dim = 2 * hidden_dim, hidden_dim
+        self.output_dim = 2 * hidden_dim
 
     def finish(self, text: Text) -> Text:
-        return {"mask": text["mask"], "states": run_packed(self.lstm, text["states"], text["mask"])}
+        states = run_packed(self.lstm, text["states"], text["mask"])
+        return with_last_state(states, text["mask"], backward_dim=self.lstm.hidden_size)

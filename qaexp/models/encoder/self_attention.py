@@ -62,7 +62,6 @@ class SelfAttention(Encoder):
         ConfigError: the heads do not divide the width.
     """
 
-    joint: ClassVar[str | None] = "residual block"
     final_norm: ClassVar[bool] = True
 
     def __init__(self, input_dim: int, num_heads: PositiveInt, feed_forward_factor: PositiveInt, scale_by: str, input_scale: float) -> None:
@@ -81,15 +80,15 @@ class SelfAttention(Encoder):
         self.output_dim = input_dim
 
     def begin(self, text: Text) -> Text:
-        """Up to Y, the layer-normalised sum of words and attention (eq. 2)."""
+        """Up to Y, the layer-normalised sum of words and attention (eq. 2), as `residual`."""
         states = text["states"]
         X = self.input_scale * states + sinusoids(states.shape[1], states.shape[2], like=states)
         Y = self.attention_norm(X + self.context(X, text["mask"]))
-        return {"mask": text["mask"], "states": Y}
+        return {"mask": text["mask"], "residual": Y}
 
     def finish(self, text: Text) -> Text:
         """From Y to H (eq. 3–4)."""
-        Y = text["states"]
+        Y = text["residual"]
         return {"mask": text["mask"], "states": self.feed_forward_norm(Y + self.feed_forward(Y))}
 
     def context(self, X: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text length dim"]:

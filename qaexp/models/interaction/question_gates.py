@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from qaexp.models.masking import masked_mean
-from qaexp.models.stage import Interaction
+from qaexp.models.stage import Encoder, Interaction
 from qaexp.models.types import Text
 
 
@@ -24,16 +24,20 @@ class QuestionGates(Interaction):
     """
 
     pairwise: ClassVar[bool] = True
-    joint: ClassVar[str | None] = "gate inputs"
-    begun: ClassVar[tuple[str, ...]] = ("candidate",)
 
     def __init__(self, input_dim: int) -> None:
         super().__init__()
         self.M = nn.Linear(input_dim, 2 * input_dim, bias=False)
         self.output_dim = input_dim
 
+    def encode(self, side: str, encoder: Encoder, words: Text) -> Text:
+        return self.first_half(encoder, words, "gru_gates") if side == "candidate" else super().encode(side, encoder, words)
+
+    def finish(self, side: str, encoder: Encoder, text: Text) -> Text:
+        return encoder.finish(text) if side == "candidate" else text
+
     def forward(self, question: Text, candidate: Text) -> tuple[Text, Text]:
         r_q = masked_mean(question["states"], question["mask"])  # (pair, dim)
-        gates = candidate["gates"]  # (pair, length, direction, 3, hidden)
+        gates = candidate["gru_gates"]  # (pair, length, direction, 3, hidden)
         moved = self.M(r_q).unflatten(1, (1, gates.shape[2], 2, -1))  # (pair, 1, direction, 2, hidden): for r and z
-        return question, {"mask": candidate["mask"], "gates": torch.cat([gates[:, :, :, :2] + moved, gates[:, :, :, 2:]], dim=3)}
+        return question, {"mask": candidate["mask"], "gru_gates": torch.cat([gates[:, :, :, :2] + moved, gates[:, :, :, 2:]], dim=3)}

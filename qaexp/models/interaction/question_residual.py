@@ -7,7 +7,7 @@ from torch import nn
 from qaexp.limits import PositiveInt
 from qaexp.models.encoder.self_attention import FeedForward
 from qaexp.models.masking import masked_mean
-from qaexp.models.stage import Interaction
+from qaexp.models.stage import Encoder, Interaction
 from qaexp.models.types import Text
 
 
@@ -25,8 +25,6 @@ class QuestionResidual(Interaction):
     """
 
     pairwise: ClassVar[bool] = True
-    joint: ClassVar[str | None] = "residual block"
-    begun: ClassVar[tuple[str, ...]] = ("candidate",)
 
     def __init__(self, input_dim: int, feed_forward_factor: PositiveInt) -> None:
         super().__init__()
@@ -34,8 +32,14 @@ class QuestionResidual(Interaction):
         self.norm = nn.LayerNorm(input_dim)
         self.output_dim = input_dim
 
+    def encode(self, side: str, encoder: Encoder, words: Text) -> Text:
+        return self.first_half(encoder, words, "residual") if side == "candidate" else super().encode(side, encoder, words)
+
+    def finish(self, side: str, encoder: Encoder, text: Text) -> Text:
+        return encoder.finish(text) if side == "candidate" else text
+
     def forward(self, question: Text, candidate: Text) -> tuple[Text, Text]:
         c = masked_mean(question["states"], question["mask"])  # (pair, dim)
-        Y = candidate["states"]  # (pair, length, dim)
+        Y = candidate["residual"]  # (pair, length, dim)
         residual = self.feed_forward(Y * c.unsqueeze(1))
-        return question, {"mask": candidate["mask"], "states": self.norm(Y + residual)}
+        return question, {"mask": candidate["mask"], "residual": self.norm(Y + residual)}

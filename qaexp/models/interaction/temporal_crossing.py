@@ -7,9 +7,10 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from qaexp.errors import ConfigError
+from qaexp.models.encoder.recurrent import with_last_state
 from qaexp.models.intermediates import show
 from qaexp.models.ops.recurrence import crossed_fo_pool
-from qaexp.models.stage import Interaction
+from qaexp.models.stage import Encoder, Interaction
 from qaexp.models.types import Text
 
 
@@ -35,9 +36,6 @@ class TemporalCrossing(Interaction):
     """
 
     pairwise: ClassVar[bool] = True
-    joint: ClassVar[str | None] = "recurrence gates"
-    begun: ClassVar[tuple[str, ...]] = ("question", "candidate")
-    finishes: ClassVar[bool] = True
 
     def __init__(self, input_dim: int, alignment: str) -> None:
         super().__init__()
@@ -46,13 +44,16 @@ class TemporalCrossing(Interaction):
         self.proportional = alignment == "proportional"
         self.output_dim = input_dim
 
+    def encode(self, side: str, encoder: Encoder, words: Text) -> Text:
+        return self.first_half(encoder, words, "qrnn_gates")
+
     def forward(self, question: Text, candidate: Text) -> tuple[Text, Text]:
         of_question = aligned(question["mask"], candidate["mask"], self.proportional)
         of_candidate = aligned(candidate["mask"], question["mask"], self.proportional)
         show("question_alignment", of_question)
         show("candidate_alignment", of_candidate)
-        H_question, H_candidate = crossed_fo_pool(question["gates"], candidate["gates"], of_question, of_candidate)
-        return {"mask": question["mask"], "states": H_question}, {"mask": candidate["mask"], "states": H_candidate}
+        H_question, H_candidate = crossed_fo_pool(question["qrnn_gates"], candidate["qrnn_gates"], of_question, of_candidate)
+        return with_last_state(H_question, question["mask"]), with_last_state(H_candidate, candidate["mask"])
 
 
 def aligned(

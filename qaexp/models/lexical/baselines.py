@@ -11,7 +11,7 @@ from qaexp.data.corpus import RankingCorpus
 from qaexp.errors import ConfigError
 from qaexp.limits import PositiveInt, Seed
 from qaexp.models.lexical.bag import NgramTable, bag, ngrams
-from qaexp.models.scorer import AnswerScorer, Examples
+from qaexp.models.scorer import Examples, LexicalScorer
 from qaexp.models.types import Text
 
 PRIME = 2_147_483_647
@@ -44,11 +44,8 @@ def hash_of(tokens: Int[Tensor, "text length"], factor: int) -> Int[Tensor, " te
     return value
 
 
-class RandomGuess(AnswerScorer):
+class RandomGuess(LexicalScorer):
     """s in [0, 1], a hash of the pair's words and the seed: it has no state, and a pair gets the same score in every batch."""
-
-    reads_fields = True
-    reads_vectors = False
 
     def __init__(self, vectors: Float[Tensor, "word dim"], seed: Seed = 1) -> None:
         super().__init__()
@@ -67,7 +64,7 @@ class RandomGuess(AnswerScorer):
         return (mixed.double() / PRIME).float()
 
 
-class CandidateOnly(AnswerScorer):
+class CandidateOnly(LexicalScorer):
     """s(q, c) = Σ_{t ∈ c} w_t over the distinct words of a candidate, whatever the question; w from scikit-learn's LogisticRegression.
 
         min_{w,b}  ½‖w‖² + C Σ_pairs ln(1 + exp(−y (Σ_{t ∈ c} w_t + b))),  y = ±1
@@ -82,9 +79,6 @@ class CandidateOnly(AnswerScorer):
     Raises, when fitted:
         ConfigError: the pairs are all right or all wrong.
     """
-
-    reads_fields = True
-    reads_vectors = False
 
     def __init__(self, C: float, num_pairs: int, vectors: Float[Tensor, "word dim"]) -> None:
         super().__init__()
@@ -132,7 +126,7 @@ class CandidateOnly(AnswerScorer):
         return -keys
 
 
-class BM25Scores(AnswerScorer):
+class BM25Scores(LexicalScorer):
     """s(q, c) = the score that the data set's files publish for candidate c in the pool of q; 0 for a pair that they do not score.
 
     Lei et al. 2016, §6: "BM25, we used the BM25 similarity measure provided by Apache Lucene"; the scores are in dev.txt and test.txt.
@@ -142,9 +136,6 @@ class BM25Scores(AnswerScorer):
     Raises, when fitted:
         ConfigError: the data set publishes no scores.
     """
-
-    reads_fields = True
-    reads_vectors = False
 
     def __init__(self, max_question_length: PositiveInt, max_candidate_length: PositiveInt, vectors: Float[Tensor, "word dim"]) -> None:
         super().__init__()

@@ -8,11 +8,11 @@ from torch import Tensor
 
 from qaexp.data.corpus import RankingCorpus
 from qaexp.models.lexical.bag import bag, collection, look_up, ngrams, padded_chunks
-from qaexp.models.scorer import AnswerScorer, Examples
+from qaexp.models.scorer import Examples, LexicalScorer
 from qaexp.models.types import Text
 
 
-class BM25(AnswerScorer):
+class BM25(LexicalScorer):
     """BM25 as Lucene has computed it since version 8 (Robertson & Zaragoza 2009; Kamphuis et al. 2020, "Lucene (accurate)").
 
         s(q, c) = Σ_{t ∈ q} idf(t) · f(t, c) / (f(t, c) + k1 · (1 − b + b · |c| / mean |c|))
@@ -25,9 +25,6 @@ class BM25(AnswerScorer):
 
     Reading: title and body are one text, end to end.
     """
-
-    reads_fields = True
-    reads_vectors = False
 
     def __init__(self, k1: float, b: float, vectors: Float[Tensor, "word dim"]) -> None:
         super().__init__()

@@ -9,19 +9,16 @@ from qaexp.data.batch import token_mask
 from qaexp.data.vocabulary import UNKNOWN
 from qaexp.models.lexical.bag import bag, look_up, ngrams
 from qaexp.models.lexical.bm25 import BM25
-from qaexp.models.scorer import AnswerScorer
+from qaexp.models.scorer import LexicalScorer
 from qaexp.models.types import Text
 
 
-class WordOverlap(AnswerScorer):
+class WordOverlap(LexicalScorer):
     """s = |W(q) ∩ W(a)|: how many distinct words of the question occur in the candidate (Yang et al. 2015, "Word Count").
 
     Every word counts, stop words included. The fields of a text are taken together. Unknown words match nothing. Ties are broken by the
     data set's convention.
     """
-
-    reads_fields = True
-    reads_vectors = False
 
     def __init__(self, vectors: Float[Tensor, "word dim"]) -> None:
         super().__init__()
@@ -39,11 +36,8 @@ class WordOverlap(AnswerScorer):
         return (same.any(dim=2) & question["mask"]).sum(dim=1).float()
 
 
-class Containment(AnswerScorer):
+class Containment(LexicalScorer):
     """s(q, c) = |N(q) ∩ N(c)| / |N(q)|, where N(t) are the distinct n-grams of `order` words (Broder 1997); 0 if q has none."""
-
-    reads_fields = True
-    reads_vectors = False
 
     def __init__(self, order: int, vectors: Float[Tensor, "word dim"]) -> None:
         super().__init__()
@@ -83,7 +77,7 @@ class IDFContainment(BM25):
         return (idf * is_shared(question, candidate)).sum(dim=1) / idf.sum(dim=1).clamp(min=1e-9)
 
 
-class CommonWords(AnswerScorer):
+class CommonWords(LexicalScorer):
     """s(q, c) = L(|q|, |c|) / |q|: the length in words of the longest common subsequence, or substring if `gaps` is false.
 
         with gaps:     L(i, j) = max(L(i − 1, j), L(i, j − 1), [q_i = c_j] · (L(i − 1, j − 1) + 1))
@@ -92,9 +86,6 @@ class CommonWords(AnswerScorer):
     Allison & Dix 1986; Gusfield 1997. Unknown words match nothing. A text's fields are joined end to end, but no substring crosses from
     one field into the next.
     """
-
-    reads_fields = True
-    reads_vectors = False
 
     def __init__(self, gaps: bool, vectors: Float[Tensor, "word dim"]) -> None:
         super().__init__()

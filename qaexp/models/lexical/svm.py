@@ -11,15 +11,15 @@ from torch.nn import functional as F
 from qaexp.data.batch import RankingBatch
 from qaexp.data.corpus import RankingCorpus
 from qaexp.errors import ConfigError
-from qaexp.models.blocks import encode_texts, score_pairs
-from qaexp.models.scorer import AnswerScorer, Examples
+from qaexp.models.blocks import score_pairs
+from qaexp.models.scorer import AnswerScorer, Examples, LexicalScorer
 from qaexp.models.types import Text
 
 MAX_TOKENS_WHEN_FITTING = 2**15
 """Features of training pairs are measured in blocks of at most this many tokens."""
 
 
-class SVM(AnswerScorer):
+class SVM(LexicalScorer):
     """s(q, c) = w · (x − μ) / σ, where x_i = s_i(q, c) for each scorer in `features`, and w is from scikit-learn's LinearSVC.
 
         min_{w,b}  ½(‖w‖² + b²) + C Σ_pairs max(0, 1 − y (w · (x − μ) / σ + b))²
@@ -40,9 +40,6 @@ class SVM(AnswerScorer):
     Raises, when fitted:
         ConfigError: the pairs are all right or all wrong.
     """
-
-    reads_fields = True
-    reads_vectors = False
 
     def __init__(self, features: Mapping[str, Callable[..., AnswerScorer]], C: float, num_pairs: int, vectors: Float[Tensor, "word dim"]):
         super().__init__()
@@ -96,10 +93,10 @@ class SVM(AnswerScorer):
         return torch.cat(measured)[: self._num_pairs], torch.cat(labels)[: self._num_pairs]
 
     def _of_batch(self, batch: RankingBatch) -> Float[Tensor, "pair feature"]:
-        questions = encode_texts(self.encode_question, batch.questions, skips_padding=True, reads_fields=True)
-        candidates = encode_texts(self.encode_candidate, batch.candidates, skips_padding=True, reads_fields=True)
+        questions = self.encode_question(batch.questions)
+        candidates = self.encode_candidate(batch.candidates)
         rows = batch.pair_question, batch.pair_candidate
-        return score_pairs(self._features, questions, candidates, *rows, self.work_per_cell, most_tokens=MAX_TOKENS_WHEN_FITTING)
+        return score_pairs(self._features, questions, candidates, *rows, work_per_cell=1, max_tokens=MAX_TOKENS_WHEN_FITTING)
 
     def _named(self) -> list[tuple[str, AnswerScorer]]:
         return list(self.features.items())  # type: ignore[arg-type]  # a ModuleDict holds Modules

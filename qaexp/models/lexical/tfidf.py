@@ -7,11 +7,11 @@ from torch.nn import functional as F
 
 from qaexp.data.corpus import RankingCorpus
 from qaexp.models.lexical.bag import NgramTable, bag, content_words, look_up, ngrams
-from qaexp.models.scorer import AnswerScorer, Examples
+from qaexp.models.scorer import Examples, LexicalScorer
 from qaexp.models.types import Text
 
 
-class TFIDF(AnswerScorer):
+class TFIDF(LexicalScorer):
     """s(q, c) = Σ_t w(t, q) · w(t, c) / (‖w(q)‖ · ‖w(c)‖),  w(t, d) = f(t, d) · (1 + ln((1 + N) / (1 + n(t)))).
 
     t are the n-grams of up to `max_order` words, f(t, d) is how often t occurs in d, and n(t) is how many of the N texts of the collection
@@ -21,9 +21,6 @@ class TFIDF(AnswerScorer):
     Reading: order n means n-grams of 1 to n words. Stop words are gensim's list and every token without a letter or digit. Title and body
     share one bag, but no n-gram crosses from one into the other.
     """
-
-    reads_fields = True
-    reads_vectors = False
 
     def __init__(self, max_order: int, stop_words: bool, vectors: Float[Tensor, "word dim"]) -> None:
         super().__init__()

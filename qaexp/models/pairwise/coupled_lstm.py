@@ -41,8 +41,6 @@ class CoupledLSTM(AnswerScorer):
         ConfigError: the number of directions is neither 1 nor 4, or there is no block.
     """
 
-    work_per_cell = 8
-
     def __init__(
         self,
         embedding: Callable[..., WordEmbedding],
@@ -69,6 +67,11 @@ class CoupledLSTM(AnswerScorer):
         self.parts = (pooling_rows, pooling_columns)
         self.output = Classifier(pooling_rows * pooling_columns * first.num_parts * hidden_dim, output_dim, nn.Tanh(), num_classes)
         draw_uniformly(self, 0.1)
+
+    def score_all(
+        self, questions: Text, candidates: Text, *rows: Int[Tensor, " pair"], max_tokens: int | None = None, work_per_cell: int = 8
+    ) -> Float[Tensor, "pair *class"]:
+        return super().score_all(questions, candidates, *rows, max_tokens=max_tokens, work_per_cell=work_per_cell)
 
     def encode_question(self, tokens: Int[Tensor, "text length"]) -> Text:
         return self._gates(tokens, self.words_block.from_question)

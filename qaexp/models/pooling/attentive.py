@@ -34,8 +34,9 @@ class AttentivePooling(Stage):
         nn.init.xavier_uniform_(self.U)
         self.output_dim = input_dim
 
-    def prepare(self, side: str, text: Text) -> Text:
+    def once_per_text(self, side: str, text: Text) -> Text:
         """Qᵀ·U of a question, beside Q."""
+        text = {"mask": text["mask"], "states": text["states"]}
         return {**text, "keys": text["states"] @ self.U} if side == "question" else text
 
     def forward(self, question: Text, candidate: Text) -> tuple[Text, Text]:

@@ -51,7 +51,7 @@ class MultihopPooling(Stage):
         self.w = nn.Parameter(torch.empty(num_hops, input_dim).uniform_(-0.1, 0.1))
         self.output_dim = input_dim
 
-    def prepare(self, side: str, text: Text) -> Text:
+    def once_per_text(self, side: str, text: Text) -> Text:
         """All of o_q^(0) ... o_q^(K) of a question; what the subclass makes of a candidate."""
         if side == "question":
             return {"mask": text["mask"], "vector": self.read_question(text["states"], text["mask"])}
@@ -59,7 +59,7 @@ class MultihopPooling(Stage):
 
     def prepare_candidate(self, text: Text) -> Text:
         """The candidate's share of the answer attention."""
-        return text
+        return {"mask": text["mask"], "states": text["states"]}
 
     def read_question(self, H: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text hop dim"]:
         """o_q^(0) ... o_q^(K)."""

@@ -1,11 +1,9 @@
 """Pooling of one text over time: maximum, mean, sum, or the last state."""
 
-from typing import ClassVar
-
-import torch
 from torch.nn import functional as F
 
-from qaexp.models.masking import last_real, masked_max, masked_mean, zero_padding
+from qaexp.errors import ConfigError
+from qaexp.models.masking import masked_max, masked_mean, zero_padding
 from qaexp.models.stage import Stage
 from qaexp.models.types import Text
 
@@ -53,21 +51,22 @@ class SumPooling(Stage):
 class LastPooling(Stage):
     """v = h_L, the state of the last real token; zeros for a text that has none. Lei et al. 2016, §4.1: "simply taking the last one".
 
+    An encoder of two directions gives the last state of each (Tan et al. 2016, §3.1).
+
     Reading: title and body are averaged by their states as they are; the authors' release divides each by its norm before.
 
-    Reading: where an encoder has two directions, v is the last state of each (Tan et al. 2016, §3.1: "the last vectors on both
-    directions"), and the backward one's is h_1: at the last word it has read that word alone.
+    Raises:
+        ConfigError: at the first text, if the encoder has no last state that has read the whole text.
     """
-
-    needs_last_state: ClassVar[bool] = True
 
     def __init__(self, input_dim: int) -> None:
         super().__init__()
         self.output_dim = input_dim
 
     def forward(self, text: Text) -> Text:
-        H, mask = text["states"], text["mask"]
-        last = last_real(H, mask)  # (text, dim)
-        forward_dim = self.output_dim - self.backward_dim
-        both = torch.cat([last[:, :forward_dim], H[:, 0, forward_dim:]], dim=1)
-        return {"vector": both.masked_fill(~mask.any(dim=1, keepdim=True), 0.0)}
+        if "last" not in text:
+            raise ConfigError(
+                f"model/pooling=LastPooling takes the last state for the text, and this encoder gives {', '.join(text)} alone: "
+                "no state of it has read the whole text; choose a recurrent encoder like lstm, or another pooling"
+            )
+        return {"vector": text["last"]}

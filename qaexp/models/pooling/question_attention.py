@@ -47,7 +47,7 @@ class QuestionAttention(Stage):
         self.w_ms = nn.Linear(input_dim, 1, bias=False)
         self.output_dim = input_dim
 
-    def prepare(self, side: str, text: Text) -> Text:
+    def once_per_text(self, side: str, text: Text) -> Text:
         """o_q of a question; W_am·h_a of a candidate."""
         if side == "question":
             return {"mask": text["mask"], "vector": self._over_time(text["states"], text["mask"])}

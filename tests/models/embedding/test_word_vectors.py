@@ -62,7 +62,7 @@ def test_one_look_into_the_table_gives_the_vectors_and_the_gradient_of_many(vect
     looks = list[Tensor]()
     one.words.register_forward_hook(lambda table, words, _: looks.append(words[0]))
     blocks = [{"tokens": row[row != 0].unsqueeze(0), "mask": row[row != 0].unsqueeze(0) != 0} for row in TOKENS] + [text()]
-    with one.looked_up(TOKENS):
+    with one.batch_context(TOKENS):
         for block in blocks:
             assert torch.equal(one(block)["states"], many(block)["states"])
             (one(block)["states"] ** 2).sum().backward(retain_graph=True)
@@ -72,7 +72,7 @@ def test_one_look_into_the_table_gives_the_vectors_and_the_gradient_of_many(vect
     assert many.words.weight.grad is not None
     torch.testing.assert_close(one.words.weight.grad, many.words.weight.grad)
     assert not one.words.weight.grad[0].any()
-    with one.looked_up(TOKENS):
+    with one.batch_context(TOKENS):
         part = TOKENS[:, :2]  # not contiguous
         assert torch.equal(one({"tokens": part, "mask": part != 0})["states"], vectors[part])
     looks.pop()
@@ -83,7 +83,7 @@ def test_one_look_into_the_table_gives_the_vectors_and_the_gradient_of_many(vect
 @pytest.mark.parametrize("tuned", [True, False])
 def test_without_a_gradient_any_word_is_read(vectors: Tensor, tuned: bool) -> None:
     embedding = WordEmbedding(vectors, tuned=tuned, project_dim=None, dropout_rate=0.0)
-    with torch.set_grad_enabled(not tuned), embedding.looked_up(TOKENS[:1]):
+    with torch.set_grad_enabled(not tuned), embedding.batch_context(TOKENS[:1]):
         assert torch.equal(embedding(text())["states"], vectors[TOKENS])  # of words that were not named, too
 
 

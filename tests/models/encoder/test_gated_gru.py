@@ -49,10 +49,10 @@ def test_its_gradients_are_those_of_torchs_gru(encoder: GatedGRU, text: Text) ->
 @torch.no_grad()
 def test_moved_gates_are_the_recurrence_word_by_word(encoder: GatedGRU, text: Text) -> None:
     begun = encoder.begin(text)
-    gates = begun["gates"] + torch.randn(4, 1, 2, 3, 5, generator=torch.Generator().manual_seed(4))
+    gates = begun["gru_gates"] + torch.randn(4, 1, 2, 3, 5, generator=torch.Generator().manual_seed(4))
     shown: dict[str, Tensor] = {}
     token = WATCHER.set(lambda name, tensor: shown.__setitem__(name, tensor))
-    states = encoder.finish({"mask": begun["mask"], "gates": gates})["states"]
+    states = encoder.finish({"mask": begun["mask"], "gru_gates": gates})["states"]
     WATCHER.reset(token)
     for i, length in enumerate(LENGTHS):
         for direction, suffix in enumerate(["", "_reverse"]):

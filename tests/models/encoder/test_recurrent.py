@@ -92,4 +92,4 @@ def test_gates_are_one_convolution(text: Text) -> None:
     encoder = QRNN(input_dim=5, hidden_dim=4, window=2)
     words = text["states"] * text["mask"].unsqueeze(-1)
     convolved = nn.functional.conv1d(nn.functional.pad(words.transpose(1, 2), (1, 0)), encoder.gates.weight.squeeze(2))
-    torch.testing.assert_close(encoder.begin(text)["gates"][:, :, :4], convolved[:, :4].transpose(1, 2).tanh(), rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(encoder.begin(text)["qrnn_gates"][:, :, :4], convolved[:, :4].transpose(1, 2).tanh(), rtol=1e-5, atol=1e-6)

@@ -2,11 +2,8 @@
 
 import pytest
 import torch
-from hydra.errors import InstantiationException
-from hydra.utils import instantiate
 from small_texts import built, some_tokens
 
-from qaexp.config import compose
 from qaexp.models.encoder.gated_gru import GatedGRU
 from qaexp.models.interaction.question_gates import QuestionGates
 from qaexp.models.scorer import Scorer
@@ -63,13 +60,6 @@ def test_a_question_without_a_say_leaves_torchs_gru() -> None:
     scorer.interaction.M.weight.zero_()
     tokens = some_tokens([5, 7], 40)
     question, candidate = scorer.encode_question(tokens), scorer.encode_candidate(tokens)
-    assert candidate.keys() == {"mask", "gates"}, "what precedes the gates is done once a text"
+    assert candidate.keys() == {"mask", "gru_gates"}, "what precedes the gates is done once a text"
     _, met = scorer.interaction(question, candidate)
     torch.testing.assert_close(scorer.candidate_encoder.finish(met)["states"], question["states"], rtol=1e-5, atol=1e-5)
-
-
-def test_an_encoder_without_gate_inputs_is_refused_by_both_names() -> None:
-    with pytest.raises(InstantiationException) as refused:
-        instantiate(compose(["model=iarnn_gate", "model/encoder=cnn"]).model, vectors=torch.randn(40, 6))
-    message = str(refused.value)
-    assert all(word in message for word in ("QuestionGates", "gate inputs", "CNN", "no joint")), message

@@ -45,7 +45,7 @@ def test_a_score_of_iggsa_is_eq_5_to_7_word_by_word(shared: str) -> None:
     for q, q_length in enumerate(QUESTIONS):
         for a, a_length in enumerate(CANDIDATES):
             H_q = scorer.question_encoder(embedded(scorer, questions[q : q + 1, :q_length]))["states"][0]
-            Y_a = encoder.begin(embedded(scorer, candidates[a : a + 1, :a_length]))["states"][0]
+            Y_a = encoder.begin(embedded(scorer, candidates[a : a + 1, :a_length]))["residual"][0]
             c = sum(H_q, start=torch.zeros(12)) / q_length  # eq. 5
             H_a = []
             for y in Y_a:
@@ -69,5 +69,5 @@ def test_the_answer_depends_on_the_question_before_the_cosine() -> None:
         scorer.encode_candidate(some_tokens([7, 7], 40, seed=1)[:1].expand(2, -1)),
     )
     _, seen = scorer.interaction(question, candidate)
-    torch.testing.assert_close(candidate["states"][0], candidate["states"][1])
-    assert (seen["states"][0] - seen["states"][1]).abs().max() > 0.01
+    torch.testing.assert_close(candidate["residual"][0], candidate["residual"][1])
+    assert (seen["residual"][0] - seen["residual"][1]).abs().max() > 0.01

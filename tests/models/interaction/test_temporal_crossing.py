@@ -34,7 +34,7 @@ def test_each_text_runs_under_its_own_and_its_partners_gates(alignment: str) -> 
     crossed = crossing(question, candidate)
     for row, lengths in enumerate(LENGTHS):
         (zq, fq, oq), (za, fa, oa) = (
-            text["gates"][row, :length].chunk(3, dim=1) for text, length in zip((question, candidate), lengths, strict=True)
+            text["qrnn_gates"][row, :length].chunk(3, dim=1) for text, length in zip((question, candidate), lengths, strict=True)
         )
         expected = cell(zq, fq, oq, fa, oa, alignment), cell(za, fa, oa, fq, oq, alignment)
         for states, rows, length in zip(crossed, expected, lengths, strict=True):

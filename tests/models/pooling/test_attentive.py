@@ -17,7 +17,7 @@ def test_equations_13_to_18() -> None:
     question_lengths, candidate_lengths = [3, 1, 2], [5, 2, 1]
     pooling = AttentivePooling(4)
     question, candidate = some_states(question_lengths, 4, 4, seed=1), some_states(candidate_lengths, 4, 5, seed=2)
-    pooled_question, pooled_candidate = pooling(pooling.prepare("question", question), pooling.prepare("candidate", candidate))
+    pooled_question, pooled_candidate = pooling(pooling.once_per_text("question", question), pooling.once_per_text("candidate", candidate))
     U = pooling.U.tolist()
     for pair, (M, L) in enumerate(zip(question_lengths, candidate_lengths, strict=True)):
         Q, A = question["states"][pair, :M].tolist(), candidate["states"][pair, :L].tolist()
@@ -33,6 +33,6 @@ def test_equations_13_to_18() -> None:
 def test_a_text_without_a_word_is_zero() -> None:
     pooling = AttentivePooling(4)
     question, candidate = some_states([0, 2], 4, 3), some_states([2, 0], 4, 3)
-    pooled_question, pooled_candidate = pooling(pooling.prepare("question", question), pooling.prepare("candidate", candidate))
+    pooled_question, pooled_candidate = pooling(pooling.once_per_text("question", question), pooling.once_per_text("candidate", candidate))
     assert pooled_question["vector"].any(dim=1).tolist() == [False, True]
     assert pooled_candidate["vector"].any(dim=1).tolist() == [True, False]

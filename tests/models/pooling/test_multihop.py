@@ -63,7 +63,7 @@ def test_every_hop_reads_the_question_and_then_the_answer(make: type[MultihopPoo
     question, candidate = some_states(QUESTION_LENGTHS, DIM, 4, seed=1), some_states(CANDIDATE_LENGTHS, DIM, 6, seed=2)
     shown: dict[str, Tensor] = {}
     token = WATCHER.set(lambda name, tensor: shown.__setitem__(name, tensor))
-    r_q, r_a = pooling(pooling.prepare("question", question), pooling.prepare("candidate", candidate))
+    r_q, r_a = pooling(pooling.once_per_text("question", question), pooling.once_per_text("candidate", candidate))
     WATCHER.reset(token)
     assert r_q["vector"].shape == r_a["vector"].shape == (3, HOPS + 1, DIM)
     assert shown["question_attention"].shape == (3, HOPS, 4)
@@ -94,6 +94,6 @@ def test_an_odd_width_cannot_be_halved() -> None:
 def test_a_text_without_a_word_is_zero_at_every_hop(kind: type[MultihopPooling]) -> None:
     pooling = kind(4, num_hops=2)
     question, candidate = some_states([0, 2], 4, 3), some_states([2, 0], 4, 3)
-    o_q, o_a = pooling(pooling.prepare("question", question), pooling.prepare("candidate", candidate))
+    o_q, o_a = pooling(pooling.once_per_text("question", question), pooling.once_per_text("candidate", candidate))
     assert o_q["vector"].any(dim=2).tolist() == [[False] * 3, [True] * 3]
     assert o_a["vector"].any(dim=2).tolist() == [[True] * 3, [False] * 3]

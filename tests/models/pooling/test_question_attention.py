@@ -20,7 +20,7 @@ def test_equations_9_to_11(pool: str) -> None:
     question, candidate = some_states(QUESTION_LENGTHS, DIM, 4, seed=1), some_states(CANDIDATE_LENGTHS, DIM, 6, seed=2)
     shown = {}
     token = WATCHER.set(lambda name, tensor: shown.setdefault(name, tensor))
-    r_q, r_a = pooling(pooling.prepare("question", question), pooling.prepare("candidate", candidate))
+    r_q, r_a = pooling(pooling.once_per_text("question", question), pooling.once_per_text("candidate", candidate))
     WATCHER.reset(token)
     for pair, (M, L) in enumerate(zip(QUESTION_LENGTHS, CANDIDATE_LENGTHS, strict=True)):
         h_q, h_a = list(question["states"][pair, :M]), list(candidate["states"][pair, :L])
@@ -40,7 +40,9 @@ def test_even_attention_is_plain_pooling() -> None:
     pooling = QuestionAttention(DIM, pool="max")
     pooling.w_ms.weight.zero_()
     candidate = some_states(CANDIDATE_LENGTHS, DIM, 6, seed=2)
-    _, r_a = pooling(pooling.prepare("question", some_states(QUESTION_LENGTHS, DIM, 4, seed=1)), pooling.prepare("candidate", candidate))
+    _, r_a = pooling(
+        pooling.once_per_text("question", some_states(QUESTION_LENGTHS, DIM, 4, seed=1)), pooling.once_per_text("candidate", candidate)
+    )
     plain = torch.stack([states[:L].amax(dim=0) for states, L in zip(candidate["states"], CANDIDATE_LENGTHS, strict=True)])
     torch.testing.assert_close(r_a["vector"], plain, rtol=1e-5, atol=1e-5)
 
@@ -54,5 +56,5 @@ def test_another_pooling_is_refused_by_name() -> None:
 def test_an_answer_without_a_word_is_zero(pool: str) -> None:
     pooling = QuestionAttention(DIM, pool=pool)
     question, candidate = some_states([2, 2], DIM, 3), some_states([2, 0], DIM, 3)
-    _, r_a = pooling(pooling.prepare("question", question), pooling.prepare("candidate", candidate))
+    _, r_a = pooling(pooling.once_per_text("question", question), pooling.once_per_text("candidate", candidate))
     assert r_a["vector"].any(dim=1).tolist() == [True, False]
