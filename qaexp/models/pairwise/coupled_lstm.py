@@ -69,9 +69,15 @@ class CoupledLSTM(AnswerScorer):
         draw_uniformly(self, 0.1)
 
     def score_all(
-        self, questions: Text, candidates: Text, *rows: Int[Tensor, " pair"], max_tokens: int | None = None, work_per_cell: int = 8
+        self,
+        questions: Text,
+        candidates: Text,
+        pair_question: Int[Tensor, " pair"],
+        pair_candidate: Int[Tensor, " pair"],
+        max_tokens: int | None = None,
+        work_per_cell: int = 8,
     ) -> Float[Tensor, "pair *class"]:
-        return super().score_all(questions, candidates, *rows, max_tokens=max_tokens, work_per_cell=work_per_cell)
+        return super().score_all(questions, candidates, pair_question, pair_candidate, max_tokens, work_per_cell)
 
     def encode_question(self, tokens: Int[Tensor, "text length"]) -> Text:
         return self._gates(tokens, self.words_block.from_question)
