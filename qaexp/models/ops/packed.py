@@ -1,6 +1,7 @@
 """Running torch's recurrent layers of one level over real tokens alone, with one bias where torch has two."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -26,13 +27,21 @@ def run_packed(
     """
     if not states.is_cpu:
         return run_packed_from(layer, states, mask, start)[0]
+    if states.dtype == torch.bfloat16 and not _has_bfloat16_lstm():
+        states = states.float()
     lengths = mask.sum(dim=1).clamp(min=1)
     order, sizes, longest = blocks_of(lengths)
     before, blocks = _parts(layer, start, states), []
-    for rows, length in zip(order.split(sizes), longest, strict=True):
-        block = _run_padded(layer, states[rows, :length], lengths[rows], [part[:, rows] for part in before])
-        blocks.append(F.pad(block, (0, 0, 0, mask.shape[1] - length)))
+    with nullcontext() if _has_bfloat16_lstm() else torch.autocast("cpu", enabled=False):
+        for rows, length in zip(order.split(sizes), longest, strict=True):
+            block = _run_padded(layer, states[rows, :length], lengths[rows], [part[:, rows] for part in before])
+            blocks.append(F.pad(block, (0, 0, 0, mask.shape[1] - length)))
     return torch.cat(blocks)[order.argsort()]
+
+
+def _has_bfloat16_lstm() -> bool:
+    """Whether oneDNN has an LSTM in bfloat16 here. Without AVX-512 it has none and raises an error: there bf16-mixed runs it in float32."""
+    return torch.ops.mkldnn._is_mkldnn_bf16_supported()
 
 
 def run_packed_from(
