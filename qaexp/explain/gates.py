@@ -1,11 +1,10 @@
-"""Figures 4 and 5 of Lei et al. 2016: how much of each word RCNN's gate lets in, 1 − λ.
+"""Figures 4 and 5 of Lei et al. 2016: 1 − λ, how much of each word RCNN's gate lets in.
 
 python -m qaexp.figures gates RUN [--words "question text" ...] [--data DIR] --to FOLDER
 
-Figure 4: a row of cells for each question of `--words`, a cell a word that the model reads; most tokenisers drop punctuation and emoji. A
-vector gate is shown by its mean; the paper shows a scalar one (model.encoder.gate=scalar). Figure 5: mean and maximum of the gate at each
-word position, averaged over the distinct texts of the dev and test sets of the run's own data set, field by field. Each is written as PNG,
-SVG and CSV.
+Figure 4: a row of cells for each question of `--words`, with a cell for each word that the model reads; most tokenisers drop punctuation
+and emoji. A vector gate is shown by its mean; the paper shows a scalar gate (model.encoder.gate=scalar). Figure 5: the mean and the maximum
+of the gate at each word position, averaged over the distinct texts of the run's dev and test sets, field by field.
 """
 
 import argparse
@@ -30,14 +29,14 @@ from qaexp.models.intermediates import watch
 from qaexp.models.scorer import AnswerScorer, Scorer
 from qaexp.runs.ranker import Ranker, load
 
-FEWEST_TEXTS = 10
-"""Texts that must reach a position for figure 5 to show it."""
+MIN_TEXTS = 10
+"""Figure 5 shows the positions that at least so many texts reach."""
 
-CHUNK = 64
+BATCH_SIZE = 64
 
 
 def gates(scorer: AnswerScorer, tokens: Int[Tensor, "text length"]) -> Float[Tensor, "text length gate"]:
-    """1 − λ of each word, as the encoder of questions shows it; what stands at padding means nothing.
+    """1 − λ of each word, from the question encoder. Values at padding are meaningless.
 
     Raises:
         ConfigError: the model has no such gate.
@@ -52,7 +51,7 @@ def gates(scorer: AnswerScorer, tokens: Int[Tensor, "text length"]) -> Float[Ten
 
 
 def of_words(ranker: Ranker, questions: Sequence[str]) -> pd.DataFrame:
-    """A row for each word of each question: its place, from 1, and the mean of its gate.
+    """A row for each word of each question: its position, from 1, and the mean of its gate.
 
     Raises:
         ConfigError: a question has no words, or the model no such gate.
@@ -62,39 +61,44 @@ def of_words(ranker: Ranker, questions: Sequence[str]) -> pd.DataFrame:
         words, tokens = ranker.read(question)
         if not any(words):
             raise ConfigError(f"--words {question!r} has no word that the model reads; write a question, or leave --words out")
-        for place, (word, gate) in enumerate(zip(words, gates(ranker.scorer, tokens[None])[0], strict=True), start=1):
-            rows.append({"question": number, "position": place, "word": word, "gate": gate.mean().item()})
+        for position, (word, gate) in enumerate(zip(words, gates(ranker.scorer, tokens[None])[0], strict=True), start=1):
+            rows.append({"question": number, "position": position, "word": word, "gate": gate.mean().item()})
     return pd.DataFrame(rows)
 
 
 def by_position(scorer: AnswerScorer, corpus: RankingCorpus, splits: Sequence[str], max_length: int) -> pd.DataFrame:
-    """For each word position, from 1: over all texts (fields) that reach it, the averages of the gate's mean and of its maximum."""
-    used = np.unique(np.concatenate([side for name in splits for side in (corpus.splits[name].questions, corpus.splits[name].candidates)]))
-    sums = np.zeros((3, max_length))  # of texts, means, maxima
-    for tokens in _fields(corpus, used, max_length):
+    """For each word position, from 1: the gate's mean and maximum, averaged over all texts (fields) that reach it."""
+    texts = np.unique(np.concatenate([side for name in splits for side in (corpus.splits[name].questions, corpus.splits[name].candidates)]))
+    sums = np.zeros((3, max_length))  # rows: texts, means, maxima
+    for tokens in _fields(corpus, texts, max_length):
         mask = token_mask(tokens)
         gate = gates(scorer, tokens)
         for row, values in enumerate((torch.ones(mask.shape), gate.mean(dim=2), gate.amax(dim=2))):
             sums[row, : tokens.shape[1]] += (values * mask).sum(dim=0).double().numpy()
-    reached = sums[0] >= FEWEST_TEXTS
-    texts, means, maxima = sums[:, reached]
-    table = {"position": np.flatnonzero(reached) + 1, "texts": texts.astype(int), "mean": means / texts, "maximum": maxima / texts}
+    reached = sums[0] >= MIN_TEXTS
+    num_texts, means, maxima = sums[:, reached]
+    table = {
+        "position": np.flatnonzero(reached) + 1,
+        "texts": num_texts.astype(int),
+        "mean": means / num_texts,
+        "maximum": maxima / num_texts,
+    }
     return pd.DataFrame(table)
 
 
 def _fields(corpus: RankingCorpus, texts: Int[np.ndarray, " text"], max_length: int) -> Iterator[Int[Tensor, "text length"]]:
-    """The texts, or their fields one by one, that are not empty, some at a time."""
+    """The texts that are not empty, in batches; a text of several fields gives its fields one by one."""
     texts = texts[np.argsort(corpus.texts.lengths(texts, max_length), kind="stable")]
-    for start in range(0, len(texts), CHUNK):
-        padded = torch.from_numpy(corpus.texts.padded(texts[start : start + CHUNK], max_length))
+    for start in range(0, len(texts), BATCH_SIZE):
+        padded = torch.from_numpy(corpus.texts.padded(texts[start : start + BATCH_SIZE], max_length))
         for tokens in padded.unbind(dim=1) if padded.ndim == 3 else [padded]:
-            there = tokens[token_mask(tokens).any(dim=1)]
-            if len(there):
-                yield there[:, : int(token_mask(there).sum(dim=1).max())]
+            filled = tokens[token_mask(tokens).any(dim=1)]
+            if len(filled):
+                yield filled[:, : int(token_mask(filled).sum(dim=1).max())]
 
 
 def draw_words(table: pd.DataFrame) -> Figure:
-    """A line of cells for each question, one a word; the same colours for all."""
+    """A row of cells for each question, with a cell for each word; all have the same colour scale."""
     questions = [rows for _, rows in table.groupby("question")]
     widest = max(map(len, questions))
     figure, grid = new_figure(width=max(4.0, 0.45 * widest + 1), height=0.85 * len(questions) + 0.5, rows=len(questions))
@@ -129,7 +133,7 @@ def draw_positions(table: pd.DataFrame) -> Figure:
 
 
 def write_figures(options: argparse.Namespace) -> list[Path]:
-    """What `python -m qaexp.figures gates` writes: figure 5, and figure 4 where there are questions."""
+    """`python -m qaexp.figures gates`: figure 5, and figure 4 if there are questions."""
     ranker = load(options.run)
     paths = list[Path]()
     if options.words:

@@ -1,4 +1,4 @@
-"""Attention weights, gates and grids of one pair, drawn over its words.
+"""Heat maps: the attention weights, gates and grids of one pair, drawn over its words.
 
 python -m qaexp.figures heat_map RUN --to FOLDER
 python -m qaexp.figures heat_map RUN --question "..." --answer "..." --to FOLDER
@@ -27,38 +27,37 @@ from qaexp.explain.run_data import Pair, data_of, pairs_of
 from qaexp.runs.ranker import Ranker
 
 FONT = FontProperties(family="monospace", size=9)
-PLAIN: Any = {"va": "center", "parse_math": False, "fontproperties": FONT}
-"""How words are written: a dollar sign is no formula."""
+TEXT_STYLE: Any = {"va": "center", "parse_math": False, "fontproperties": FONT}
+"""The style of words. With `parse_math`, dollar signs would begin a formula."""
 COLOURS = matplotlib.colormaps[SEQUENTIAL]
-CHARACTERS = 97
-"""Of a line of words, at most."""
-COLUMNS = 36
-"""Words of an answer beside each other over a grid; further ones go below."""
+LINE_CHARACTERS = 97
+"""The most characters in a line of words."""
+GRID_COLUMNS = 36
+"""The most words beside each other over a grid; the others continue in a grid below."""
 LINE, CELL, SPACE, MARGIN, CHARACTER = 0.2, (0.17, 0.16), 0.3, 0.16, 0.078
-"""Inches; a cell's are its width and height."""
-SCALE = 0.8
-"""Inches that the strip of all shades is wide, which stands between its ends at the right of the name of what it is of."""
+"""Sizes in inches; a cell has a width and a height."""
+SCALE_WIDTH = 0.8
+"""The width in inches of a colour scale, to the right of each name."""
 
 
-def draw(placed: Sequence[Heat], title: str) -> Figure:
-    """One figure with everything that was placed, words on coloured ground and grids, from dark blue (low) to yellow (high), each with a
-    strip that says which values these are.
+def draw(heats: Sequence[Heat], title: str) -> Figure:
+    """One figure of all these heats: words on coloured ground and grids, from dark blue (low) to yellow (high), each with its colour scale.
 
-    Uses neither pyplot nor matplotlib's global settings: any thread may draw.
+    Thread-safe: uses neither pyplot nor matplotlib's global settings.
     """
-    parts = [(part, _shades(heat), name) for heat in placed for part, name in _parts(heat)]
+    parts = [(part, _shades(heat), name) for heat in heats for part, name in _parts(heat)]
     heights = [_height(part) for part, _, _ in parts]
     high = max(len(_ends(shades)[1]) for _, shades, _ in parts)
-    characters = min(CHARACTERS + 1, max(_width(part, f"{name} {_ends(shades)[0]}", high) for part, shades, name in parts))
+    characters = min(LINE_CHARACTERS + 1, max(_width(part, f"{name} {_ends(shades)[0]}", high) for part, shades, name in parts))
     said = fill(printable(title, FONT), characters)
     head = SPACE + LINE * said.count("\n")
     wide, tall = 2 * MARGIN + CHARACTER * characters, sum(heights) + SPACE * (len(parts) + 0.5) + head
     figure = Figure(figsize=(wide, tall), facecolor="none", dpi=150)
-    figure.text(MARGIN / wide, 1 - head / 2 / tall, said, color=INK, fontweight="bold", **PLAIN)
+    figure.text(MARGIN / wide, 1 - head / 2 / tall, said, color=INK, fontweight="bold", **TEXT_STYLE)
     top = tall - head
     for (part, shades, name), height in zip(parts, heights, strict=True):
         middle = (top - SPACE / 2) / tall
-        figure.text(MARGIN / wide, middle, printable(name, FONT), color=INK, **PLAIN)
+        figure.text(MARGIN / wide, middle, printable(name, FONT), color=INK, **TEXT_STYLE)
         _scale(figure, middle, shades, high)
         top -= SPACE + height
         if part.rows:
@@ -71,54 +70,54 @@ def draw(placed: Sequence[Heat], title: str) -> Figure:
 
 
 def png(figure: Figure) -> bytes:
-    """The figure as a PNG file's content."""
+    """The content of a PNG file of the figure."""
     content = BytesIO()
     figure.savefig(content, format="png", facecolor="none")
     return content.getvalue()
 
 
 def _parts(heat: Heat) -> list[tuple[Heat, str]]:
-    """What stands together, with what is written over it: a grid over more words than fit beside each other is cut into some that do."""
+    """The parts that are drawn of a heat, each with its heading: a grid that is too wide is cut into several."""
     name = f"{heat.name}: {heat.values.min():.3g} to {heat.values.max():.3g}"
     if not heat.rows:
         return [(heat, name)]
     return [
         (
-            Heat(heat.name, heat.rows, heat.columns[start : start + COLUMNS], heat.values[:, start : start + COLUMNS]),
+            Heat(heat.name, heat.rows, heat.columns[start : start + GRID_COLUMNS], heat.values[:, start : start + GRID_COLUMNS]),
             f"{heat.name}, continued" if start else name,
         )
-        for start in range(0, len(heat.columns), COLUMNS)
+        for start in range(0, len(heat.columns), GRID_COLUMNS)
     ]
 
 
 def _height(heat: Heat) -> float:
-    """In inches; below a grid its words stand upright."""
+    """In inches. The words below a grid stand upright."""
     return CELL[1] * len(heat.rows) + _room(heat.columns) if heat.rows else LINE * (_places(heat.columns)[-1][1] + 1)
 
 
 def _width(heat: Heat, name: str, high: int) -> int:
-    """In characters, of the words or the grid, or of what stands over them: its name with the low end, the strip, and the high end."""
+    """In characters: the wider of the words or grid, and of the heading with its colour scale."""
     if heat.rows:
         below = ceil((_room(heat.rows) + CELL[0] * len(heat.columns)) / CHARACTER)
     else:
         below = max(at + len(word) for (at, _), word in zip(_places(heat.columns), heat.columns, strict=True)) + 1
-    return max(below, len(name) + 3 + ceil(SCALE / CHARACTER) + high)
+    return max(below, len(name) + 3 + ceil(SCALE_WIDTH / CHARACTER) + high)
 
 
 def _room(words: Sequence[str]) -> float:
-    """Inches that the words of a grid take beside or below it."""
+    """The inches that the words of a grid take beside or below it."""
     return CHARACTER * (max(len(_shortened(word)) for word in words) + 1)
 
 
 def _places(words: Sequence[str]) -> list[tuple[int, int]]:
-    """Where each word begins: character and line.
+    """The character and line where each word begins.
 
     >>> _places(["how", "hot"]), _places(["x" * 100, "y" * 20])
     ([(0, 0), (4, 0)], [(0, 0), (0, 1)])
     """
     places, at, line = [], 0, 0
     for word in words:
-        if at and at + len(word) > CHARACTERS:
+        if at and at + len(word) > LINE_CHARACTERS:
             at, line = 0, line + 1
         places.append((at, line))
         at += len(word) + 1
@@ -126,19 +125,19 @@ def _places(words: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _line(axes: Axes, heat: Heat, shades: Normalize, characters: int) -> None:
-    """Words one after the other, as in Figures 5 and 6 of dos Santos et al. 2016."""
+    """Words in a row, as in Figures 5 and 6 of dos Santos et al. 2016."""
     places = _places(heat.columns)
     for (at, line), word, value in zip(places, heat.columns, heat.values[0], strict=True):
         colour = COLOURS(shades(value))
         axes.add_patch(Rectangle((at - 0.4, line + 0.05), len(word) + 0.8, 0.9, facecolor=colour, linewidth=0))
         ink = "black" if shades(value) > 0.5 else "white"
-        axes.text(at, line + 0.55, printable(word, FONT), color=ink, **PLAIN)
+        axes.text(at, line + 0.55, printable(word, FONT), color=ink, **TEXT_STYLE)
     axes.set(xlim=(-0.5, characters - 0.5), ylim=(places[-1][1] + 1, 0))
     axes.set_axis_off()
 
 
 def _grid(axes: Axes, heat: Heat, shades: Normalize) -> None:
-    """The question's words down, the answer's across, as in Figure 3 of Liu et al. 2016."""
+    """A grid with the question's words down and the answer's words across, as in Figure 3 of Liu et al. 2016."""
     axes.imshow(shades(heat.values), cmap=COLOURS, vmin=0, vmax=1, aspect="auto", interpolation="nearest")
     axes.spines[:].set_visible(False)
     for axis, words in ((axes.xaxis, heat.columns), (axes.yaxis, heat.rows)):
@@ -150,24 +149,24 @@ def _grid(axes: Axes, heat: Heat, shades: Normalize) -> None:
 
 
 def _scale(figure: Figure, middle: float, shades: Normalize, high: int) -> None:
-    """A strip of all shades, between what the darkest and what the brightest stand for, for which there is room of `high` characters."""
+    """The colour scale, between its lowest and its highest value; the latter has room for `high` characters."""
     wide, tall = figure.get_size_inches()
-    width, height, gap = SCALE / wide, LINE / 2 / tall, CHARACTER / wide
+    width, height, gap = SCALE_WIDTH / wide, LINE / 2 / tall, CHARACTER / wide
     left = 1 - MARGIN / wide - (high + 1) * gap - width
     strip = figure.add_axes((left, middle - height / 2, width, height), label="scale")
     strip.imshow(np.linspace(0, 1, 128)[None], cmap=COLOURS, vmin=0, vmax=1, aspect="auto", interpolation="nearest")
     strip.set_axis_off()
     for end, at, side in zip(_ends(shades), (left - gap, left + width + gap), ("right", "left"), strict=True):
-        figure.text(at, middle, end, color=INK, ha=side, **PLAIN)
+        figure.text(at, middle, end, color=INK, ha=side, **TEXT_STYLE)
 
 
 def _ends(shades: Normalize) -> tuple[str, str]:
-    """What the darkest and what the brightest shade stands for."""
+    """The values of the darkest and of the brightest shade."""
     return f"{shades.vmin:.3g}", f"{shades.vmax:.3g}"
 
 
 def _shades(heat: Heat) -> Normalize:
-    """Weights are shaded from 0, anything with negative values from the lowest of them."""
+    """Maps values to shades: from 0, or from the lowest value if it is negative."""
     low, high = min(0.0, float(heat.values.min())), float(heat.values.max())
     return Normalize(low, high if high > low else low + 1)
 
@@ -177,7 +176,7 @@ def _shortened(word: str) -> str:
 
 
 def write_figures(options: argparse.Namespace) -> Iterator[str]:
-    """A line for each pair: what is shown of it, and the files."""
+    """`python -m qaexp.figures heat_map`: for each pair, a line with the names of its heats and its files."""
     ranker = qaexp.load(options.run)
     pairs = _pairs(ranker, options)
     for number, pair in enumerate(pairs, 1):
@@ -189,10 +188,10 @@ def write_figures(options: argparse.Namespace) -> Iterator[str]:
 
 
 def _pairs(ranker: Ranker, options: argparse.Namespace) -> list[Pair]:
-    """The pair of texts that was given, or pairs of the run's own data.
+    """The pair of texts in the options, or pairs of the run's own data.
 
     Raises:
-        ConfigError: an answer without a question, or as `pairs_of`.
+        ConfigError: there is an answer without a question; or as `pairs_of`.
     """
     if options.answer is None:
         questions = [options.question] if options.question else []
@@ -204,7 +203,11 @@ def _pairs(ranker: Ranker, options: argparse.Namespace) -> list[Pair]:
 
 
 def _chosen(placed: Sequence[Heat], options: argparse.Namespace) -> list[Heat]:
-    """Raises: ConfigError, where there is nothing to draw, or nothing of what was asked for."""
+    """The heats that `--show` names.
+
+    Raises:
+        ConfigError: there is nothing to draw, or no heat of this name.
+    """
     if not placed:
         raise ConfigError(
             f"{options.run} shows nothing over words: its model has no attention, gates or grid; name a run of one that has, such as "
@@ -212,5 +215,5 @@ def _chosen(placed: Sequence[Heat], options: argparse.Namespace) -> list[Heat]:
         )
     names = list(dict.fromkeys(heat.name for heat in placed))
     if unknown := [name for name in options.show or () if name not in names]:
-        raise ConfigError(f"{options.run} shows no {unknown[0]}, but {', '.join(names)}; choose of these with --show, or another model")
+        raise ConfigError(f"{options.run} shows no {unknown[0]}, but {', '.join(names)}; choose from these with --show, or another model")
     return [heat for heat in placed if not options.show or heat.name in options.show]

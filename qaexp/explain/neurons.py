@@ -2,33 +2,34 @@
 
 python -m qaexp.figures neurons RUN --to FOLDER
 
-Writes neurons.csv, for each neuron the pairs of words with its highest activations over the first pairs of the test set, and figure3.png,
-.svg and .csv: chosen neurons, each over the pair of texts in which it is highest.
+Writes neurons.csv: for each neuron, the pairs of words with its highest activations over the first pairs of the test set. Writes
+figure3.png, .svg and .csv: some neurons, each over the pair of texts with its highest activation.
 
-Reading: the paper chose its neurons by eye. Without `--units` those are drawn whose highest activation stands out most from their
-others: the largest (max − mean) / deviation over all cells of all grids.
+Reading: the paper chose its neurons by eye. Without `--units`, the two neurons are drawn whose highest activation stands out most: the
+largest (max − mean) / deviation over all cells of all grids.
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float
+from torch import Tensor
 
 import qaexp
 from qaexp.errors import ConfigError
 from qaexp.explain.drawing import save
 from qaexp.explain.heat_map import draw
-from qaexp.explain.heats import Heat, frame, neurons
+from qaexp.explain.heats import Heat, frame, pair_axes, slices_over_words
 from qaexp.explain.run_data import Pair, data_of, pairs_of
 from qaexp.files import FIGURES_REMEDY, atomic_write_text
 from qaexp.runs.ranker import Ranker
 
-KEPT = 5
-"""Pairs of words that are listed of a neuron."""
+PAIRS_PER_NEURON = 5
+"""The pairs of words that are listed for each neuron."""
 
 
 class Excited(NamedTuple):
@@ -44,16 +45,31 @@ class Excited(NamedTuple):
         return self.pair.question[self.row], self.pair.answer[self.column]
 
 
+def neuron_grid(shown: Mapping[str, Tensor], question: Sequence[str], answer: Sequence[str]) -> Float[np.ndarray, "neuron row column"]:
+    """The grid over both texts among what a model showed.
+
+    Raises:
+        ConfigError: there is no grid with more than one neuron.
+    """
+    for name, tensor in shown.items():
+        side, _, what = name.partition(".")
+        if side == "pair" and (axes := pair_axes(what, tensor.shape, len(question), len(answer))):
+            slices = slices_over_words(tensor.detach().double().cpu().numpy(), axes)
+            if len(slices) > 1:
+                return slices
+    raise ConfigError("this model has no grid with neurons over the words of both texts; name a run of lc_lstm, tc_lstm or mv_lstm")
+
+
 def excitations(ranker: Ranker, pairs: Sequence[Pair]) -> tuple[list[list[Excited]], list[float]]:
-    """For each neuron, the different pairs of words that excite it most, the highest first, and how far the highest stands out.
+    """For each neuron: the distinct pairs of words that excite it most, the highest first, and how far the highest stands out.
 
     Raises:
         ConfigError: the model has no grid with neurons.
     """
     highest: list[dict[tuple[str, str], Excited]] = []
-    cells: list[np.ndarray] = []  # of each pair, (neuron, row · column)
+    cells: list[np.ndarray] = []  # for each pair: (neuron, row · column)
     for pair in pairs:
-        grid = neurons(pair.shown(ranker), pair.question, pair.answer)
+        grid = neuron_grid(pair.shown(ranker), pair.question, pair.answer)
         highest = highest or [{} for _ in grid]
         cells.append(grid.reshape(len(grid), -1))
         for found, values in zip(highest, grid, strict=True):
@@ -62,23 +78,23 @@ def excitations(ranker: Ranker, pairs: Sequence[Pair]) -> tuple[list[list[Excite
                     found[excited.words] = excited
     everywhere = np.concatenate(cells, axis=1)
     outstanding = (everywhere.max(axis=1) - everywhere.mean(axis=1)) / np.maximum(everywhere.std(axis=1), 1e-12)
-    return [sorted(found.values(), key=lambda excited: -excited.activation)[:KEPT] for found in highest], outstanding.tolist()
+    return [sorted(found.values(), key=lambda excited: -excited.activation)[:PAIRS_PER_NEURON] for found in highest], outstanding.tolist()
 
 
 def _highest(values: Float[np.ndarray, "row column"], pair: Pair) -> list[Excited]:
-    """Of one neuron over one pair of texts; words that repeat are listed once."""
+    """The highest cells of one neuron over one pair of texts. A pair of words that repeats counts once."""
     found: dict[tuple[str, str], Excited] = {}
     for cell in np.argsort(-values, axis=None, kind="stable"):
         row, column = divmod(int(cell), values.shape[1])
         excited = Excited(float(values[row, column]), pair, row, column)
         found.setdefault(excited.words, excited)
-        if len(found) == KEPT:
+        if len(found) == PAIRS_PER_NEURON:
             break
     return list(found.values())
 
 
 def table(excited: Sequence[Sequence[Excited]], outstanding: Sequence[float]) -> pd.DataFrame:
-    """A line for each neuron, numbered from 0, and each of its pairs of words."""
+    """A line for each pair of words of each neuron. Neurons are numbered from 0."""
     return pd.DataFrame(
         {
             "neuron": number,
@@ -95,7 +111,7 @@ def table(excited: Sequence[Sequence[Excited]], outstanding: Sequence[float]) ->
 
 
 def grids(ranker: Ranker, excited: Sequence[Sequence[Excited]], units: Sequence[int]) -> list[Heat]:
-    """Of each of these neurons, its grid over the pair of texts in which it is highest.
+    """The grid of each of these neurons over the pair of texts with its highest activation.
 
     Raises:
         ConfigError: there is no such neuron.
@@ -105,13 +121,13 @@ def grids(ranker: Ranker, excited: Sequence[Sequence[Excited]], units: Sequence[
         if not 0 <= unit < len(excited):
             raise ConfigError(f"there are neurons 0 to {len(excited) - 1}, and no {unit}; choose others with --units")
         best = excited[unit][0]
-        values = neurons(best.pair.shown(ranker), best.pair.question, best.pair.answer)[unit]
+        values = neuron_grid(best.pair.shown(ranker), best.pair.question, best.pair.answer)[unit]
         placed.append(Heat(f"neuron {unit}, {' · '.join(best.words)}; {best.pair.name}", best.pair.question, best.pair.answer, values))
     return placed
 
 
 def write_figures(options: argparse.Namespace) -> list[Path]:
-    """What `python -m qaexp.figures neurons` writes: a table of all neurons, and a picture of some."""
+    """`python -m qaexp.figures neurons`: a table of all neurons and a picture of some."""
     ranker = qaexp.load(options.run)
     excited, outstanding = excitations(ranker, pairs_of(options.run, data_of(options.run, options.data), [], options.pairs))
     units = options.units or sorted(np.argsort(outstanding)[::-1][:2].tolist())

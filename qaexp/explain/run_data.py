@@ -1,4 +1,4 @@
-"""The data set that a run was trained on, and pairs of it as the run ranked them."""
+"""The data set of a run, and pairs of its test set as the run ranked them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,10 +20,10 @@ from qaexp.runs.tasks import task_of
 
 
 def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
-    """The data module of a run, reading from `data_dir` in place of the folder that the run was given.
+    """The data module of a run. It reads from `data_dir`, if given, in place of the run's own data folder.
 
     Raises:
-        ConfigError: it is no folder of a run, or the data have changed since.
+        ConfigError: this is no folder of a run, or the data have changed since.
     """
     if not (run / CONFIG).is_file():
         raise ConfigError(f"{run} has no config.yaml, which names its data set; name the folder of a run, or give the texts themselves")
@@ -35,8 +35,8 @@ def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
     record = RunRecord.load(run) if (run / RECORD).is_file() else None
     if record and record.data and not record.is_over(data.corpus.fingerprint, None):
         raise ConfigError(
-            f"the data of {data.name} are others than those of {run}, whose words have other numbers; put the former files back, or name "
-            "where they are with --data FOLDER"
+            f"the data of {data.name} have changed since {run}, and its word ids no longer fit; put the old files back, or name their "
+            "folder with --data FOLDER"
         )
     return data
 
@@ -46,12 +46,12 @@ class Pair:
     """A question and a text ranked for it, in the words that the model reads."""
 
     name: str
-    """What stands over its picture."""
+    """The title of its picture."""
     question: Sequence[str]
     answer: Sequence[str]
 
     def shown(self, ranker: Ranker) -> dict[str, Tensor]:
-        """What the model shows of it, as `qaexp.models.readout.read_out` gives it."""
+        """What the model shows of the pair (`qaexp.models.readout.read_out`)."""
         question, answer = (torch.tensor(ranker.vocabulary.ids(words)) for words in (self.question, self.answer))
         return read_out(ranker.scorer, question, answer)
 

@@ -16,7 +16,7 @@ import qaexp
 from qaexp.cli.figures import main
 from qaexp.config import compose
 from qaexp.errors import ConfigError
-from qaexp.explain.heat_map import COLUMNS, _chosen, draw
+from qaexp.explain.heat_map import GRID_COLUMNS, _chosen, draw
 from qaexp.explain.heats import Heat
 from qaexp.explain.run_data import data_of, pairs_of
 from qaexp.train import train
@@ -42,7 +42,7 @@ def test_every_word_is_drawn_once_and_the_highest_value_is_the_brightest() -> No
     brightness = [sum(box.get_facecolor()[:3]) for box in line.patches if isinstance(box, Rectangle)]
     assert int(np.argmax(brightness)) == 89
     assert [label.get_text() for grid in grids for label in grid.get_xticklabels()] == words
-    assert [len(grid.get_xticklabels()) for grid in grids] == [COLUMNS, COLUMNS, 90 - 2 * COLUMNS]
+    assert [len(grid.get_xticklabels()) for grid in grids] == [GRID_COLUMNS, GRID_COLUMNS, 90 - 2 * GRID_COLUMNS]
     assert [label.get_text() for label in grids[0].get_yticklabels()] == ["$a$", "b"]
     assert figure.texts[0].get_text() == "□ title"
     assert [text.get_text() for text in figure.texts].count("0.989") == len(figure.axes) - len([line, *grids])
@@ -133,13 +133,13 @@ def test_data_that_have_changed_since_the_run_are_refused(run: Path, tmp_path: P
     shutil.copy(run / "config.yaml", tmp_path)
     kept = json.loads((run / "record.json").read_text())
     (tmp_path / "record.json").write_text(json.dumps({**kept, "data": {**kept["data"], "fingerprint": "f" * 64}}))
-    with pytest.raises(ConfigError, match="the data of toy are others than those of"):
+    with pytest.raises(ConfigError, match="the data of toy have changed since"):
         data_of(tmp_path, None)
 
 
 def test_a_run_that_has_ranked_nothing_yet_is_answered_in_a_sentence(run: Path, tmp_path: Path) -> None:
     shutil.copy(run / "config.yaml", tmp_path)
-    with pytest.raises(ConfigError, match=r"has no test\.run, which a run leaves at its end; go on with: python -m qaexp resume="):
+    with pytest.raises(ConfigError, match=r"has no test\.run, which a run writes at its end; resume it: python -m qaexp resume="):
         pairs_of(tmp_path, data_of(tmp_path, None), [], 1)
 
 
@@ -164,7 +164,7 @@ def test_what_a_model_does_not_show_is_refused_with_what_it_does(run: Path, tmp_
     for names in (["gate"], ["pair.attention", "gate"]):
         caplog.clear()
         assert main(["heat_map", str(run), *pair, "--show", *names]) == 2
-        assert "shows no gate, but pair.alignment, pair.question_attention, pair.attention; choose of these" in caplog.text
+        assert "shows no gate, but pair.alignment, pair.question_attention, pair.attention; choose from these" in caplog.text
     assert main(["heat_map", str(run / "nowhere"), *pair]) == 2
     assert "nowhere does not exist" in caplog.text
     assert main(["heat_map", str(run), *pair, "--unit", "1"]) == 2

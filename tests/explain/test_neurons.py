@@ -13,8 +13,7 @@ import qaexp
 from qaexp.cli.figures import main
 from qaexp.config import compose
 from qaexp.errors import ConfigError
-from qaexp.explain.heats import neurons
-from qaexp.explain.neurons import KEPT, excitations, grids, table
+from qaexp.explain.neurons import PAIRS_PER_NEURON, excitations, grids, neuron_grid, table
 from qaexp.explain.run_data import Pair, data_of, pairs_of
 from qaexp.models.readout import read_out
 from qaexp.runs.ranker import Ranker
@@ -49,11 +48,11 @@ def test_the_pairs_of_words_are_those_with_the_highest_activations(read: tuple[R
                     highest[word, other] = max(highest.get((word, other), -np.inf), float(grid[row, column, neuron]))
         expected = sorted(highest.items(), key=lambda item: -item[1])
         assert excited[neuron][0].words == expected[0][0]
-        assert [each.activation for each in excited[neuron]] == pytest.approx([value for _, value in expected[:KEPT]], rel=1e-5)
+        assert [each.activation for each in excited[neuron]] == pytest.approx([value for _, value in expected[:PAIRS_PER_NEURON]], rel=1e-5)
         cells = np.concatenate([grid[:, :, neuron].ravel() for grid in shown]).astype(float)
         assert outstanding[neuron] == pytest.approx((cells.max() - cells.mean()) / cells.std(), rel=1e-4)
     listed = table(excited, outstanding)
-    assert listed.groupby("neuron").size().to_dict() == {0: KEPT, 1: KEPT, 2: KEPT}
+    assert listed.groupby("neuron").size().to_dict() == {0: PAIRS_PER_NEURON, 1: PAIRS_PER_NEURON, 2: PAIRS_PER_NEURON}
     assert listed["place"].tolist() == [1, 2, 3, 4, 5] * 3
 
 
@@ -86,4 +85,4 @@ def test_a_model_without_neurons_over_words_is_refused() -> None:
     scorer = instantiate(compose(["model=ap_cnn"]).model, vectors=torch.randn(9, 8))
     shown = read_out(scorer, torch.tensor([2, 3]), torch.tensor([4, 5, 6]))
     with pytest.raises(ConfigError, match="no grid with neurons over the words"):
-        neurons(shown, ["a", "b"], ["c", "d", "e"])
+        neuron_grid(shown, ["a", "b"], ["c", "d", "e"])

@@ -107,7 +107,7 @@ def draw(table: pd.DataFrame) -> Figure:
 
 
 def write_figures(options: argparse.Namespace) -> list[Path]:
-    """What `python -m qaexp.figures pretraining` writes."""
+    """`python -m qaexp.figures pretraining`."""
     table = curves(read_runs(options.runs))
     with look():
         figure = draw(table)

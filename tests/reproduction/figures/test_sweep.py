@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from qaexp.cli.figures import main
-from qaexp.reproduction.figures.sweep import LACKING, effects, effects_table, hyper_parameters, parallel_coordinates, scale, sweep_table
+from qaexp.reproduction.figures.sweep import UNSET, effects, effects_table, hyper_parameters, parallel_coordinates, scale, sweep_table
 
 
 @pytest.fixture
@@ -85,12 +85,12 @@ def test_many_numbers_lie_where_their_size_puts_them() -> None:
     lacking = scale([None, *(str(share) for share in shares)])
     assert lacking.heights[0] == 0.0
     assert min(lacking.heights[1:]) > 0.1
-    assert (lacking.groups[0], lacking.in_order[0], lacking.marks[0]) == (LACKING, LACKING, (0.0, LACKING))
+    assert (lacking.groups[0], lacking.in_order[0], lacking.marks[0]) == (UNSET, UNSET, (0.0, UNSET))
 
 
 def test_runs_that_lack_an_option_stand_last_and_numbers_stay_in_order() -> None:
     of_sizes = scale(["8", None, "2", "10", float("nan"), "4"])
-    assert [label for _, label in of_sizes.marks] == ["2", "4", "8", "10", LACKING]
+    assert [label for _, label in of_sizes.marks] == ["2", "4", "8", "10", UNSET]
     assert of_sizes.heights == [0.5, 1.0, 0.0, 0.75, 1.0, 0.25]
 
 
