@@ -20,7 +20,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m qaexp.learn",
         description=f"Train named models for {plan.max_epochs} epochs on {' and '.join(plan.datasets)}, and compare them with "
-        f"{', '.join(plan.baselines)}. Finished runs are kept: the same command goes on where it was interrupted.",
+        f"{', '.join(plan.baselines)}. Finished runs are kept: the same command resumes after an interruption.",
     )
     parser.add_argument("models", nargs="*", metavar="MODEL", help="choices of model= (default: all)")
     parser.add_argument(
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     silence_libraries()
-    return exit_code(lambda: _compare(plan, options), "the same command goes on where it stopped")
+    return exit_code(lambda: _compare(plan, options), "the same command resumes")
 
 
 def _compare(plan: Plan, options: argparse.Namespace) -> int:

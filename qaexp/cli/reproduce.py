@@ -13,10 +13,10 @@ from qaexp.cli.command import exit_code, int_list, positive_int
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The exit status: 0, 1 where a run failed, 2 for a mistake of the user, 130 after Ctrl-C."""
+    """The exit status: 0, 1 if a run failed, 2 for a mistake of the user, 130 after Ctrl-C."""
     options = _parser().parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    return exit_code(lambda: _reproduce(options), "what is finished is kept, and the same command goes on where it stopped")
+    return exit_code(lambda: _reproduce(options), "finished runs are kept; the same command resumes")
 
 
 LOGGERS = ("none", "wandb")
@@ -26,8 +26,8 @@ LOGGERS = ("none", "wandb")
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m qaexp.reproduce",
-        description="Run what the papers' tables and figures still need, and write them: ours beside theirs. Finished runs are kept, an "
-        "interrupted one is taken up again, and several processes may work on the same tables.",
+        description="Make the runs that the papers' tables and figures still need, and write them with our numbers beside the printed ones. "
+        "Finished runs are kept, an interrupted run is resumed, and several processes may work on the same tables.",
     )
     parser.add_argument(
         "--table",
@@ -38,20 +38,26 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--paper", help="ap, clstm, ctrn, ggsa or rcnn (default: all)")
     parser.add_argument("--rows", nargs="+", default=[], metavar="LABEL", help="only these rows, named as in the paper")
     parser.add_argument("--settings", nargs="+", default=[], metavar="NAME", help="only these of the table's settings, such as TRAIN")
-    parser.add_argument("--seeds", type=int_list, default=[], help="of the table's seeds only these, such as 1,2")
-    parser.add_argument("--quick", action="store_true", help="small runs of one seed, in minutes; written to results/quick/, and called so")
-    parser.add_argument("--plan", action="store_true", help="only say what is done, what is to run (row by row) and what is impossible")
+    parser.add_argument("--seeds", type=int_list, default=[], help="only these of the table's seeds, such as 1,2")
+    parser.add_argument("--quick", action="store_true", help="small runs of one seed, in minutes; written to results/quick/")
+    parser.add_argument("--plan", action="store_true", help="only list which runs are done, to do (row by row) and impossible")
     parser.add_argument(
-        "--no-run", action="store_true", help="only write tables and figures from the ledger; nothing is trained, no data are read"
+        "--no-run", action="store_true", help="only write tables and figures from the ledger, without training or reading data"
     )
-    parser.add_argument("--prune", action="store_true", help="delete records that no table shows, as their configuration has changed since")
+    parser.add_argument(
+        "--prune", action="store_true", help="delete ledger entries that no table shows, as their configuration has changed"
+    )
     parser.add_argument("--latex", action="store_true", help="also write table<N>.tex (booktabs)")
     parser.add_argument(
-        "--jobs", type=positive_int, default=1, metavar="N", help="so many runs at a time, a process each (default: %(default)s)"
+        "--jobs",
+        type=positive_int,
+        default=1,
+        metavar="N",
+        help="number of runs at a time, each in a process of its own (default: %(default)s)",
     )
     parser.add_argument("--logger", default="none", choices=LOGGERS, help="(default: %(default)s)")
-    parser.add_argument("--results", type=Path, default=Path("results"), help="where tables and ledger lie (default: %(default)s)")
-    parser.add_argument("--runs", type=Path, default=Path("results/runs/tables"), help="where runs are kept (default: %(default)s)")
+    parser.add_argument("--results", type=Path, default=Path("results"), help="folder of tables and ledger (default: %(default)s)")
+    parser.add_argument("--runs", type=Path, default=Path("results/runs/tables"), help="folder of runs (default: %(default)s)")
     return parser
 
 

@@ -108,7 +108,7 @@ def run_all(planned: Plan, ledger: Ledger, options: argparse.Namespace) -> list[
             if outcome.status != "busy":
                 end(run, outcome)
     if busy := len(list(needed())):
-        log.info("left to the processes that are at them: %d; the same command, later, runs what they leave", busy)
+        log.info("%d runs are left to the other processes that hold them; run the same command again later", busy)
     if waiting:
         log.info("over: %d, in %s; failed: %d", len(waiting) - busy, _spoken(time.monotonic() - started), len(failed))
     return failed
@@ -134,7 +134,7 @@ def _outcomes(runs: Iterator[Run], options: argparse.Namespace) -> Iterator[tupl
     except BrokenProcessPool as error:
         raise KilledError(
             f"the process of a run was killed, perhaps as memory ran out (fewer than --jobs {options.jobs} need less); what is finished is "
-            "kept, and the same command goes on where it stopped"
+            "kept, and the same command resumes"
         ) from error
 
 

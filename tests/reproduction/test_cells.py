@@ -39,7 +39,7 @@ def test_a_row_that_reads_no_vectors_runs_without_them(disk: Path) -> None:
     assert chosen(LSTM)[2].startswith("yahooqa: ")
 
 
-def test_data_of_ones_own_are_looked_for_where_the_table_says(disk: Path) -> None:
+def test_own_data_are_found_in_the_folder_that_the_table_names(disk: Path) -> None:
     mine = {"mine": Setting(["own"], ["random"], overrides=[f"dataset.reader.folder={disk}"])}
     table = Table(**{**YAHOOQA.__dict__, "settings": mine})
     cell = next(alternatives(table, LSTM, "mine"))
@@ -50,12 +50,12 @@ def test_data_of_ones_own_are_looked_for_where_the_table_says(disk: Path) -> Non
     assert lacking(cell) == ""
 
 
-def test_vectors_that_are_there_are_named_even_where_they_are_not_read(disk: Path) -> None:
+def test_vectors_on_disk_are_named_even_if_not_read(disk: Path) -> None:
     (disk / "embeddings" / "webtext.300d.txt").touch()
     assert chosen(BM25) == chosen(LSTM) == ("yahooqa_partial", "webtext300", "")
 
 
-def test_keys_are_not_remembered_beyond_a_change_of_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stored_keys_end_with_a_change_of_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cells, "CONF", copytree(CONF, tmp_path / "conf"))
     places = set[Path]()
     for margin in (0.1, 0.2):

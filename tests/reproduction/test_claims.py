@@ -19,7 +19,7 @@ PAPERS = ["ap", "clstm", "ctrn", "ggsa", "rcnn"]
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_the_printed_numbers_bear_every_claim_out(paper: str) -> None:
+def test_printed_numbers_agree_with_every_claim(paper: str) -> None:
     places = {each.title: each for each in [*result_tables(), *result_figures()]}
     found = claims(paper)
     assert len(found) >= 5
@@ -48,7 +48,7 @@ def test_the_printed_numbers_bear_every_claim_out(paper: str) -> None:
         ("where:", "place:", "it is not a list of statements: nothing reads 'place' in a statement"),
     ],
 )
-def test_a_claim_about_nothing_is_named(before: str, after: str, fault: str, tmp_path: Path) -> None:
+def test_a_claim_about_something_missing_is_named(before: str, after: str, fault: str, tmp_path: Path) -> None:
     folder = tmp_path / "experiments"
     copytree(EXPERIMENTS, folder)
     path = folder / "ap" / "claims.yaml"
@@ -66,11 +66,11 @@ def test_a_file_that_is_not_yaml_is_named(tmp_path: Path) -> None:
         claims("ap", folder)
 
 
-def test_a_table_of_ones_own_needs_no_claims(tmp_path: Path) -> None:
+def test_own_tables_need_no_claims(tmp_path: Path) -> None:
     assert claims("mine", tmp_path) == []
 
 
-def test_rows_over_the_same_questions_are_compared(filled: Measured) -> None:
+def test_rows_with_the_same_questions_are_compared(filled: Measured) -> None:
     found = comparisons(filled).set_index("column")
     assert found.loc["MAP", "row"] == "CNN"
     assert found.loc["MAP", "against"] == "CNN, wide"
@@ -83,7 +83,7 @@ def test_rows_over_the_same_questions_are_compared(filled: Measured) -> None:
     assert found.loc["MAP", "significant"] == "yes"
 
 
-def test_what_rests_on_one_seed_is_not_decided(filled: Measured) -> None:
+def test_one_seed_decides_nothing(filled: Measured) -> None:
     states = {place: replace(state, entries=state.entries[:1]) for place, state in filled.states.items()}
     alone = Measured(TABLE, states)
     line = comparisons(alone).set_index("column").loc["MAP"]
@@ -92,21 +92,21 @@ def test_what_rests_on_one_seed_is_not_decided(filled: Measured) -> None:
     assert (claim["verdict"], claim["seeds"], claim["p (Holm)"]) == ("undecided", "1; 1", "")
 
 
-def test_rows_that_share_a_run_make_one_test_with_a_third_that_stands_between_them() -> None:
+def test_rows_that_share_a_run_make_one_test_with_a_third_row() -> None:
     """Of a, b and a again: a − b and b − a are one test, and a − a is none."""
     differences = np.array([0.0] + [1.0] * 6)
     of = [Comparison(each, (5, 5), 0.01) for each in (differences, np.zeros(7), -differences)]
     assert holm_corrected(of) == pytest.approx([2 / 2**6, 1.0, 2 / 2**6])
 
 
-def test_rows_over_other_questions_are_neither_compared_nor_held_against_a_claim(filled: Measured) -> None:
+def test_rows_with_other_questions_are_neither_compared_nor_give_a_verdict(filled: Measured) -> None:
     others = over(filled, "CNN", "others")
     assert comparisons(others).empty
     wide = claim_of("wide is better", "MAP", above="CNN, wide", below="CNN")
     assert claim_verdicts([wide], [others])["verdict"].tolist() == ["not measured"]
 
 
-def test_claims_are_held_against_the_rows(filled: Measured) -> None:
+def test_verdicts_of_claims(filled: Measured) -> None:
     """Eight questions, all in favour of the wide one: p is 2/256 by itself, and is doubled as two claims can be tested."""
     claims = [
         claim_of("wide is better", "MAP", above="CNN, wide", below="CNN"),

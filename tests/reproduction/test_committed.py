@@ -20,7 +20,7 @@ sys.exit(status or ("imported torch" if "torch" in sys.modules else 0))
 """
 
 
-def test_committed_tables_are_what_the_committed_records_say(tmp_path: Path) -> None:
+def test_committed_tables_follow_from_the_committed_ledger(tmp_path: Path) -> None:
     shutil.copytree(RESULTS / "ledger", tmp_path / "ledger")
     done = subprocess.run(
         [sys.executable, "-c", AGAIN, str(tmp_path)],
@@ -38,7 +38,7 @@ def test_committed_tables_are_what_the_committed_records_say(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("kind", ["table", "figure", "tuning"])
-def test_a_committed_table_is_of_a_file_that_is_there(kind: str) -> None:
+def test_every_committed_table_has_its_file(kind: str) -> None:
     made = {(path.parent.name, path.name.partition(".")[0]) for path in RESULTS.glob(f"*/{kind}*.*")}
     assert made
     assert not [f"{paper}/{name}" for paper, name in made if not (EXPERIMENTS / paper / f"{name}.yaml").is_file()]

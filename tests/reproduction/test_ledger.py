@@ -12,7 +12,7 @@ from qaexp.runs.record import RunRecord, key_without_max_epochs
 from qaexp.runs.store import run_overrides
 
 
-def test_the_ledger_names_no_place_and_gives_back_what_was_measured(tmp_path: Path) -> None:
+def test_an_entry_has_no_paths_and_keeps_the_measured_numbers(tmp_path: Path) -> None:
     outcome = run_overrides([*TINY, *SMALL, "logger=none", f"cache_dir={tmp_path / 'cache'}"], tmp_path / "runs")
     of_another_process = Ledger(tmp_path / "ledger")
     assert of_another_process.entries == []
@@ -32,7 +32,7 @@ def test_the_ledger_names_no_place_and_gives_back_what_was_measured(tmp_path: Pa
     assert entry.value("seconds per batch") == pytest.approx(entry.seconds["steps"] / entry.steps)
 
 
-def test_runs_of_one_name_with_other_settings_or_data_are_entries_of_their_own(tmp_path: Path) -> None:
+def test_runs_with_other_settings_or_data_have_their_own_entries(tmp_path: Path) -> None:
     config = {"seed": 1, "run_name": "qa_cnn_toy_seed1", "dataset": {}, "data_dir": "/data", "cache_dir": "/cache"}
     ledger, runs_of = Ledger(tmp_path / "ledger"), [("k", "f" * 64), ("k", "e" * 64), ("l", "f" * 64)]
     for number, (key, fingerprint) in enumerate(runs_of):
@@ -42,7 +42,7 @@ def test_runs_of_one_name_with_other_settings_or_data_are_entries_of_their_own(t
     assert sorted((entry.key, entry.fingerprint) for entry in ledger.entries) == sorted(runs_of)
 
 
-def test_an_entry_has_every_commit_that_its_run_was_made_by(tmp_path: Path) -> None:
+def test_an_entry_has_every_commit_of_its_run(tmp_path: Path) -> None:
     config = {"seed": 1, "run_name": "qa_cnn_toy_seed1", "dataset": {}, "data_dir": "/data", "cache_dir": "/cache"}
     record = RunRecord("k", config, 1, "", commit="a", data={"fingerprint": "f" * 64, "vectors": {"source": "none read"}})
     record.continued.append({"from_epoch": 2, "commit": "b+changes", "versions": {}, "hardware": {}})
@@ -54,7 +54,7 @@ def test_an_entry_has_every_commit_that_its_run_was_made_by(tmp_path: Path) -> N
     assert entry_of("k", 1, [0.5]).commits == ["c"]
 
 
-def test_of_a_run_that_was_repeated_the_newest_entry_counts(tmp_path: Path) -> None:
+def test_the_newest_entry_of_a_repeated_run_counts(tmp_path: Path) -> None:
     for day in (2, 1):
         entry = {**asdict(entry_of("k", 1, [0.5])), "started": f"2026-01-0{day}"}
         (tmp_path / f"{day}.json").write_text(json.dumps(entry))
@@ -63,7 +63,7 @@ def test_of_a_run_that_was_repeated_the_newest_entry_counts(tmp_path: Path) -> N
     assert found.started == "2026-01-02"
 
 
-def test_a_run_that_patience_ended_is_the_run_of_any_limit_of_epochs_above(tmp_path: Path) -> None:
+def test_a_run_ended_by_patience_serves_any_higher_limit_of_epochs(tmp_path: Path) -> None:
     def of(epochs: int, *options: str) -> RunRecord:
         given = [*TINY, *SMALL, f"trainer.max_epochs={epochs}", "logger=none", f"cache_dir={tmp_path / 'cache'}", *options]
         outcome = run_overrides(given, tmp_path / "runs")
@@ -87,7 +87,7 @@ def test_a_run_that_patience_ended_is_the_run_of_any_limit_of_epochs_above(tmp_p
     assert ledger.beginning_of(Key.of(below)) is None
 
 
-def test_a_run_that_its_limit_of_epochs_cut_short_is_but_the_beginning_of_a_longer_one(tmp_path: Path) -> None:
+def test_a_run_cut_short_by_its_limit_is_the_beginning_of_a_longer_one(tmp_path: Path) -> None:
     config = {"patience": 3, "trainer": {"max_epochs": 4}}
     for epochs, best in ((4, 2), (6, 4)):
         history = [{"train/loss": 1.0}] * epochs
@@ -103,11 +103,11 @@ def test_a_run_that_its_limit_of_epochs_cut_short_is_but_the_beginning_of_a_long
         assert len(begun.history) == epochs
 
 
-def test_questions_are_the_same_where_all_names_are_in_one_order() -> None:
+def test_questions_are_the_same_if_their_names_are_in_the_same_order() -> None:
     assert len({digest(names) for names in (["a", "b"], ["b", "a"], ["a"], ["ab"])}) == 4
 
 
-def test_a_question_may_be_called_what_pandas_takes_for_a_gap(tmp_path: Path) -> None:
+def test_a_question_may_have_a_name_that_pandas_reads_as_missing(tmp_path: Path) -> None:
     config = {"seed": 1, "run_name": "qa_cnn_toy_seed1", "dataset": {}, "data_dir": "/data", "cache_dir": "/cache"}
     record = RunRecord(
         "k", config, 1, "", data={"fingerprint": "f" * 64, "vectors": {"source": "none read"}}, metrics={"test": {"map": 0.75}}

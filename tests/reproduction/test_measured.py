@@ -19,7 +19,7 @@ from qaexp.reproduction.spec import UNPRINTED, Column, Row, Setting, Table, Tuni
 from qaexp.runs.record import config_key, measured_config
 
 
-def test_rows_are_the_papers_and_numbers_ours(filled: Measured) -> None:
+def test_rows_are_the_papers_and_numbers_are_ours(filled: Measured) -> None:
     frame = filled.frame
     assert frame["Model"].tolist() == ["Kelp", "Word Overlap", "CNN", "CNN, wide"]
     assert list(frame.columns[:4]) == ["Model", "MAP", "MAP (paper)", "MAP ci95"]
@@ -37,7 +37,7 @@ def test_rows_are_the_papers_and_numbers_ours(filled: Measured) -> None:
     assert "seed=" not in frame.loc[2, "command"]
 
 
-def test_a_cell_whose_data_are_not_here_is_shown_with_those_that_other_cells_were_run_on(tmp_path: Path, keys: Keys) -> None:
+def test_a_cell_without_its_data_is_shown_with_the_data_of_other_cells(tmp_path: Path, keys: Keys) -> None:
     elsewhere = replace(TABLE, settings={**TABLE.settings, "absent": Setting(["yahooqa", "insuranceqa"], ["glove300", "googlenews300"])})
     ledger = Ledger(tmp_path / "ledger")
     ledger.folder.mkdir()
@@ -49,7 +49,7 @@ def test_a_cell_whose_data_are_not_here_is_shown_with_those_that_other_cells_wer
     assert (state.status, state.cell.dataset, state.cell.vectors) == ("not run", "insuranceqa", "glove300")
 
 
-def test_of_data_that_changed_and_changed_back_all_seeds_count(tmp_path: Path, keys: Keys) -> None:
+def test_all_seeds_count_on_data_that_changed_and_changed_back(tmp_path: Path, keys: Keys) -> None:
     """Of seed 1 the newer run, over the data of the meantime, had hidden the one over those of now."""
     cell, folder = next(alternatives(TABLE, TABLE.rows[2], "toy")), tmp_path / "ledger"
     folder.mkdir()
@@ -60,7 +60,7 @@ def test_of_data_that_changed_and_changed_back_all_seeds_count(tmp_path: Path, k
     assert [entry.seed for entry in found_in(Ledger(folder), [cell], keys).entries] == [1, 2, 3]
 
 
-def test_a_run_is_shown_however_its_model_was_chosen(tmp_path: Path, keys: Keys) -> None:
+def test_a_run_is_shown_whichever_way_its_model_was_chosen(tmp_path: Path, keys: Keys) -> None:
     cell, folder = next(alternatives(TABLE, TABLE.rows[2], "toy")), tmp_path / "ledger"
     folder.mkdir()
     [key] = keys.of(cell, [1])
@@ -68,19 +68,19 @@ def test_a_run_is_shown_however_its_model_was_chosen(tmp_path: Path, keys: Keys)
     assert [entry.seed for entry in found_in(Ledger(folder), [cell], keys).entries] == [1]
 
 
-def test_seeds_over_different_questions_are_not_averaged(filled: Measured) -> None:
+def test_seeds_with_different_questions_are_not_averaged(filled: Measured) -> None:
     state = filled.states["CNN", "toy"]
     [first, *_] = over(filled, "CNN", "others").states["CNN", "toy"].entries
     assert replace(state, entries=[first, *state.entries[1:]]).scored(TABLE.columns["MAP"]) is None
 
 
-def test_quick_runs_are_no_verdict(filled: Measured) -> None:
+def test_quick_runs_give_no_verdict(filled: Measured) -> None:
     states = {place: replace(state, cell=replace(state.cell, quick=True)) for place, state in filled.states.items()}
     frame = Measured(TABLE, states).frame
     assert frame.loc[2, ["status", "verdict"]].tolist() == ["quick", "not comparable: quick"]
 
 
-def test_other_data_or_vectors_than_the_papers_are_named() -> None:
+def test_data_or_vectors_that_differ_from_the_papers_are_named() -> None:
     table = Table(
         **{**TABLE.__dict__, "settings": {"toy": Setting(["yahooqa", "toy"], ["random"], "glove300"), "absent": Setting(["toy"])}}
     )
@@ -135,7 +135,7 @@ def _of(max_epochs: int, fixed: bool = False) -> Table:
         (2, _of(50, fixed=True), []),
     ],
 )
-def test_a_run_that_its_limit_of_epochs_cut_short_is_shown_and_named(
+def test_a_run_cut_short_by_its_limit_of_epochs_is_shown_and_named(
     best: int, table: Table, doubts: list[str], keys: Keys, tmp_path: Path
 ) -> None:
     """So is it in a table of more epochs, the paper's or not, till these have run; what patience ended is in no doubt there."""
@@ -151,7 +151,7 @@ def test_a_run_that_its_limit_of_epochs_cut_short_is_shown_and_named(
     assert found.doubts() == doubts
 
 
-def test_runs_on_data_that_have_changed_since_give_way_to_the_newest(keys: Keys, tmp_path: Path) -> None:
+def test_runs_on_the_newest_data_replace_those_on_former_data(keys: Keys, tmp_path: Path) -> None:
     """Seeds 1 and 2 were run again, on new data; seed 3 was not."""
     ledger = Ledger(tmp_path / "ledger")
     ledger.folder.mkdir()
@@ -162,7 +162,7 @@ def test_runs_on_data_that_have_changed_since_give_way_to_the_newest(keys: Keys,
     assert [entry.seed for entry in measured(TABLE, ledger, keys).states["CNN", "toy"].entries] == [1, 2]
 
 
-def test_runs_without_a_number_for_any_column_are_none_of_the_table(filled: Measured) -> None:
+def test_runs_without_a_number_for_any_column_are_not_counted(filled: Measured) -> None:
     """As those on a part of the data that lacks the split."""
     other = replace(TABLE, columns={name: replace(column, metric="test2/map") for name, column in TABLE.columns.items()})
     states = {place: replace(state, cell=replace(state.cell, table=other)) for place, state in filled.states.items()}
@@ -197,7 +197,7 @@ def test_seconds_on_a_gpu_and_without_are_not_averaged(filled: Measured) -> None
     assert seconds(quick) == 0.1
 
 
-def test_a_column_of_seconds_is_of_machines_with_a_gpu_or_without(filled: Measured) -> None:
+def test_a_column_shows_seconds_of_one_kind_of_machine(filled: Measured) -> None:
     timed = replace(TABLE, columns={**TABLE.columns, "MAP": Column("seconds per batch", "toy")})
 
     def on(gpus: dict[str, str | None]) -> Measured:
@@ -231,7 +231,7 @@ def test_a_column_of_seconds_is_of_machines_with_a_gpu_or_without(filled: Measur
         ({"1e-3": [0.5, None, 0.9], "1e-2": [0.6, 0.7]}, "best of 2: 1e-2; taken: 1e-3"),  # one's seeds 1 and 3, the other's 1 and 2
     ],
 )
-def test_a_tuning_says_what_is_best_of_what_was_measured_and_what_the_tables_have(
+def test_a_tuning_names_the_best_value_and_the_one_in_the_tables(
     of_dev: dict[str, list[float | None]], verdict: str, tmp_path: Path, keys: Keys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     in_table = Table(**{**TABLE.__dict__, "rows": [Row("CNN", [0.5, 0.5, None], overrides=[*TINY, "optimizer.lr=1e-3"])]})

@@ -8,7 +8,7 @@ from qaexp.reproduction.measured import Measured
 from qaexp.reproduction.page import as_latex, as_markdown, write_table
 
 
-def test_markdown_and_latex_say_each_number_once(filled: Measured, tmp_path: Path) -> None:
+def test_markdown_and_latex_show_each_number_once(filled: Measured, tmp_path: Path) -> None:
     text = as_markdown(filled)
     assert "| CNN | 52.0 ± 2.5 (50.0) |" in text
     assert "| Kelp | (75.1) |" in text

@@ -19,7 +19,7 @@ from qaexp.reproduction.spec import Table
 from qaexp.runs.record import RunRecord
 
 
-def test_the_plan_tells_of_a_run_that_was_begun_and_expects_the_rest_of_it(
+def test_the_plan_names_an_interrupted_run_and_predicts_the_rest_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table = Table(**{**TABLE.__dict__, "rows": [TABLE.rows[2]], "settings": {"toy": TABLE.settings["toy"]}, "seeds": [1, 2]})
@@ -47,7 +47,7 @@ def test_the_plan_tells_of_a_run_that_was_begun_and_expects_the_rest_of_it(
 
 
 @pytest.mark.parametrize(("option", "kind"), [([], "run"), (["--quick"], "quick version")])
-def test_a_plan_without_a_record_to_go_by_says_so(
+def test_a_plan_without_past_runs_says_so(
     option: list[str], kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(reproduction, "result_tables", lambda: [TABLE])
@@ -57,7 +57,7 @@ def test_a_plan_without_a_record_to_go_by_says_so(
     assert f"expected: unknown, as there is no record yet of a {kind} on these data\n" in capsys.readouterr().out
 
 
-def test_a_run_is_expected_to_take_as_long_as_what_is_most_like_it() -> None:
+def test_a_run_is_expected_to_take_as_long_as_the_most_similar_one() -> None:
     [cnn, wide] = (next(alternatives(TABLE, row, "toy")) for row in TABLE.rows[2:])
     known = [(cnn.overrides, 60.0), (["dataset=toy", "model=ggsa"], 10.0), (["dataset=wikiqa"], 1.0)]
     times = Times([Past(frozenset(overrides), epochs=8, epoch=seconds / 10, test=seconds / 5) for overrides, seconds in known])
@@ -85,7 +85,7 @@ def test_a_run_is_expected_to_take_as_long_as_what_is_most_like_it() -> None:
     assert times.left(run, begun) == 55.0
 
 
-def test_of_a_resumed_run_whose_record_times_its_last_process_alone_the_steps_tell_the_rest() -> None:
+def test_seconds_of_steps_count_if_a_resumed_run_timed_only_its_last_process() -> None:
     entry = replace(entry_of("k", 1, [0.5]), history=[{"epoch": 1}, {"epoch": 2}])
     resumed = replace(entry, seconds={"fit": 10.0, "steps": 100.0, "test": 5.0, "total": 16.0})
     assert Past.of(resumed)[1:5] == (2, 50.0, 5.0, 0.0)
@@ -96,7 +96,7 @@ def test_of_a_resumed_run_whose_record_times_its_last_process_alone_the_steps_te
 @pytest.mark.parametrize(
     ("trainable", "model", "to_run"), [(0, {"_target_": "BM25"}, []), (0, {"_target_": "RandomGuess", "seed": 1}, [2]), (7, {}, [2])]
 )
-def test_a_seed_chosen_alone_is_not_run_where_another_has_the_same_numbers(
+def test_a_chosen_seed_is_not_run_if_another_has_the_same_numbers(
     trainable: int, model: dict[str, Any], to_run: Sequence[int], tmp_path: Path, keys: Keys
 ) -> None:
     cell = next(alternatives(TABLE, TABLE.rows[1], "toy"))
@@ -110,7 +110,7 @@ def test_a_seed_chosen_alone_is_not_run_where_another_has_the_same_numbers(
     assert [run.seed for run in planned.to_do] == to_run
 
 
-def test_a_run_over_other_data_is_still_to_do_and_is_kept_elsewhere(tmp_path: Path, keys: Keys) -> None:
+def test_a_run_on_other_data_is_still_to_do_and_has_another_folder(tmp_path: Path, keys: Keys) -> None:
     cell, folder = next(alternatives(TABLE, TABLE.rows[2], "toy")), tmp_path / "ledger"
     folder.mkdir()
     [(key, *_)] = keys.of(cell, [1])
@@ -120,7 +120,7 @@ def test_a_run_over_other_data_is_still_to_do_and_is_kept_elsewhere(tmp_path: Pa
     assert runs._folder(run, tmp_path) != runs._folder(replace(run, fingerprint="f" * 64), tmp_path)
 
 
-def test_a_run_over_word_vectors_of_another_file_is_made_again(
+def test_a_run_with_word_vectors_of_another_file_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With another file at the same place it had counted as done."""
@@ -140,7 +140,7 @@ def test_a_run_over_word_vectors_of_another_file_is_made_again(
     assert entry.data["vectors"]["files"] == [digest(path)[:16]]
 
 
-def test_a_plan_counts_a_run_of_two_tables_once_and_names_rows_that_are_only_quoted(tmp_path: Path, keys: Keys) -> None:
+def test_a_plan_counts_a_shared_run_once_and_names_rows_that_are_published_only(tmp_path: Path, keys: Keys) -> None:
     ledger = Ledger(tmp_path / "ledger")
     one, two = (plan([TABLE] * times, ledger, keys, Choice()) for times in (1, 2))
     assert len(two.runs) == 2 * len(one.runs)

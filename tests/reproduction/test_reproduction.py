@@ -24,7 +24,7 @@ from qaexp.runs.store import Outcome
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_table_is_run_once_goes_on_and_outlives_a_failing_row(
+def test_a_table_is_run_once_resumes_and_survives_a_failing_row(
     jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     bad = Row("Bad", [1.0, 1.0, None], overrides=[*TINY, "model.encoder.num_filters=0"])
@@ -56,7 +56,7 @@ def test_a_table_is_run_once_goes_on_and_outlives_a_failing_row(
     assert (tmp_path / "results" / "ctrn" / "table9.csv").read_text() == kept
 
 
-def test_where_the_process_of_a_run_is_killed_one_sentence_says_so_and_the_rest_is_kept(
+def test_a_killed_process_is_reported_in_one_sentence_and_finished_runs_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     killing = Row("Killing", [1.0, 1.0, None], overrides=["model._target_=killing.kill"])
@@ -71,7 +71,7 @@ def test_where_the_process_of_a_run_is_killed_one_sentence_says_so_and_the_rest_
     assert len(list((tmp_path / "results" / "ledger").iterdir())) == 1
 
 
-def test_what_is_busy_is_tried_again_after_the_others(
+def test_busy_runs_are_tried_again_after_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     tried, at_once = list[str](), runs._outcome
@@ -89,7 +89,7 @@ def test_what_is_busy_is_tried_again_after_the_others(
     assert runs.run_all(planned, ledger, argparse.Namespace(jobs=1, runs=tmp_path / "runs", logger="none")) == []
     assert tried == ["Word Overlap", "CNN", "Word Overlap"]
     assert len(ledger.entries) == 2
-    assert "left to the processes" not in caplog.text
+    assert "left to the other processes" not in caplog.text
 
 
 def empty_ledger_of(table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -103,7 +103,7 @@ def empty_ledger_of(table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     return folder
 
 
-def test_records_that_no_table_shows_any_more_are_named_and_pruned(
+def test_entries_that_no_table_shows_are_named_and_pruned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = empty_ledger_of(TABLE, tmp_path, monkeypatch)
@@ -119,7 +119,7 @@ def test_records_that_no_table_shows_any_more_are_named_and_pruned(
     assert deleted.endswith("deleted: m_toy_seed1_1234567890abcdef")
 
 
-def test_runs_on_a_part_stay_when_the_whole_has_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_on_a_part_of_the_data_stay_when_the_whole_arrives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = Table(**{**TABLE.__dict__, "settings": {**TABLE.settings, "toy": Setting(["wikiqa", "toy"])}})
     folder = empty_ledger_of(table, tmp_path, monkeypatch)
     names = {Keys(tmp_path / "plans").of(cell, [1])[0].whole: cell.dataset for cell in alternatives(table, table.rows[2], "toy")}
@@ -162,7 +162,7 @@ def test_a_bar_counts_each_table_once(tmp_path: Path, monkeypatch: pytest.Monkey
         (["--paper", "clstm", "--table", "4", "--rows", "TC-LSTMs (10)"], "--rows TC-LSTMs --settings 10"),
     ],
 )
-def test_mistakes_are_answered_in_a_sentence(options: list[str], said: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_mistake_is_reported_in_one_sentence(options: list[str], said: str, caplog: pytest.LogCaptureFixture) -> None:
     assert reproduce.main(options) == USER_ERROR
     assert said in caplog.text
 
@@ -174,7 +174,7 @@ def test_a_logger_is_one_of_the_choices(capsys: pytest.CaptureFixture[str]) -> N
     assert "argument --logger: invalid choice: 'foo' (choose from 'none', 'wandb')" in capsys.readouterr().err
 
 
-def test_a_pretrained_row_begins_with_its_pre_training_and_is_known_again(
+def test_a_pretrained_row_runs_its_pre_training_first_and_is_found_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = write_questions(tmp_path / "data")
@@ -226,7 +226,7 @@ def test_a_pretrained_row_begins_with_its_pre_training_and_is_known_again(
     assert ", and 2 of pre-training\n" in capsys.readouterr().out
 
 
-def test_tables_of_settings_and_of_data_come_out_of_the_same_command(
+def test_the_same_command_writes_tables_of_settings_and_of_statistics(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Data statistics that cannot be counted here stay as they are."""

@@ -42,7 +42,7 @@ def _loaded(folder: Path, rows: str) -> ConfigurationTable:
     return configuration_tables(folder)[0]
 
 
-def test_a_value_that_differs_is_told(tmp_path: Path) -> None:
+def test_a_value_that_differs_is_named(tmp_path: Path) -> None:
     frame = _loaded(tmp_path, "  - {label: a, overrides: [optimizer=adam, optimizer.lr=0.01], published: [0.001]}\n").frame()
     assert frame.to_dict("records") == [{"Model": "a", "d": "0.01", "d (paper)": "0.001", "agrees": "no: d"}]
 

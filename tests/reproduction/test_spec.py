@@ -32,7 +32,7 @@ def test_all_tables_of_results_are_there_in_full() -> None:
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
-def test_what_a_file_names_exists(table: Table) -> None:
+def test_everything_a_file_names_exists(table: Table) -> None:
     data, vectors = set(choices("dataset")), set(choices("dataset/vectors"))
     for where in (*table.settings.values(), *table.rows):
         assert set(where.datasets) <= data
@@ -58,7 +58,7 @@ def test_rows_that_are_published_only_say_why(table: Table) -> None:
     assert [row.label for row in table.rows if row.overrides is None and not row.note] == []
 
 
-def test_one_printed_number_is_the_same_wherever_it_stands() -> None:
+def test_a_printed_number_is_the_same_in_all_tables() -> None:
     """A row that a paper repeats in another table runs the same command and has the same numbers."""
     again = [
         ("ctrn, Table 6", "CTRN (This paper)", [2, 3], "ctrn, Table 7", "CTRN (TRAIN-ALL)"),
@@ -209,7 +209,7 @@ def test_a_file_without_a_number_is_named(tmp_path: Path) -> None:
         result_tables(tmp_path)
 
 
-def test_a_kind_that_is_none_is_named(tmp_path: Path) -> None:
+def test_an_unknown_kind_is_named(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     path = tmp_path / "mine" / "table1.yaml"
     path.write_text("kind: result\ncaption: Mine.\n")
@@ -223,12 +223,12 @@ def test_a_kind_that_is_none_is_named(tmp_path: Path) -> None:
         result_tables(tmp_path)
 
 
-def test_what_is_no_yaml_is_named(tmp_path: Path) -> None:
+def test_a_table_that_is_not_yaml_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"table5\.yaml"):
         _loaded(tmp_path, "rows: [")
 
 
-def test_a_table_of_ones_own_prints_nothing(tmp_path: Path) -> None:
+def test_own_tables_need_no_printed_numbers(tmp_path: Path) -> None:
     content = _content()
     content["rows"] = [row for row in content["rows"] if "overrides" in row]
     for row in content["rows"]:
@@ -237,7 +237,7 @@ def test_a_table_of_ones_own_prints_nothing(tmp_path: Path) -> None:
     assert {printed for row in table.rows for printed in row.published} == {UNPRINTED}
 
 
-def test_the_least_that_a_file_says_is_what_the_readme_has(tmp_path: Path) -> None:
+def test_the_smallest_file_is_the_one_in_the_readme(tmp_path: Path) -> None:
     readme = (EXPERIMENTS.parent / "README.md").read_text(encoding="utf-8")
     [table] = _loaded(tmp_path, dedent(readme.partition("  ```yaml\n")[2].partition("  ```\n")[0]))
     assert (table.label, table.scale, table.decimals, list(table.seeds)) == ("Model", 100, 2, [1, 2, 3])
@@ -252,7 +252,7 @@ def test_the_least_that_a_file_says_is_what_the_readme_has(tmp_path: Path) -> No
         assert compose(cell.overrides).model
 
 
-def test_an_unspoilt_copy_loads(tmp_path: Path) -> None:
+def test_an_unchanged_copy_loads(tmp_path: Path) -> None:
     assert [table.title for table in _loaded(tmp_path, _content())] == ["ctrn, Table 5"]
 
 
@@ -299,7 +299,7 @@ def _tables(folder: Path, **files: str) -> dict[str, Table]:
     return {table.paper: table for table in result_tables(folder)}
 
 
-def test_a_table_takes_what_it_leaves_out(tmp_path: Path) -> None:
+def test_a_table_inherits_what_it_leaves_out(tmp_path: Path) -> None:
     tables = _tables(
         tmp_path, mine="{source: Mine, like: ../theirs/table1, caption: Mine., seeds: [1], rows: [{label: Q, overrides: [model=qrnn]}]}"
     )
