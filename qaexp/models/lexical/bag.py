@@ -32,10 +32,8 @@ def ngrams(
     [[-7, -8, 0, -78, 0, 0]]
 
     Raises:
-        ConfigError: the n-grams have no word, or are too long to be numbered in 64 bits.
+        ConfigError: the n-grams are too long to be numbered in 64 bits.
     """
-    if not orders or orders[0] < 1:
-        raise ConfigError("n-grams have at least 1 word: set order or max_order of the model to 1 or more")
     if num_words ** orders[-1] > LARGEST_KEY:
         raise ConfigError(
             f"n-grams of {orders[-1]} words out of {num_words} cannot be numbered in 64 bits; lower order or max_order of the model"

@@ -7,6 +7,7 @@ from torch.nn import functional as F
 
 from qaexp.data.batch import token_mask
 from qaexp.data.vocabulary import UNKNOWN
+from qaexp.limits import PositiveInt
 from qaexp.models.lexical.bag import bag, look_up, ngrams
 from qaexp.models.lexical.bm25 import BM25
 from qaexp.models.scorer import LexicalScorer
@@ -39,7 +40,7 @@ class WordOverlap(LexicalScorer):
 class Containment(LexicalScorer):
     """s(q, c) = |N(q) ∩ N(c)| / |N(q)|, where N(t) are the distinct n-grams of `order` words (Broder 1997); 0 if q has none."""
 
-    def __init__(self, order: int, vectors: Float[Tensor, "word dim"]) -> None:
+    def __init__(self, order: PositiveInt, vectors: Float[Tensor, "word dim"]) -> None:
         super().__init__()
         self._orders, self._num_words = range(order, order + 1), len(vectors)
 

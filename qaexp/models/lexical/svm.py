@@ -11,6 +11,7 @@ from torch.nn import functional as F
 from qaexp.data.batch import RankingBatch
 from qaexp.data.corpus import RankingCorpus
 from qaexp.errors import ConfigError
+from qaexp.limits import PositiveFloat, PositiveInt
 from qaexp.models.blocks import score_pairs
 from qaexp.models.scorer import AnswerScorer, Examples, LexicalScorer
 from qaexp.models.types import Text
@@ -41,7 +42,13 @@ class SVM(LexicalScorer):
         ConfigError: the pairs are all right or all wrong.
     """
 
-    def __init__(self, features: Mapping[str, Callable[..., AnswerScorer]], C: float, num_pairs: int, vectors: Float[Tensor, "word dim"]):
+    def __init__(
+        self,
+        features: Mapping[str, Callable[..., AnswerScorer]],
+        C: PositiveFloat,
+        num_pairs: PositiveInt,
+        vectors: Float[Tensor, "word dim"],
+    ):
         super().__init__()
         self.features = nn.ModuleDict({name: feature(vectors=vectors) for name, feature in features.items()})
         self._C, self._num_pairs = C, num_pairs

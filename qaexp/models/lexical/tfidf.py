@@ -6,6 +6,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from qaexp.data.corpus import RankingCorpus
+from qaexp.limits import PositiveInt
 from qaexp.models.lexical.bag import NgramTable, bag, content_words, look_up, ngrams
 from qaexp.models.scorer import Examples, LexicalScorer
 from qaexp.models.types import Text
@@ -22,7 +23,7 @@ class TFIDF(LexicalScorer):
     share one bag, but no n-gram crosses from one into the other.
     """
 
-    def __init__(self, max_order: int, stop_words: bool, vectors: Float[Tensor, "word dim"]) -> None:
+    def __init__(self, max_order: PositiveInt, stop_words: bool, vectors: Float[Tensor, "word dim"]) -> None:
         super().__init__()
         self._orders, self._stop_words, self._num_words = range(1, max_order + 1), stop_words, len(vectors)
         self.table = NgramTable()

@@ -38,7 +38,7 @@ class CoupledLSTM(AnswerScorer):
     width 45 then matches these counts to 1K. The paper does not name its activation; here it is tanh.
 
     Raises:
-        ConfigError: the number of directions is neither 1 nor 4, or there is no block.
+        ConfigError: the number of directions is neither 1 nor 4.
     """
 
     def __init__(
@@ -57,8 +57,6 @@ class CoupledLSTM(AnswerScorer):
         super().__init__()
         if num_directions not in (1, 4):
             raise ConfigError(f"model.num_directions={num_directions}: a grid has 1 direction or 4")
-        if num_blocks < 1:
-            raise ConfigError(f"model.num_blocks={num_blocks}: there must be at least 1 block")
         self.embedding = embedding(vectors=vectors)
         widths = [self.embedding.output_dim, *[hidden_dim] * (num_blocks - 1)]
         first, *rest = (cell(input_dim=width, hidden_dim=hidden_dim, stacked=place > 0) for place, width in enumerate(widths))
