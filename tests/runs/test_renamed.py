@@ -1,0 +1,58 @@
+"""Runs made before classes moved: their checkpoints load, their records keep their keys, and every old name leads somewhere."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hydra.utils import get_object
+
+import qaexp
+from qaexp.config import compose
+from qaexp.reproduction.spec import EXPERIMENTS
+from qaexp.runs.record import RunRecord, config_key
+from qaexp.runs.renamed import RENAMED, with_current_targets
+
+OLD_RUN = Path(__file__).with_name("before_the_move")
+LEDGER = EXPERIMENTS.parent / "results" / "ledger"
+
+
+def targets_in(node: object) -> set[str]:
+    if isinstance(node, dict):
+        own = {node["_target_"]} if isinstance(node.get("_target_"), str) else set()
+        return own.union(*(targets_in(value) for value in node.values()))
+    return set().union(*(targets_in(value) for value in node)) if isinstance(node, list) else set()
+
+
+def test_an_old_checkpoint_gives_the_scores_that_it_gave() -> None:
+    """lc_lstm of one epoch on toy; the scores are those of the code that wrote it."""
+    answers = ["Water them daily in the morning.", "Call the bank.", "the bakery sells bread", "roses need water and sun every day"]
+    ranked = qaexp.load(OLD_RUN).rank("How do I keep my roses alive?", answers)
+    assert [answer.position for answer in ranked] == [1, 2, 3, 0]
+    assert [answer.score for answer in ranked] == pytest.approx([-0.0154128876, -0.0174418893, -0.0226670671, -0.0242207292], abs=1e-6)
+
+
+def test_an_old_record_names_classes_where_they_are_now() -> None:
+    record = RunRecord.load(OLD_RUN)
+    assert "qaexp.models.coupled_lstm.CoupledLSTM" in (OLD_RUN / "config.yaml").read_text(encoding="utf-8")
+    for target in targets_in(record.config):
+        get_object(target)
+
+
+def test_every_old_name_leads_to_a_class_of_the_same_name() -> None:
+    assert [old for old, new in RENAMED.items() if get_object(new).__name__ != old.rpartition(".")[2]] == []
+
+
+def test_every_class_of_the_ledger_is_found() -> None:
+    targets = set().union(*(targets_in(json.loads(path.read_text(encoding="utf-8"))["config"]) for path in LEDGER.glob("*.json")))
+    assert len(targets) > 50
+    for target in targets:
+        get_object(with_current_targets({"_target_": target})["_target_"])
+
+
+def test_a_key_depends_on_a_class_by_its_name_alone() -> None:
+    config = dict(compose(["model=qa_lstm"]))
+    config = {**config, "loss": {"_target_": "qaexp.training.losses.PairwiseHinge", "margin": 0.2}}
+    elsewhere = {**config, "loss": {"_target_": "mine.PairwiseHinge", "margin": 0.2}}
+    another = {**config, "loss": {"_target_": "mine.Hinge", "margin": 0.2}}
+    old = {**config, "loss": {"_target_": "qaexp.losses.PairwiseHinge", "margin": 0.2}}
+    assert config_key(config) == config_key(elsewhere) == config_key(old) != config_key(another)
