@@ -1,4 +1,4 @@
-"""Composing conf/ as the command line does, for everything else that needs a configuration."""
+"""Composes configurations from conf/, as the command line does, and joins, splits and filters their overrides."""
 
 import importlib
 import re
@@ -18,30 +18,30 @@ CONF = Path(__file__).resolve().parent.parent / "conf"
 
 @dataclass(frozen=True)
 class Program:
-    """A command line: what it composes, and what it does with that."""
+    """A program that runs a composed configuration: `python -m qaexp` or `python -m qaexp.pretrain`."""
 
     module: str
-    """`python -m` what."""
+    """The name after `python -m`."""
     config: str
-    """The file in conf/ that it composes."""
+    """Its primary file in conf/."""
     function: str
-    """`module:name`, called with configuration, folder, command and whether a run is resumed; gives a record."""
+    """`module:name` of a function of configuration, folder, command line and whether to resume, which returns a record."""
     own_key: str
-    """A key that only its configurations have."""
+    """A top-level key that only its configurations have."""
     needs: str
-    """What to choose where choices do not fit together."""
+    """A remedy for choices that do not fit together."""
 
     @property
     def command(self) -> str:
         return f"python -m {self.module}"
 
     def load(self) -> Callable[..., Any]:
-        """The function; its module imports torch and Lightning, which takes some seconds."""
+        """Import the function. This takes seconds, since its module imports torch and Lightning."""
         module, _, name = self.function.partition(":")
         return getattr(importlib.import_module(module), name)
 
     def groups(self) -> list[str]:
-        """The groups of conf/ that its configuration has, slots included, read as plain text.
+        """The groups of conf/ in its configuration, with the slots of models; read as plain text.
 
         >>> [group for group in PRETRAIN.groups() if "/" not in group]
         ['dataset', 'logger', 'loss', 'model', 'optimizer', 'output', 'schedule', 'trainer']
@@ -63,7 +63,7 @@ PRETRAIN = Program(
 
 
 def choices(group: str) -> list[str]:
-    """The YAML files of a group, by name; those that begin with an underscore are parts of others. A paper's experiments lie in its folder.
+    """The names of a group's YAML files, without those with a leading underscore, which are parts of others.
 
     >>> choices("schedule")
     ['constant', 'inverse_epoch']
@@ -83,18 +83,18 @@ def is_choice(option: str) -> bool:
 
 
 def compose(overrides: Sequence[str] = (), program: Program = RANK) -> DictConfig:
-    """The configuration that `python -m qaexp`, or another program, composes from these overrides."""
+    """The configuration that a program's command line composes from these overrides."""
     with initialize_config_dir(str(CONF), version_base="1.3"):
         cfg = hydra_compose(program.config, overrides=list(overrides), return_hydra_config=True)
     HydraConfig.instance().set_config(cfg)
     with open_dict(cfg):
         del cfg["hydra"]
-        cfg.choices = OmegaConf.to_container(cfg.choices, resolve=True)  # later, Hydra would give those that it composed last
+        cfg.choices = OmegaConf.to_container(cfg.choices, resolve=True)  # now, since Hydra resolves them by its last composition
     return cfg
 
 
 def join_options(options: Iterable[str]) -> str:
-    """Options end to end. One that has a blank in it is quoted for the shell, any other stands as it is.
+    """Join options with spaces. An option with whitespace in it is quoted for the shell.
 
     >>> print(join_options(["model=ggsa", "widths=[2,3]", "dataset.reader.folder='my data'"]))
     model=ggsa widths=[2,3] 'dataset.reader.folder='"'"'my data'"'"''
@@ -103,7 +103,7 @@ def join_options(options: Iterable[str]) -> str:
 
 
 def without_keys(options: Iterable[str], names: Collection[str]) -> list[str]:
-    """The options of other top-level keys and groups than these.
+    """The options, without those of these top-level keys and groups.
 
     >>> without_keys(["model=ggsa", "logger.project=mine", "+labels.row=a", "seed=1"], ("logger", "labels"))
     ['model=ggsa', 'seed=1']
@@ -112,7 +112,7 @@ def without_keys(options: Iterable[str], names: Collection[str]) -> list[str]:
 
 
 def quoted_value(text: str) -> str:
-    """A text as Hydra reads it back: quoted where it is more than a plain word.
+    """Quote a text for Hydra, unless it is a plain word.
 
     >>> print(quoted_value("runs/a-1"), quoted_value("runs(1)/it's"))
     runs/a-1 'runs(1)/it\\'s'
@@ -121,7 +121,7 @@ def quoted_value(text: str) -> str:
 
 
 def split_options(command: str) -> list[str]:
-    """The options that were joined.
+    """Undo `join_options`.
 
     >>> split_options(join_options(["dataset.reader.folder='my data'", "labels.row='a'", "seed=1"]))
     ["dataset.reader.folder='my data'", "labels.row='a'", 'seed=1']

@@ -1,4 +1,4 @@
-"""What can go wrong outside our code: each exception says in one sentence what, where, and how to mend it."""
+"""Errors that the user can correct. Each message says what is wrong, where, and what to do."""
 
 import difflib
 from collections.abc import Iterable, Sequence
@@ -6,11 +6,11 @@ from pathlib import Path
 
 
 class QaexpError(Exception):
-    """An error that the user can mend. The command line prints its message and exits 2; no traceback."""
+    """An error that the user can correct. The command line prints its message without a traceback and exits with 2."""
 
 
 class MissingDataError(QaexpError):
-    """Files of a data set are not where the configuration says: `files`, where each is known."""
+    """Files of a data set are missing; `files` lists them if they are known."""
 
     def __init__(self, message: str, files: Sequence[Path] = ()) -> None:
         super().__init__(message)
@@ -18,7 +18,7 @@ class MissingDataError(QaexpError):
 
 
 class BadDataError(QaexpError):
-    """A file of a data set does not hold what its format promises. Lists every fault of the file at once."""
+    """A file of a data set is malformed. Lists all faults of the file at once."""
 
     def __init__(self, path: Path | str, faults: Sequence[str], remedy: str, shown: int = 20) -> None:
         more = [f"... and {len(faults) - shown} more"] if len(faults) > shown else []
@@ -27,23 +27,23 @@ class BadDataError(QaexpError):
 
 
 class ConfigError(QaexpError):
-    """The composed configuration cannot be built: an unknown name, or two stages that do not fit."""
+    """The configuration cannot be built, as with an unknown name, or two stages that do not fit."""
 
 
 class NonFiniteLossError(QaexpError):
-    """Training produced a NaN or infinite loss."""
+    """The training loss became NaN or infinite."""
 
 
 class PrunedError(QaexpError):
-    """A run of a sweep was given up, as its dev metric had no prospects."""
+    """A pruner stopped a run of a sweep because of its dev metric."""
 
 
 class SweepError(QaexpError):
-    """Jobs of a sweep failed."""
+    """Some jobs of a sweep failed."""
 
 
 class CheckpointError(QaexpError):
-    """A checkpoint cannot be read, or belongs to another vocabulary or model."""
+    """A checkpoint cannot be read, or is of another vocabulary or model."""
 
 
 class RecordError(QaexpError):
@@ -55,18 +55,18 @@ class OutputError(QaexpError):
 
 
 class KilledError(QaexpError):
-    """The process of a run is gone, and nothing but that is known of it."""
+    """The process of a run was killed without leaving a reason."""
 
 
 def require_among(option: str, names: Iterable[str], known: Sequence[str]) -> None:
-    """Raises: ConfigError, when an option names something that is not known."""
+    """Raises: ConfigError, when one of the names is unknown."""
     for name in names:
         if name not in known:
             raise ConfigError(f"{option}: there is no {name!r}; {meant(str(name), known)}")
 
 
 def meant(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
-    """What a name that is not known may stand for, or else all that is known.
+    """Suggests known names that are similar to an unknown one, or else lists all known names.
 
     >>> meant("GGS", ["ggsa", "ctrn"]), meant("xyz", ["ggsa", "ctrn"])
     ('did you mean ggsa?', 'choose among ggsa, ctrn')

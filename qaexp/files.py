@@ -1,4 +1,4 @@
-"""Files that a reader, or a crash, never meets half of: each is written beside its place, then put into it."""
+"""Atomic writes and file locks. A crash or a concurrent reader never sees half of a file."""
 
 import logging
 import os
@@ -31,10 +31,10 @@ FIGURES_REMEDY = name_another_place("--to FOLDER")
 
 @contextmanager
 def atomic_write(path: Path, remedy: str = RUNS_REMEDY) -> Iterator[Path]:
-    """A place beside `path`: what the block writes there takes the place of `path` as the block ends. Folders are made.
+    """Gives a temporary path beside `path`, which replaces `path` when the block ends without an error. Makes folders as needed.
 
     Raises:
-        OutputError: a folder is full, read-only or no folder; ends with `remedy`. What was at `path` stays.
+        OutputError: the file cannot be written; the message ends with `remedy`. An earlier file at `path` is kept.
     """
     staging = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -44,12 +44,12 @@ def atomic_write(path: Path, remedy: str = RUNS_REMEDY) -> Iterator[Path]:
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror or error}. {remedy}") from error
     finally:
-        with suppress(OSError):  # it is in place, or was never made
+        with suppress(OSError):  # it was moved, or never made
             staging.unlink()
 
 
 def atomic_write_text(path: Path, text: str, remedy: str = RUNS_REMEDY) -> None:
-    """Write a text file, in UTF-8.
+    """Write a UTF-8 text file atomically.
 
     Raises:
         OutputError: as `atomic_write`.
@@ -59,7 +59,7 @@ def atomic_write_text(path: Path, text: str, remedy: str = RUNS_REMEDY) -> None:
 
 
 def require_writable(path: Path, remedy: str = RUNS_REMEDY) -> None:
-    """Look beforehand whether a file can be put there. Folders are made.
+    """Check that a file can be written there. Makes folders as needed.
 
     Raises:
         OutputError: as `atomic_write`.
@@ -75,9 +75,9 @@ def require_writable(path: Path, remedy: str = RUNS_REMEDY) -> None:
 
 @contextmanager
 def file_lock(lock_file: Path, doing: str) -> Iterator[bool]:
-    """Hold `lock_file` until the block ends; gives whether another process had to be waited for, which is then told to be `doing` it.
+    """Hold a lock during the block. Gives whether another process held it first; the log then says what that one is `doing`.
 
-    The file is there only as long as it is held; one that a killed process has left is in nobody's way.
+    The lock file is removed afterwards. A file that a killed process left behind does not block anyone.
 
     Raises:
         OSError: its folder cannot be written.
@@ -92,5 +92,5 @@ def file_lock(lock_file: Path, doing: str) -> Iterator[bool]:
     try:
         yield waited
     finally:
-        lock_file.unlink(missing_ok=True)  # while it is held: whoever waits for it makes another
+        lock_file.unlink(missing_ok=True)  # while the lock is held; a process that waits for it makes a new file
         lock.release()

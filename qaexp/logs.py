@@ -1,4 +1,4 @@
-"""Fewer lines on the screen: libraries that chatter, and runs of hours that say now and then how far they are."""
+"""Fewer log lines: silences verbose libraries, and throttles the progress of long runs."""
 
 import logging
 import time
@@ -8,29 +8,29 @@ from contextlib import contextmanager
 
 
 def silence_libraries() -> None:
-    """Lightning's chatter says nothing that our screen does not."""
-    rank_zero = "pytorch_lightning.utilities.rank_zero"  # by name, as importing Lightning after this sets the level of its parent anew
+    """Hide what Lightning, gensim and W&B log below ERROR, and their warnings."""
+    rank_zero = "pytorch_lightning.utilities.rank_zero"  # by name, as importing Lightning later resets its parent's level
     for name in ("pytorch_lightning", rank_zero, "lightning_fabric", "lightning", "gensim", "wandb"):
         logging.getLogger(name).setLevel(logging.ERROR)
     warnings.filterwarnings("ignore", module="pytorch_lightning|torch|wandb|lightning_fabric")
 
 
 @contextmanager
-def throttled_log(seconds: float, of: str, logger: str) -> Iterator[None]:
-    """Of this logger's lines only one every so many seconds, behind the name of what it is `of`."""
+def throttled_log(seconds: float, prefix: str, logger: str) -> Iterator[None]:
+    """Let through one line of a logger every so many seconds, prefixed with `prefix`; warnings always."""
     last = time.monotonic()
 
-    def one(record: logging.LogRecord) -> bool:
+    def passes(record: logging.LogRecord) -> bool:
         nonlocal last
         now = time.monotonic()
         if record.levelno < logging.WARNING and now - last < seconds:
             return False
         last = now
-        record.msg, record.args = "%s: %s", (of, record.getMessage())
+        record.msg, record.args = "%s: %s", (prefix, record.getMessage())
         return True
 
-    logging.getLogger(logger).addFilter(one)
+    logging.getLogger(logger).addFilter(passes)
     try:
         yield
     finally:
-        logging.getLogger(logger).removeFilter(one)
+        logging.getLogger(logger).removeFilter(passes)

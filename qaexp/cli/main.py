@@ -1,6 +1,6 @@
-"""Hands the Hydra configuration to train() or another program, and every mistake back to the user in one sentence.
+"""`python -m qaexp`: composes a configuration with Hydra, runs it, and answers mistakes of the user with one sentence.
 
-Torch is imported when a run starts, not before: help and mistyped options are answered at once.
+Torch is imported when it is needed, so that help and mistyped options are answered at once.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 def main(arguments: Sequence[str], program: Program = RANK) -> int:
-    """The exit status: 0, 1 for a fault of ours (with its traceback), 2 for one the user can mend, 130 after Ctrl-C."""
+    """Returns the exit code: 0, 1 for a bug (with its traceback), 2 for a mistake of the user, 130 after Ctrl-C."""
     if {"-h", "--help"} & set(arguments):
         from qaexp.cli.help import help_text
 
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str], program: Program = RANK) -> int:
             _compose_and_run(arguments, program)
     except KeyboardInterrupt:
         if is_sweep(arguments):
-            log.error("interrupted; the same command goes on with what is missing")
+            log.error("interrupted; the same command runs the jobs that are missing")
         return INTERRUPTED
     except QaexpError as error:
         log.error("%s", error)
@@ -144,47 +144,46 @@ def _resume(folder: Path, arguments: Sequence[str], program: Program) -> None:
     from qaexp.runs.renamed import with_current_targets
 
     if len(arguments) > 1:
-        raise ConfigError("resume=FOLDER goes on with that run's own configuration and takes no other option; leave the others out")
+        raise ConfigError("resume=FOLDER continues a run with the configuration that it began with; leave the other options out")
     if not (folder / CONFIG).is_file():
-        raise ConfigError(f"resume={folder}: no run has left a config.yaml there; runs are the folders in results/runs/<day>/")
+        raise ConfigError(f"resume={folder}: there is no config.yaml in it; runs are the folders in results/runs/<day>/")
     if not (folder / RECORD).is_file():
-        raise ConfigError(f"resume={folder}: that run left no record.json to go on from; begin again with its command line")
+        raise ConfigError(f"resume={folder}: there is no record.json in it to continue from; start the run again with its command line")
     try:
         cfg = OmegaConf.load(folder / CONFIG)
     except (YAMLError, OmegaConfBaseException) as error:
         raise ConfigError(
-            f"{folder / CONFIG} is damaged ({str(error).splitlines()[0]}); begin again with the run's command line"
+            f"{folder / CONFIG} is damaged ({str(error).splitlines()[0]}); start the run again with its command line"
         ) from error
     other = next((each for each in (RANK, PRETRAIN) if each.own_key in cfg), None)
     if other is None:
-        raise ConfigError(f"{folder / CONFIG} is damaged (it is empty or cut off); begin again with the run's command line")
+        raise ConfigError(f"{folder / CONFIG} is damaged (it is empty or cut off); start the run again with its command line")
     assert isinstance(cfg, DictConfig)
     cfg = OmegaConf.create(with_current_targets(OmegaConf.to_container(cfg)))
     if other is not program:
         raise ConfigError(
-            f"resume={folder}: that is no run of {program.command}; resume it with: {other.command} {join_options([f'resume={folder}'])}"
+            f"resume={folder}: this is not a run of {program.command}; resume it with: {other.command} {join_options([f'resume={folder}'])}"
         )
     if not RunRecord.load(folder).is_of(OmegaConf.to_container(cfg)):
         raise ConfigError(
-            f"resume={folder}: {CONFIG} is no longer the configuration that the run began with, which {RECORD} has; put it back, or begin "
-            "another run with what you want"
+            f"resume={folder}: {CONFIG} was changed after the run began; restore it from {RECORD}, or start a new run with the options you want"
         )
     run_in(folder, cfg, "", program, resume=True)
 
 
 def run_in(folder: Path, cfg: Any, command: str, program: Program = RANK, resume: bool = False) -> None:
-    """One run in a folder of its own, with everything that the screen shows around it."""
+    """Run a configuration in its own folder, and show configuration and results on the terminal."""
     from qaexp.ddp import is_rank_zero
     from qaexp.runs.store import claim
 
-    if not is_rank_zero():  # another process of the same run
+    if not is_rank_zero():  # another process of the same distributed run
         silence_libraries()
         logging.disable(logging.INFO)
         program.load()(cfg, folder, command, resume)
         return
     with claim(folder) as mine:
         if not mine:
-            raise ConfigError(f"another process is at work in {folder}; wait for it to end, or stop it")
+            raise ConfigError(f"another process is running in {folder}; wait for it to end, or stop it")
         _run_alone(folder, cfg, command, program, resume)
 
 
@@ -206,27 +205,27 @@ def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: b
         if resume and (finished := RunRecord.with_status(folder, "finished")):
             console.show_results(finished, folder)
             if not (folder / BEST).is_file():
-                log.warning("%s is gone, and with it the weights of the best epoch; the run's command line makes them again", folder / BEST)
+                log.warning("%s, with the weights of the best epoch, was deleted; the run's command line makes it again", folder / BEST)
             return
         if not resume:
             console.show_config(cfg)
         work = program.load()
         silence_libraries()
         results = work(cfg, folder, command, resume)
-        (folder / TRACEBACK).unlink(missing_ok=True)  # of an attempt before this one
+        (folder / TRACEBACK).unlink(missing_ok=True)  # left by an earlier attempt
         console.show_results(results, folder)
     except (KeyboardInterrupt, SystemExit) as stop:  # Lightning turns Ctrl-C into SystemExit
         if (folder / RECORD).is_file():
-            log.error("interrupted; go on with: %s %s", program.command, join_options([f"resume={folder}"]))
+            log.error("interrupted; continue with: %s %s", program.command, join_options([f"resume={folder}"]))
         else:
-            log.error("interrupted before anything was read or measured; the same command begins again")
+            log.error("interrupted before anything was measured; start again with the same command")
         raise KeyboardInterrupt from stop
     except Exception:
-        with contextlib.suppress(OSError):  # a full disk is what may have brought us here
+        with contextlib.suppress(OSError):  # the disk may be full
             (folder / TRACEBACK).write_text(traceback.format_exc(), encoding="utf-8")
         if (folder / LAST).exists() and (folder / RECORD).exists():
             again = join_options([f"resume={folder}"])
-            log.error("what was measured is in %s; to go on from its last epoch: %s %s", folder, program.command, again)
+            log.error("the measurements so far are in %s; to continue after its last epoch: %s %s", folder, program.command, again)
         raise
     finally:
         logging.getLogger().removeHandler(log_file)

@@ -1,4 +1,4 @@
-"""What the terminal shows of a run: the configuration as a tree before it, a table of results after it."""
+"""What a run shows on the terminal: its configuration as a tree, and a table of results."""
 
 from pathlib import Path
 from typing import Any
@@ -23,20 +23,20 @@ HEADINGS = {
 
 
 def show_config(cfg: DictConfig) -> None:
-    """The composed configuration as a tree, each class by its short name."""
+    """Print the configuration as a tree, with the short name of each class."""
     tree = Tree("configuration", guide_style="dim")
     _grow(tree, OmegaConf.to_container(cfg, resolve=True))
     Console().print(tree)
 
 
 def show_results(record: RunRecord, folder: Path) -> None:
-    """A row for each ranked split, and where everything lies."""
+    """Print a row for each split, and the run's folder."""
     console = Console()
     name = record.data["name"] + (" (partial data)" if record.data["partial"] else "")
     table = Table(title=f"{record.config['choices']['model']} on {name}, seed {record.seed}", title_justify="left")
     shown = [metric for metric in HEADINGS if any(metric in metrics for metrics in record.metrics.values())]
     if "perplexity" in shown:
-        shown.remove("pairs")  # for eighty columns
+        shown.remove("pairs")  # to fit 80 columns
     for heading in ("split", *(HEADINGS[metric] for metric in shown)):
         table.add_column(heading, justify="left" if heading == "split" else "right", no_wrap=heading == "split")
     for split, metrics in record.metrics.items():
@@ -51,19 +51,19 @@ def show_results(record: RunRecord, folder: Path) -> None:
     for split, metrics in record.metrics.items():
         if (share := metrics.get("tied at first answer", 0)) > 0.01:
             console.print(
-                f"{split}: {share:.1%} of the questions have a tie at their first right candidate; broken as `{record.convention}` says"
+                f"{split}: {share:.1%} of the questions have ties at their first answer, broken by the rule of `{record.convention}`"
             )
     for note, count in _irregularities(record).items():
         console.print(f"{note}: {count:,}", highlight=False)
     epoch = f"best epoch {record.best_epoch} of {len(record.history)}, " if record.best_epoch else ""
     console.print(f"convention {record.convention}; {epoch}{record.seconds.get('total', 0):.0f} s", highlight=False)
-    console.print(f"everything is in {folder}", highlight=False, soft_wrap=True)
+    console.print(f"saved in {folder}", highlight=False, soft_wrap=True)
 
 
 def _irregularities(record: RunRecord) -> dict[str, int]:
-    """What the reader counted, and the texts that were longer than the limits."""
+    """Counts of unusual data: the reader's notes, and texts cut at the length limits."""
     cut = {
-        f"{split}: {what} at the limit of tokens": counts[what]
+        f"{split}: {what} (longer than the limit)": counts[what]
         for split, counts in record.data["splits"].items()
         for what in ("cut questions", "cut candidates")
     }

@@ -1,4 +1,4 @@
-"""Records of many runs to one table: a row for each configuration, mean ± deviation over its seeds.
+"""Tabulates runs: a row for each configuration, with mean ± standard deviation over its seeds.
 
 python -m qaexp.results.table results/runs --split test --csv results/table.csv
 """
@@ -13,13 +13,13 @@ from qaexp.runs.table import by_row, markdown, read_records, run_table
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The exit status: 0, or 2 when there is nothing to tabulate."""
+    """Returns the exit code: 0, or 2 when there are no runs."""
     parser = argparse.ArgumentParser(
-        prog="python -m qaexp.results.table", description="Tabulate finished runs; mean ± deviation over seeds."
+        prog="python -m qaexp.results.table", description="Tabulate finished runs, with mean ± standard deviation over seeds."
     )
-    parser.add_argument("folder", type=Path, help="where to look for runs, at any depth")
+    parser.add_argument("folder", type=Path, help="folder of runs, searched recursively")
     parser.add_argument("--split", default="test", help="dev, test, test1 ... (default: %(default)s)")
-    parser.add_argument("--csv", type=Path, help="write one line a run here as well")
+    parser.add_argument("--csv", type=Path, help="also write one line per run to this file")
     options = parser.parse_args(arguments)
     return print_lines(lambda: [_tabulated(options)])
 

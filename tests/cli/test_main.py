@@ -226,21 +226,21 @@ def test_a_part_of_ones_own_is_trained_and_loaded_where_it_is_trusted(
 def test_a_run_without_a_record_is_not_resumed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "config.yaml").write_text("seed: 1\n")
     assert main([f"resume={tmp_path}"]) == 2
-    assert "left no record.json to go on from; begin again with its command line" in caplog.text
+    assert "there is no record.json in it to continue from; start the run again with its command line" in caplog.text
 
 
 def test_a_run_is_resumed_as_it_began_or_not_at_all(quiet: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert main([*quiet, "trainer.max_epochs=1"]) == 0
     folder = only_run(tmp_path)
     assert main([f"resume={folder}"]) == 0  # a finished run only shows its table
-    assert "is gone" not in caplog.text
+    assert "was deleted" not in caplog.text
     (folder / "best.ckpt").unlink()
     assert main([f"resume={folder}"]) == 0
-    assert f"{folder}/best.ckpt is gone, and with it the weights of the best epoch" in caplog.text
+    assert f"{folder}/best.ckpt, with the weights of the best epoch, was deleted" in caplog.text
     config = folder / "config.yaml"
     config.write_text(config.read_text().replace("num_heads: 6", "num_heads: 3"))
     assert main([f"resume={folder}"]) == 2
-    assert "config.yaml is no longer the configuration that the run began with, which record.json has" in caplog.text
+    assert "config.yaml was changed after the run began; restore it from record.json" in caplog.text
     for damaged in ("model: [", "", "seed: 1\n", "- seed\n"):
         config.write_text(damaged)
         caplog.clear()
@@ -254,7 +254,7 @@ def test_one_process_at_a_time_works_in_a_runs_folder(quiet: list[str], tmp_path
     with claim(folder) as mine:
         assert mine
         assert main([f"resume={folder}"]) == 2
-    assert f"another process is at work in {folder}" in caplog.text
+    assert f"another process is running in {folder}" in caplog.text
 
 
 def test_a_run_that_never_began_leaves_no_folder(quiet: list[str], tmp_path: Path) -> None:
