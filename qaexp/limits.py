@@ -26,8 +26,8 @@ OPTIONS: Mapping[str, Any] = {
     "patience": PositiveInt,
     "trainer.max_epochs": PositiveInt,
     "trainer.accumulate_grad_batches": PositiveInt,
-    "trainer.gradient_clip_val": NonNegativeFloat | None,
-    "trainer.limit_train_batches": PositiveFloat | None,
+    "trainer.gradient_clip_val": NonNegativeFloat,
+    "trainer.limit_train_batches": PositiveFloat,
 }
 """Options that no class of ours takes."""
 

@@ -18,7 +18,7 @@ Train and rank: python -m qaexp [GROUP=CHOICE ...] [OPTION=VALUE ...]
 """
 
 OPTIONS = """\
-Main options (`--cfg job` prints the whole configuration; Hydra's own flags, such as --config-dir, work as usual):
+Main options (`--cfg job` prints all of them; Hydra's own flags work as usual):
   seed=1                      of word vectors, weights, batch order, negatives and dropout
   data_dir=DIR                folder of the data sets (environment: QAEXP_DATA; default: data)
   cache_dir=DIR               folder of prepared data (environment: QAEXP_CACHE; default: ~/.cache/qaexp)
@@ -26,12 +26,12 @@ Main options (`--cfg job` prints the whole configuration; Hydra's own flags, suc
   logger=none                 no W&B; by default W&B is online with a key and offline without
   trainer.max_epochs=30       maximum number of epochs
   patience=8                  stop after 8 epochs without a better dev metric
-  init_from=RUN               start from the word vectors and encoder of another run, such as one of qaexp.pretrain
+  init_from=RUN               start from the word vectors and encoder of another run
   -m, --multirun              sweep over comma-separated values
 """
 
 PRETRAIN_USAGE = """\
-Pre-train an encoder by generating titles from contexts (Lei et al. 2016, §4.2): python -m qaexp.pretrain [GROUP=CHOICE ...] [OPTION=VALUE ...]
+Pre-train an encoder to generate titles (Lei et al. 2016, §4.2): python -m qaexp.pretrain [GROUP=CHOICE ...] [OPTION=VALUE ...]
 
   python -m qaexp.pretrain                                 RCNN on AskUbuntu
   python -m qaexp.pretrain model=gru                       with GRU cells
@@ -47,10 +47,10 @@ held-out questions: askubuntu, askubuntu_made_up or askubuntu_duplicates.
 """
 
 PRETRAIN_OPTIONS = """\
-Main options (`--cfg job` prints the whole configuration; Hydra's own flags, such as --config-dir, work as usual):
+Main options (`--cfg job` prints all of them; Hydra's own flags work as usual):
   pairs.contexts=[title,body,similar]   texts from which the decoder generates titles
   pairs.batch_size=256        (title, context) pairs per training step
-  pairs.steps_per_epoch=1000  training steps per epoch, each followed by held-out perplexity and dev metrics
+  pairs.steps_per_epoch=1000  training steps per epoch; each epoch ends with perplexity and dev metrics
   trainer.max_epochs=50       maximum number of epochs
   patience=50                 stop after 50 epochs without a better dev metric
   seed=1                      of word vectors, weights, batch order and dropout

@@ -165,9 +165,7 @@ def _resume(folder: Path, arguments: Sequence[str], program: Program) -> None:
             f"resume={folder}: this is not a run of {program.command}; resume it with: {other.command} {join_options([f'resume={folder}'])}"
         )
     if not RunRecord.load(folder).is_of(OmegaConf.to_container(cfg)):
-        raise ConfigError(
-            f"resume={folder}: {CONFIG} was changed after the run began; restore it from {RECORD}, or start a new run with the options you want"
-        )
+        raise ConfigError(f"resume={folder}: {CONFIG} was changed after the run began; restore it from {RECORD}, or start a new run")
     run_in(folder, cfg, "", program, resume=True)
 
 
@@ -205,7 +203,7 @@ def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: b
         if resume and (finished := RunRecord.with_status(folder, "finished")):
             console.show_results(finished, folder)
             if not (folder / BEST).is_file():
-                log.warning("%s, with the weights of the best epoch, was deleted; the run's command line makes it again", folder / BEST)
+                log.warning("%s, with the best epoch's weights, was deleted; the run's command line makes it again", folder / BEST)
             return
         if not resume:
             console.show_config(cfg)

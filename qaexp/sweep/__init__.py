@@ -1,1 +1,1 @@
-"""Many runs from one command: `python -m qaexp -m experiment=ctrn/grid`. The runs themselves are the only state of a sweep."""
+"""Many runs from one command, such as `python -m qaexp -m experiment=ctrn/grid`. A sweep has no state besides its runs."""

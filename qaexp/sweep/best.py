@@ -1,4 +1,4 @@
-"""The best cell of a sweep as a file of conf/: what a sweep has chosen by dev metric, a table can use by name."""
+"""Writes the best cell of a sweep, by dev metric, as a YAML file that can be used as `experiment=...`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ BEST_REMEDY = name_another_place("hydra.sweeper.best=FILE")
 
 @dataclass(frozen=True)
 class Best:
-    """What a sweep has chosen: options, and the runs that have them. Where seeds were swept they are several, and the seed is no option."""
+    """The chosen options and their runs: one, or one per seed where seeds were swept."""
 
     options: Sequence[str]
     runs: Sequence[JobResult]
     failed: int = 0
-    """Runs that have no score, as where some seeds diverged."""
+    """The number of runs without a score, such as seeds that diverged."""
 
     @property
     def score(self) -> float:
@@ -34,9 +34,9 @@ class Best:
 
 
 def best_of(results: Sequence[JobResult]) -> Best | None:
-    """The options with the highest mean over the seeds that they were run with, of equal ones the first; None where no run has a score.
+    """The options with the highest mean score over their seeds, the first of equals; None when no run has a score.
 
-    What failed with some of its seeds comes behind all that did not.
+    Options that failed with some seeds rank behind those that never failed.
     """
     seeds = {_seed_of(result.options) for result in results}
     cells: dict[tuple[str, ...], list[JobResult]] = {}
@@ -53,16 +53,16 @@ def _seed_of(options: Sequence[str]) -> str:
 
 
 def best_yaml(best: Best, record: RunRecord, num_jobs: int, program: Program = RANK) -> str:
-    """The options of a cell, as YAML that Hydra composes: copied to `conf/experiment/ctrn/best.yaml` it is `experiment=ctrn/best`.
+    """The chosen options as YAML for Hydra: as `conf/experiment/ctrn/best.yaml` they are `experiment=ctrn/best`.
 
-    `record` is that of its first run. The axes that were swept over are gone: a sweep of `experiment=ctrn/best` has its own alone.
+    `record` is that of the first run. The axes of the sweep are not kept.
     """
     options = measured_options(best.options)
     groups = [option.partition("=")[::2] for option in options if (CONF / option.partition("=")[0]).is_dir()]
     values = [option for option in options if not (CONF / option.partition("=")[0]).is_dir()]
     chosen, tree = dict[str, Any](), OmegaConf.create()
     for choice in (choice for group, choice in groups if group == "experiment"):
-        former, tree = _begun_with(choice)
+        former, tree = _of_experiment(choice)
         chosen |= former
     chosen |= {f"override /{group}": choice for group, choice in groups if group != "experiment"}
     defaults = [name if choice is None else {name: choice} for name, choice in chosen.items()]
@@ -82,8 +82,8 @@ def best_yaml(best: Best, record: RunRecord, num_jobs: int, program: Program = R
     )
 
 
-def _begun_with(choice: str) -> tuple[dict[str, Any], DictConfig]:
-    """The choices and values of an experiment: itself, or, of a former best, its content, as a file that named it might take its place."""
+def _of_experiment(choice: str) -> tuple[dict[str, Any], DictConfig]:
+    """The choices and values of an experiment. An earlier best is given by its content, since the new file may replace it."""
     path = CONF / "experiment" / f"{choice}.yaml"
     content = OmegaConf.load(path) if path.is_file() else OmegaConf.create()
     assert isinstance(content, DictConfig)

@@ -1,4 +1,4 @@
-"""One job of a sweep, wherever it runs: composed, run in its own folder, and what became of it written for the sweep to read."""
+"""One job of a sweep, in any process or on any machine: a run in its own folder, and a file with its outcome for the sweep."""
 
 import gc
 import json
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class JobResult:
-    """`ran` now, `kept` from before, `pruned` now, `failed`, or `busy` as another process is at it; `score` is by dev metric."""
+    """The job `ran`, was `kept` from before, was `pruned`, `failed`, or is `busy` in another process; `score` is its best dev metric."""
 
     cell: int
     status: Literal["ran", "kept", "pruned", "failed", "busy"]
@@ -44,12 +44,12 @@ class JobResult:
 
 @dataclass(frozen=True)
 class Job:
-    """What a Hydra launcher calls in its workers. Whatever goes wrong is a result; only Ctrl-C ends more than the job."""
+    """The function that a Hydra launcher calls in its workers. Every error becomes a result; only Ctrl-C stops the sweep."""
 
     runs: Path
     outcomes: Path
     usual: DictConfig
-    """The configuration without the cell's values, to tell words from numbers."""
+    """The configuration without the cell's values, to check them against."""
     program: Program
     pruner: Mapping[str, Any] | None
 
@@ -64,19 +64,19 @@ class Job:
             result = JobResult(cell, "failed", options, error=sentence)
         except SystemExit as stop:  # Lightning turns Ctrl-C into it
             raise KeyboardInterrupt from stop
-        _settle()
+        _freeze_imports()
         result.write(self.outcomes)
 
     def _run(self, cfg: DictConfig, cell: int, options: Sequence[str]) -> JobResult:
         check_config(cfg, self.usual, options)
-        from qaexp.data.module_cache import reuse_data_modules  # torch: some seconds, which a sweep whose runs are kept need not wait for
+        from qaexp.data.module_cache import reuse_data_modules  # torch, which a sweep of finished runs need not import
         from qaexp.runs.store import of_these_data, place, run_or_reuse
         from qaexp.sweep.pruning import PruneByDev
 
         folder, watchers = place(cfg, self.runs), []
         silence_libraries()
         with _quiet_screen(), reuse_data_modules():
-            if self.pruner:  # what was given up is kept, too
+            if self.pruner:  # pruned runs are kept, too
                 if former := of_these_data(cfg, self.runs, options):
                     return JobResult(cell, "kept", options, str(folder), dev_score(former))
                 watchers.append(PruneByDev(self.pruner, folder))
@@ -86,10 +86,7 @@ class Job:
 
 
 def dev_score(record: RunRecord) -> float | None:
-    """The best dev metric of a run, the one that its data set selects by. Nothing measured on test is ever looked at.
-
-    None before the first epoch.
-    """
+    """The best dev metric of a run, by the metric that its data set selects with, never a test metric; None before the first epoch."""
     chosen = record.config["dataset"]["selection_metric"]
     if record.history:
         return float(max(epoch[chosen] for epoch in record.history))
@@ -97,20 +94,20 @@ def dev_score(record: RunRecord) -> float | None:
 
 
 def keep_number_of_threads() -> None:
-    """What OMP_NUM_THREADS says holds in joblib's workers, too. Without it they share the processor's cores.
+    """Use OMP_NUM_THREADS in joblib's workers, too; without it they share the processor's cores.
 
-    Joblib gives each worker MKL_NUM_THREADS, the cores divided by the workers, unless it is set, and torch heeds it before
-    OMP_NUM_THREADS. On more threads sums are added up in another order, and training takes another path.
+    Joblib sets MKL_NUM_THREADS in each worker, unless it is set already, and torch prefers it to OMP_NUM_THREADS. Another number of
+    threads sums in another order, which changes the scores of a run.
     """
     if threads := os.environ.get("OMP_NUM_THREADS"):
         os.environ.setdefault("MKL_NUM_THREADS", threads)
 
 
 @cache
-def _settle() -> None:
-    """Once a process, after its first job: what the imports have made is never looked through for garbage again.
+def _freeze_imports() -> None:
+    """After a process's first job, exclude the imported modules from garbage collection.
 
-    Joblib's workers collect garbage every second; with torch's and Lightning's modules that takes a third of a tiny job's time.
+    Joblib's workers collect garbage every second, which takes a third of a tiny job's time with torch and Lightning imported.
     """
     gc.collect()
     gc.freeze()
@@ -118,7 +115,7 @@ def _settle() -> None:
 
 @contextmanager
 def _quiet_screen() -> Iterator[None]:
-    """A line an epoch of each job would bury the sweep's own, which come from another thread meanwhile."""
+    """Show the sweep's progress, which another thread logs, and errors, but not the jobs' lines per epoch."""
     screens = [handler for handler in logging.getLogger().handlers if type(handler) is logging.StreamHandler]
     for screen in screens:
         screen.addFilter(_is_of_sweep)

@@ -1,4 +1,4 @@
-"""One bar for all jobs of a sweep, with the best dev score so far; a line a job where no terminal can show a bar."""
+"""A progress bar over the jobs of a sweep, with the best dev score so far; one log line per job without a terminal."""
 
 import json
 import logging
@@ -19,19 +19,19 @@ from qaexp.sweep.job import JobResult
 log = logging.getLogger(__name__)
 
 INTERVAL = 0.5
-"""Seconds between two looks at the folder of results."""
+"""Seconds between two reads of the results' folder."""
 
 
 class Watch:
-    """Looks at the results that jobs leave, wherever they run, from a thread of its own while a launcher blocks the main one."""
+    """Reads the result files of jobs in a thread, while the launcher blocks the main thread."""
 
     def __init__(self, outcomes: Path, total: int, axes: Collection[str], metric: str) -> None:
         self._outcomes, self._total, self._axes, self._metric = outcomes, total, axes, metric
         self.results: dict[int, JobResult] = {}
         self.best: JobResult | None = None
-        """The job with the highest dev score, the first of equal ones."""
+        """The job with the highest dev score, the first of equals."""
         self._lock, self._stop = threading.Lock(), threading.Event()
-        self._thread = threading.Thread(target=self._look_on, daemon=True)
+        self._thread = threading.Thread(target=self._read_repeatedly, daemon=True)
         self._terminal = sys.stderr.isatty()
         self._bar = Progress(
             TextColumn("{task.description}"),
@@ -53,19 +53,19 @@ class Watch:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._stop.set()
         self._thread.join()
-        self.look()
+        self.read_results()
         self._bar.stop()
 
-    def look(self) -> None:
-        """Take in every result that has come since the last look."""
+    def read_results(self) -> None:
+        """Read the results that are new since the last call."""
         with self._lock:
             cells = {int(name.removesuffix(".json")) for name in os.listdir(self._outcomes) if name[0].isdigit() and name.endswith(".json")}
             for cell in sorted(cells - self.results.keys()):
-                with suppress(OSError, json.JSONDecodeError):  # shared storage may show a name before its content
-                    self.take(JobResult.read(self._outcomes / f"{cell}.json"))
+                with suppress(OSError, json.JSONDecodeError):  # on shared storage a name may appear before its content
+                    self.add(JobResult.read(self._outcomes / f"{cell}.json"))
 
-    def take(self, result: JobResult) -> None:
-        if result.status == "busy":  # launched again later
+    def add(self, result: JobResult) -> None:
+        if result.status == "busy":  # it will be launched again
             return
         self.results[result.cell] = result
         best = self.best = _better(self.best, result)
@@ -79,13 +79,13 @@ class Watch:
             score = "" if result.score is None else f" {self._metric} {result.score:.4f}"
             log.info("[%d/%d] %s: %s%s; %s", len(self.results), self._total, options, result.status, score, shown)
 
-    def _look_on(self) -> None:
+    def _read_repeatedly(self) -> None:
         while not self._stop.wait(INTERVAL):
-            self.look()
+            self.read_results()
 
 
 def _better(best: JobResult | None, result: JobResult) -> JobResult | None:
-    """Of two results the one with the higher score, of equal ones the first of the sweep; one without a score is none."""
+    """The result with the higher score, or the earlier cell of equals."""
     if result.score is None:
         return best
     if best is None or best.score is None:

@@ -1,4 +1,4 @@
-"""Giving a run up when its dev metric has no prospects among the other runs of its sweep."""
+"""Stops a run whose dev metric is worse than those of the sweep's other runs, by an Optuna pruner."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,10 +18,9 @@ from qaexp.runs.record import RunRecord
 
 
 class PruneByDev(Callback):
-    """Asks an Optuna pruner after each epoch. The other runs' curves come from their records, the run's own from what was just measured.
+    """Asks an Optuna pruner after each epoch, which compares the run with the finished ones in the same folder and over the same data.
 
-    The finished runs beside the folder are the ones compared with, but for those over data that are no longer there: no study is kept, so
-    there is nothing that a killed worker could leave half written. For the same reason only pruners that read other trials' curves apply
+    No Optuna study is stored, so a killed worker leaves nothing half written. Only pruners that read other trials' curves work
     (MedianPruner, PercentilePruner, PatientPruner).
     """
 
@@ -31,7 +30,7 @@ class PruneByDev(Callback):
         optuna.logging.set_verbosity(optuna.logging.ERROR)
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        record = RunRecord.load(self._folder)  # the callback that keeps the history comes first
+        record = RunRecord.load(self._folder)  # the callback that writes the history ran before this one
         chosen = record.config["dataset"]["selection_metric"]
         study = optuna.create_study(direction="maximize", pruner=self._pruner)
         for path in sorted(self._folder.parent.glob(f"*/{RECORD}")):
@@ -44,15 +43,14 @@ class PruneByDev(Callback):
             trial.report(float(epoch[chosen]), int(epoch["epoch"]))
         if trial.should_prune():
             raise PrunedError(
-                f"given up after epoch {trainer.current_epoch + 1}: {chosen} {record.history[-1][chosen]:.4f} has no prospects beside the "
-                "other runs; hydra.sweeper.pruner=null lets every run finish"
+                f"stopped after epoch {trainer.current_epoch + 1}: {chosen} {record.history[-1][chosen]:.4f} is low beside the other runs; "
+                "hydra.sweeper.pruner=null lets every run finish"
             )
 
 
 @dataclass(frozen=True)
 class Finished:
-    """What a finished run is compared by: dev metric by epoch, its texts' fingerprint, and whence its word vectors are, with their files'
-    digests where they are known."""
+    """A finished run: dev metric by epoch, fingerprint of its texts, source of its word vectors, and digests of their files if known."""
 
     curve: Sequence[float]
     texts: str
@@ -60,12 +58,12 @@ class Finished:
     files: Sequence[str] | None
 
     def shares_data_with(self, record: RunRecord) -> bool:
-        """Whether both are over the same texts, and not over two states of the same vectors. Other vectors may be an axis of the sweep."""
+        """Whether the texts are the same, and the word vectors, unless they are from another source, which may be an axis of the sweep."""
         return record.is_over(self.texts, self.files if self.vectors == record.vectors else None)
 
 
 def finished(path: Path, chosen: str) -> Finished | None:
-    """The run of a record; None for one that is not finished. Read again only when the file has changed."""
+    """The run of a record file, or None when it is not finished. Cached until the file changes."""
     try:
         return _finished(path, path.stat().st_mtime_ns, chosen)
     except OSError:

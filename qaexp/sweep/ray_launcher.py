@@ -1,4 +1,4 @@
-"""Jobs on a Ray cluster: one task a job, a worker process for each core that a job asks for, started once and used again."""
+"""A Hydra launcher that runs jobs on a Ray cluster, one task per job."""
 
 import logging
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 class RayLauncher(Launcher):
-    """`init` is handed to `ray.init`, `remote` to each task. Folders must be shared by the nodes; a task whose worker dies runs again."""
+    """`init` are the arguments of `ray.init`, `remote` those of `ray.remote`. The nodes must share the folders."""
 
     def __init__(self, init: DictConfig, remote: DictConfig) -> None:
         self._init: Any = OmegaConf.to_container(init, resolve=True)
@@ -25,7 +25,7 @@ class RayLauncher(Launcher):
         self._context, self._task, self._config = hydra_context, task_function, config
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
-        import ray  # a second, needed by those who use it
+        import ray  # takes a second
         from ray.exceptions import RayError
 
         setup_globals()
@@ -39,7 +39,7 @@ class RayLauncher(Launcher):
         for task in tasks:
             try:
                 results.append(ray.get(task))
-            except RayError as error:  # the others go on
+            except RayError as error:  # the other tasks continue
                 fault = error
         if fault is not None:
             raise fault
@@ -47,7 +47,7 @@ class RayLauncher(Launcher):
 
 
 def _execute(shared: tuple[HydraContext, DictConfig, TaskFunction, Any], number: int, overrides: list[str]) -> JobReturn:
-    """In a worker: what Hydra's own launchers do."""
+    """Runs in a worker, and does the same as Hydra's own launchers."""
     context, config, task, state = shared
     setup_globals()
     Singleton.set_state(state)

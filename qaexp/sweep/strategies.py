@@ -1,30 +1,118 @@
-"""Which cells of a space are run, and in what order: all of them, random ones, or those that TPE asks for.
+"""The space that a sweep searches, and the strategies that choose cells of it: all of them, random ones, or those that TPE proposes."""
 
-Each strategy is a generator that yields batches of cells and is sent their dev scores. It starts afresh from its seed at every
-invocation: with the scores of runs that are kept it asks for the same cells again, and so goes on where it was stopped.
-"""
-
+import itertools
 import random
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
 from typing import Protocol, runtime_checkable
 
 import optuna
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import BaseSampler, RandomSampler, TPESampler
 from optuna.trial import Trial, TrialState
 
+from qaexp.errors import ConfigError
 from qaexp.limits import NonNegativeInt, PositiveInt, Seed
-from qaexp.sweep.space import Cell, Space
+
+Cell = Mapping[str, str | int | float]
+"""A value on each axis."""
+
+
+@dataclass(frozen=True)
+class Space:
+    """Each option with one value, as it is written, or with the values to search.
+
+    Options of an experiment come first, then those of the command line, which replace them, or set a part of one.
+    """
+
+    options: Mapping[str, str | BaseDistribution]
+
+    @classmethod
+    def parse(cls, params: Mapping[str, str], arguments: Sequence[str]) -> "Space":
+        """The `params` of an experiment, replaced by the command line's arguments of the same name.
+
+        >>> space = Space.parse({"seed": "range(1,4)", "optimizer.lr": "1e-3,1e-4"}, ["optimizer.lr=0.1", "model=ggsa"])
+        >>> space.overrides({"seed": 2}), space.axes["seed"].choices
+        (['seed=2', 'optimizer.lr=0.1', 'model=ggsa'], ('1', '2', '3'))
+        """
+        written = [f"{key}={value}" for key, value in params.items()] + list(arguments)
+        options = dict[str, str | BaseDistribution]()
+        for each in OverridesParser.create().parse_overrides(written):
+            options.pop(key := each.get_key_element(), None)
+            options[key] = _axis(each) if each.is_sweep_override() else each.get_value_element_as_str()
+        return cls(options)
+
+    @property
+    def axes(self) -> dict[str, BaseDistribution]:
+        return {key: value for key, value in self.options.items() if not isinstance(value, str)}
+
+    @property
+    def size(self) -> int | None:
+        """The number of cells; None where an axis is continuous."""
+        finite = [axis for axis in self.axes.values() if isinstance(axis, CategoricalDistribution)]
+        return prod(len(axis.choices) for axis in finite) if len(finite) == len(self.axes) else None
+
+    def cells(self) -> Iterator[Cell]:
+        """Every combination; the last axis varies fastest.
+
+        Raises:
+            ConfigError: an axis is an interval.
+        """
+        for name, axis in self.axes.items():
+            if not isinstance(axis, CategoricalDistribution):
+                raise ConfigError(f"{name} is an interval, and a grid needs a list of values; or choose hydra/sweeper=random or tpe")
+        values = [axis.choices for axis in self.axes.values() if isinstance(axis, CategoricalDistribution)]
+        for chosen in itertools.product(*values):
+            yield dict(zip(self.axes, map(str, chosen), strict=True))
+
+    def overrides(self, cell: Cell) -> list[str]:
+        """The overrides of a cell."""
+        return [f"{key}={cell.get(key, value)}" for key, value in self.options.items()]
+
+
+def _axis(override: Override) -> BaseDistribution:
+    """Raises: ConfigError, when there are no values."""
+    try:
+        return _distribution(override)
+    except ValueError as error:
+        raise ConfigError(f"{override.input_line}: {error}") from error
+
+
+def _distribution(override: Override) -> BaseDistribution:
+    """
+    Values of a list are unordered to Optuna, since a list may hold names as well as numbers.
+    """
+    if override.is_discrete_sweep():
+        values = tuple(dict.fromkeys(override.sweep_string_iterator()))
+        if not values:
+            raise ConfigError(f"{override.input_line}: there are no values in it")
+        return CategoricalDistribution(values)
+    interval, name = override.value(), override.get_key_element()
+    start, end, log = getattr(interval, "start", None), getattr(interval, "end", None), "log" in getattr(interval, "tags", ())
+    if start is None or end is None:
+        raise ConfigError(f"{name}: a sweep is a list a,b,c, a range(START,END) or an interval(START,END)")
+    if isinstance(start, int) and isinstance(end, int):
+        return IntDistribution(start, end, log=log)
+    return FloatDistribution(float(start), float(end), log=log)
+
 
 Batches = Generator[Sequence[Cell], Sequence[float | None], None]
-"""Yields cells; is sent the dev score of each, None where there is none."""
+"""Yields batches of cells, and is sent their dev scores: None for a cell without one.
 
-PATIENCE = 100
-"""So many repeated cells, and a search over lists takes cells at random that were not run yet; another one ends."""
+A strategy starts afresh from its seed in each sweep. With the scores of finished runs it proposes the same cells again, and so continues
+where an interrupted sweep stopped.
+"""
+
+MAX_REPEATED_PROPOSALS = 100
+"""After so many a search over lists takes random cells that were not run yet, and a search over intervals ends."""
 
 
 @runtime_checkable
 class Strategy(Protocol):
-    """Chosen in YAML (`hydra/sweeper=...`)."""
+    """What `hydra/sweeper=...` chooses."""
 
     def count(self, space: Space) -> int: ...
 
@@ -42,7 +130,7 @@ class Grid:
 
 
 class _Search:
-    """Distinct cells that an Optuna sampler asks for, `batch` at a time."""
+    """Distinct cells proposed by an Optuna sampler, `batch` at a time."""
 
     def __init__(self, trials: PositiveInt, batch: PositiveInt, seed: Seed) -> None:
         self.trials, self.batch, self.seed = trials, batch, seed
@@ -69,16 +157,16 @@ class _Search:
 
 
 class RandomSearch(_Search):
-    """Cells drawn at random (Bergstra & Bengio 2012), all at once, none of them twice."""
+    """Random cells without repetition (Bergstra & Bengio 2012)."""
 
     def sampler(self) -> BaseSampler:
         return RandomSampler(seed=self.seed)
 
 
 class TPESearch(_Search):
-    """Tree-structured Parzen estimator (Bergstra et al. 2011): after `startup` random cells, those like the best so far.
+    """Tree-structured Parzen estimator (Bergstra et al. 2011): after `startup` random cells, cells like the best so far.
 
-    Cells of one batch do not know of each other's scores; Optuna takes them for bad ones while they run, so that they differ.
+    While the cells of a batch run, Optuna counts them as bad ("constant liar"), so that they differ from each other.
     """
 
     def __init__(self, trials: PositiveInt, batch: PositiveInt, seed: Seed, startup: NonNegativeInt) -> None:
@@ -90,13 +178,13 @@ class TPESearch(_Search):
 
 
 def _ask(study: optuna.Study, space: Space, seen: dict[tuple, float | None], number: int, seed: int) -> list[Trial]:
-    """Cells that were not run yet. One that was is told its score again, and another is asked for.
+    """Cells that were not run yet. A repeated proposal is answered with its known score.
 
-    Axes are asked for by name, so that a command draws the same cells in whatever order it gives its options.
+    Axes are sorted by name, so that the order of a command's options does not matter.
     """
     axes = dict(sorted(space.axes.items()))
     batch, names = list[Trial](), set[tuple]()
-    for _ in range(number + PATIENCE):
+    for _ in range(number + MAX_REPEATED_PROPOSALS):
         if len(batch) == number:
             return batch
         trial = study.ask(axes)

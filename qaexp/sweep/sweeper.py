@@ -1,6 +1,6 @@
-"""The Hydra sweeper behind `python -m qaexp -m`: asks a strategy for cells, hands them to any launcher, and counts what became of them.
+"""The Hydra sweeper of `python -m qaexp -m`: gives the cells of a strategy to a launcher, and counts the outcomes.
 
-A launcher may die with its workers. Jobs that left no result are launched again, and take up their runs from the last whole epoch.
+Jobs that left no result, since their worker or launcher died, are launched again, and continue after their last whole epoch.
 """
 
 import hashlib
@@ -32,19 +32,19 @@ from qaexp.runs.record import RunRecord, measured_options
 from qaexp.sweep.best import BEST_REMEDY, best_of, write_best
 from qaexp.sweep.job import Job, JobResult, keep_number_of_threads
 from qaexp.sweep.progress import Watch
-from qaexp.sweep.space import Cell, Space
+from qaexp.sweep.strategies import Cell, Space
 
 log = logging.getLogger(__name__)
 
-FRUITLESS = 3
-"""So many launches in a row that end no job, and the first job that is left is taken for their cause."""
+MAX_FRUITLESS = 3
+"""After so many launches in a row without any result, the first remaining job counts as failed."""
 
 WAITS = (1, 2, 5, 10, 30)
-"""Seconds before jobs that another process was at are launched again; the last for good."""
+"""Seconds before jobs that are busy in another process are launched again; the last one repeats."""
 
 
 class Sweep(Sweeper):
-    """`strategy` chooses cells among `params` and what the command line sweeps over. Selection sees dev metrics alone."""
+    """`strategy` chooses cells of the space of `params` and the command line. Selection sees dev metrics only."""
 
     def __init__(self, strategy: Any, params: Any, pruner: Any, best: str | None, cell: int | None) -> None:
         self._strategy, self._params, self._best = strategy, params or {}, best
@@ -53,24 +53,25 @@ class Sweep(Sweeper):
         self._context, self._config = hydra_context, config
 
     def sweep(self, arguments: list[str]) -> None:
-        """Run what is missing.
+        """Run the jobs that are missing.
 
         Raises:
             ConfigError, HydraException: an option that no job could have.
-            SweepError: jobs failed; the others ran all the same.
+            SweepError: some jobs failed, after all others ran.
         """
         started = time.monotonic()
         for chatty in ("hydra", "hydra_plugins"):
             logging.getLogger(chatty).setLevel(logging.WARNING)
-        for sentence in violations(OmegaConf.to_container(self._config.hydra.sweeper.strategy, resolve=True), "hydra.sweeper.strategy."):
+        strategy: Any = OmegaConf.to_container(self._config.hydra.sweeper.strategy, resolve=True)
+        for sentence in violations(strategy, "hydra.sweeper.strategy."):
             raise ConfigError(sentence)
         space = Space.parse(self._params, arguments)
         total = self._strategy.count(space)
-        pruner: Any = self._config.hydra.sweeper.pruner  # not built yet: each job does so
+        pruner: Any = self._config.hydra.sweeper.pruner  # each job builds its own
         pruner = OmegaConf.to_container(pruner) if isinstance(pruner, DictConfig) else pruner
         if pruner is not None and not isinstance(pruner, dict):
             raise ConfigError(f"hydra.sweeper.pruner={pruner}: must be null or a pruner of Optuna, as in hydra/sweeper=tpe")
-        usual = self._require_composable(space)
+        usual = self._check(space)
         folder = Path(self._config.hydra.sweep.dir) / sweep_name(arguments)
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -82,7 +83,7 @@ class Sweep(Sweeper):
         program = self._program
         keep_number_of_threads()
         launcher = self._launcher(folder, Job(folder.absolute(), outcomes, usual, program, pruner))
-        log.info("%d jobs in %s; what is finished there is kept", total, folder)
+        log.info("%d jobs in %s; finished ones are kept", total, folder)
         try:
             with Watch(outcomes, total, space.axes, usual.dataset.selection_metric) as watch:
                 self._run_all(launcher, space, watch, outcomes)
@@ -116,7 +117,7 @@ class Sweep(Sweeper):
                 launcher.launch(jobs, initial_job_idx=missing[0])
             except Exception as error:  # workers died, or a launcher could not start them
                 fault = error
-            watch.look()
+            watch.read_results()
             left = [number for number in missing if number not in watch.results]
             fruitless = fruitless + 1 if len(left) == len(missing) else 0
             busy = _busy(outcomes, left)
@@ -124,14 +125,14 @@ class Sweep(Sweeper):
                 time.sleep(next(waits, WAITS[-1]))
             elif left and fault is not None:
                 log.warning("%s: %d jobs are launched again", str(fault).splitlines()[0] or repr(fault), len(left))
-            if fruitless >= FRUITLESS and not busy:
+            if fruitless >= MAX_FRUITLESS and not busy:
                 sentence = str(fault).splitlines()[0] if fault else "its worker left no result"
                 failed = JobResult(left[0], "failed", space.overrides(cells[left[0]]), error=sentence)
                 failed.write(outcomes)
-                watch.look()
+                watch.read_results()
 
     def _conclude(self, watch: Watch, folder: Path, seconds: float) -> None:
-        """Write the best cell, and say how many jobs ran, were skipped, failed."""
+        """Write the best cell, and log how many jobs ran, were skipped and failed."""
         if cell := best_of(list(watch.results.values())):
             paths = [folder / "best.yaml", *([Path(self._best)] if self._best else [])]
             write_best(paths, cell, RunRecord.load(Path(cell.runs[0].folder)), len(watch.results), self._program)
@@ -139,23 +140,22 @@ class Sweep(Sweeper):
             over += f" ({cell.failed} more failed)" if cell.failed else ""
             log.info("best: %s%s\n  %s", join_options(cell.options), over, ", ".join(str(path) for path in paths))
         count = Counter(result.status for result in watch.results.values())
-        pruned = f" ({count['pruned']} of them given up)" if count["pruned"] else ""
+        pruned = f" ({count['pruned']} of them pruned)" if count["pruned"] else ""
         line = (
             f"{len(watch.results)} jobs: {count['ran'] + count['pruned']} ran{pruned}, {count['kept']} skipped, {count['failed']} failed, "
             f"in {seconds:.0f} s"
         )
         if count["failed"]:
-            raise SweepError(f"{line}; the same command runs those that failed again")
+            raise SweepError(f"{line}; the same command runs the failed ones again")
         log.info("%s", line)
 
-    def _require_composable(self, space: Space) -> DictConfig:
-        """Compose each choice of a group, look for the files of each data set, and hold each value of the other axes against the usual one,
-        before anything runs.
+    def _check(self, space: Space) -> DictConfig:
+        """Check every choice and value of the axes, and the files of every data set, before anything runs.
 
-        Returns: the usual configuration.
+        Returns: the configuration with the first choices and no other override.
         """
         if any(key == "experiment" for key in space.axes):
-            raise ConfigError("experiment= names one grid, whose axes are swept; run a command for each")
+            raise ConfigError("experiment= takes one value in a sweep; run one command for each experiment")
         values = {key: getattr(axis, "choices", None) or (axis.low, axis.high) for key, axis in space.axes.items()}  # type: ignore[attr-defined]
         first: Cell = {key: choices[0] for key, choices in values.items()}
         composed = self._compose(space.overrides(first))
@@ -174,7 +174,7 @@ class Sweep(Sweeper):
         return usual
 
     def _compose(self, overrides: list[str]) -> DictConfig:
-        """A job's configuration, without Hydra's part.
+        """A job's configuration, without Hydra's own.
 
         Raises:
             ConfigError: it asks for several processes.
@@ -192,7 +192,7 @@ class Sweep(Sweeper):
 
 
 def _busy(outcomes: Path, numbers: Sequence[int]) -> bool:
-    """Whether any of these jobs found its run in another process's hands; their results are removed."""
+    """Whether any of these jobs is busy in another process; removes their result files."""
     found = False
     for number in numbers:
         path = outcomes / f"{number}.json"
@@ -202,7 +202,7 @@ def _busy(outcomes: Path, numbers: Sequence[int]) -> bool:
 
 
 def sweep_name(arguments: Sequence[str]) -> str:
-    """A folder's name for a command, the same for the same options in whatever order.
+    """The name of a sweep's folder, the same for the same options in any order.
 
     >>> sweep_name(["logger=none", "seed=1,2", "experiment=ctrn/grid"])
     'ctrn.grid,seed=1,2'
@@ -214,7 +214,7 @@ def sweep_name(arguments: Sequence[str]) -> str:
 
 
 def register() -> None:
-    """Make the project's sweeper and launcher known to Hydra, which takes plugins by names below `hydra_plugins` alone."""
+    """Register the sweeper and launcher with Hydra, which accepts plugins only under `hydra_plugins`."""
     from qaexp.sweep.ray_launcher import RayLauncher
 
     for plugin in (Sweep, RayLauncher):

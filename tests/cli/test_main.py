@@ -236,7 +236,7 @@ def test_a_run_is_resumed_as_it_began_or_not_at_all(quiet: list[str], tmp_path: 
     assert "was deleted" not in caplog.text
     (folder / "best.ckpt").unlink()
     assert main([f"resume={folder}"]) == 0
-    assert f"{folder}/best.ckpt, with the weights of the best epoch, was deleted" in caplog.text
+    assert f"{folder}/best.ckpt, with the best epoch's weights, was deleted" in caplog.text
     config = folder / "config.yaml"
     config.write_text(config.read_text().replace("num_heads: 6", "num_heads: 3"))
     assert main([f"resume={folder}"]) == 2

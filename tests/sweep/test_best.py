@@ -11,7 +11,7 @@ from qaexp.config import CONF, PRETRAIN
 from qaexp.runs.record import RunRecord
 from qaexp.sweep.best import Best, best_of, best_yaml, write_best
 from qaexp.sweep.job import JobResult
-from qaexp.sweep.space import Space
+from qaexp.sweep.strategies import Space
 from qaexp.sweep.sweeper import Sweep
 
 

@@ -7,8 +7,7 @@ import pytest
 
 from qaexp.config import compose
 from qaexp.errors import ConfigError
-from qaexp.sweep.space import Cell, Space
-from qaexp.sweep.strategies import Grid, RandomSearch, Strategy, TPESearch
+from qaexp.sweep.strategies import Cell, Grid, RandomSearch, Space, Strategy, TPESearch
 
 PARAMS = {"optimizer.lr": "1e-3,1e-4,1e-5", "model.encoder.hidden_dim": "range(128,1025,128)", "model/pooling": "mean,max"}
 

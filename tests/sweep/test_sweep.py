@@ -18,7 +18,7 @@ from qaexp.config import choices, compose
 from qaexp.data import module_cache as shared
 from qaexp.runs.record import config_key
 from qaexp.sweep.job import dev_score
-from qaexp.sweep.space import Space
+from qaexp.sweep.strategies import Space
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SMALL = ["dataset.reader.num_train=60", "dataset.reader.num_dev=20", "dataset.reader.num_test=20", "dataset.vectors.dim=12"]
@@ -185,7 +185,7 @@ def test_mistakes_in_a_sweep_are_answered_with_one_sentence_before_anything_runs
         ("hydra/sweeper=tpee", "there is no hydra/sweeper=tpee, did you mean tpe"),
         ("optimizer.lr=interval(1e-5,1e-3)", "optimizer.lr is an interval"),
         ("seed=1,x", "seed=x: must be a number"),
-        ("seed=range(5,1)", "seed=range(5,1): there is no value in it"),
+        ("seed=range(5,1)", "seed=range(5,1): there are no values in it"),
         ("hydra.sweeper.pruner=median", "hydra.sweeper.pruner=median: must be null or a pruner of Optuna"),
         ("loss=choice(hinge,max_margin)", "there is no loss=hinge, did you mean pairwise_hinge"),
         ("dataset.batch_size=32,0", "dataset.batch_size=0: must be at least 1"),
@@ -210,11 +210,11 @@ def test_data_that_are_not_there_are_named_once_before_anything_runs(
     assert not (tmp_path / "runs").exists()
 
 
-def test_a_run_without_prospects_is_given_up_and_stays_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_run_without_prospects_is_pruned_and_stays_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     pruner = "hydra.sweeper.pruner={_target_:optuna.pruners.MedianPruner,n_startup_trials:2,n_warmup_steps:2}"
     options = arguments(tmp_path, "optimizer.lr=1e-2,2e-2,0", "trainer.max_epochs=4", pruner)
     assert main(options) == 0
-    assert "3 jobs: 3 ran (1 of them given up), 0 skipped, 0 failed" in caplog.messages[-1]
+    assert "3 jobs: 3 ran (1 of them pruned), 0 skipped, 0 failed" in caplog.messages[-1]
     [given_up] = [record for record in records(tmp_path) if record["status"] == "pruned"]
     assert given_up["config"]["optimizer"]["lr"] == 0
     assert len(given_up["history"]) == 2
