@@ -78,7 +78,7 @@ def blocks_by_length(lengths: Sequence[int], least: int) -> list[int]:
 
 
 def blocks_of(lengths: Int[Tensor, " text"]) -> tuple[Int[Tensor, " text"], list[int], list[int]]:
-    """An order of texts of these lengths, the sizes of the blocks into which it is cut, and the longest text of each block in tokens."""
+    """The texts sorted by length, the sizes of the blocks into which they are cut, and the longest text of each block in tokens."""
     lengths, order = lengths.sort(stable=True)
     least = max(TOKENS_PER_BLOCK.get(lengths.device.type, TOKENS_PER_BLOCK["cuda"]), int(SHARE_OF_TOKENS * len(lengths) * int(lengths[-1])))
     sizes = blocks_by_length(lengths.tolist(), least)
@@ -111,7 +111,7 @@ def score_pairs(
 def _blocks(
     questions: Text, candidates: Text, pair_question: Int[Tensor, " pair"], pair_candidate: Int[Tensor, " pair"], work_per_cell: int
 ) -> list[tuple[Tensor, int, int]]:
-    """Pairs in blocks, and the longest question and the longest candidate of each."""
+    """Blocks of pairs, with the longest question and the longest candidate of each."""
     device, longest = pair_question.device, (padded_length(questions), padded_length(candidates))
     cells = len(pair_question) * longest[0] * longest[1]
     least = max(CELLS_PER_BLOCK.get(device.type, CELLS_PER_BLOCK["cuda"]) // work_per_cell, int(SHARE_OF_CELLS * cells))
@@ -123,7 +123,7 @@ def _blocks(
 
 
 def _lengths(texts: Text) -> Int[np.ndarray, " text"]:
-    """Of each text up to its last word, and at least 1."""
+    """The length of each text up to its last word, at least 1."""
     if "mask" not in texts:
         return np.ones(len(next(iter(texts.values()))), dtype=np.int64)
     places = torch.arange(1, texts["mask"].shape[1] + 1, device=texts["mask"].device)
@@ -131,7 +131,7 @@ def _lengths(texts: Text) -> Int[np.ndarray, " text"]:
 
 
 def blocks_of_pairs(lengths: Int[np.ndarray, "2 pair"], least: int) -> list[Int[np.ndarray, " block_pair"]]:
-    """Pairs by the lengths of their two texts, in blocks: the cut that saves most is made, by either length, then those in its two parts.
+    """Blocks of pairs of similar lengths: sorted by either side's length, cut where most padding is saved, then each part again.
 
     `least` is the number of cells of padding that a cut has to save.
 
@@ -145,11 +145,11 @@ def blocks_of_pairs(lengths: Int[np.ndarray, "2 pair"], least: int) -> list[Int[
 
 
 def _best_cut(lengths: Int[np.ndarray, "2 pair"], order: Int[np.ndarray, " pair"]) -> tuple[int, Int[np.ndarray, " pair"], int]:
-    """The cells that the best cut of pairs in this order saves, the order, and the place of the cut."""
+    """How many cells the best cut of pairs in this order saves, the order, and where the cut is."""
     lengths = lengths[:, order]
-    before = np.maximum.accumulate(lengths, axis=1).prod(axis=0)  # cells of each pair, if the first block ended with it
-    after = np.maximum.accumulate(lengths[:, ::-1], axis=1)[:, ::-1].prod(axis=0)  # if the second block began with it
-    sizes = np.arange(1, len(order) + 1)  # of the first block; the last one leaves no second block, and saves nothing
+    before = np.maximum.accumulate(lengths, axis=1).prod(axis=0)  # cells of a pair, if it is the last of the first block
+    after = np.maximum.accumulate(lengths[:, ::-1], axis=1)[:, ::-1].prod(axis=0)  # if it is the first of the second block
+    sizes = np.arange(1, len(order) + 1)  # of the first block; a cut after the last pair saves nothing
     saved = len(order) * before[-1] - sizes * before - (len(order) - sizes) * np.append(after[1:], 0)
     place = int(saved.argmax())
     return int(saved[place]), order, place + 1

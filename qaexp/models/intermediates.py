@@ -1,4 +1,4 @@
-"""How a stage shows what it computed on the way: attention weights, gates, activations of a grid."""
+"""How a stage shows intermediate tensors, such as attention weights, gates and grids, to a caller that watches."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -7,12 +7,12 @@ from contextvars import ContextVar
 from torch import Tensor
 
 WATCHER: ContextVar[Callable[[str, Tensor], None] | None] = ContextVar("WATCHER", default=None)
-"""Who looks on, if anybody does; see `watch`."""
+"""The function that is called with what is shown, None if nobody watches; see `watch`."""
 
 
 @contextmanager
 def watch(look: Callable[[str, Tensor], None]) -> Iterator[None]:
-    """Have `look` called with the name and tensor of all that is shown within the block."""
+    """Within the block, call `look(name, tensor)` with every tensor that a stage shows."""
     token = WATCHER.set(look)
     try:
         yield
@@ -21,11 +21,11 @@ def watch(look: Callable[[str, Tensor], None]) -> Iterator[None]:
 
 
 def is_watched() -> bool:
-    """Whether anybody looks on: a stage that would have to compute what it shows asks first."""
+    """Whether anybody watches: a stage asks before it computes something only to show it."""
     return WATCHER.get() is not None
 
 
 def show(name: str, tensor: Tensor) -> None:
-    """Show a tensor whose first axis counts texts or pairs. Costs nothing when nobody looks on."""
+    """Show a tensor whose first axis counts texts or pairs. Costs nothing if nobody watches."""
     if (look := WATCHER.get()) is not None:
         look(name, tensor)

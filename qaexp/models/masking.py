@@ -1,7 +1,7 @@
 """Functions of masked texts: maximum, mean and softmax over real tokens, the last real state, states with zeros on padding.
 
-Masks are True on real tokens; states are finite on padding, too. Every function gives finite values and finite gradients for a
-text that is all padding (zeros for the poolings), so that the padding rows and groups a layout needs never turn into NaN.
+Masks are True on real tokens; states are finite on padding, too. Every function gives finite values and gradients for a text that is all
+padding (zeros for the poolings), so that rows of padding never turn into NaN.
 """
 
 import torch
@@ -54,7 +54,7 @@ def masked_mean(states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "te
 
 
 def masked_softmax(scores: Float[Tensor, "*rows length"], mask: Bool[Tensor, "*#rows length"]) -> Float[Tensor, "*rows length"]:
-    """Softmax over real tokens; padding gets 0 unless the whole row is padding, which is spread evenly and read by nobody.
+    """Softmax over real tokens; padding gets 0. A row that is all padding gets even weights, which nobody reads.
 
     >>> masked_softmax(torch.tensor([1.0, 1.0, 7.0]), torch.tensor([True, True, False])).tolist()
     [0.5, 0.5, 0.0]

@@ -1,8 +1,8 @@
-"""The contract every model keeps, and the chain of slots that most models are."""
+"""AnswerScorer, the contract of every model, and Scorer, the chain of slots that most models are."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 
 import torch
@@ -18,11 +18,11 @@ from qaexp.models.stage import Encoder, Interaction, Similarity, Stage, require_
 from qaexp.models.types import Text
 
 Examples = Callable[[int], Iterable[RankingBatch]]
-"""From an epoch to its training batches."""
+"""A function from an epoch to its training batches."""
 
 
 class AnswerScorer(nn.Module, ABC):
-    """Scores pairs in two steps: what depends on one text is done once for each text, the rest once for each pair."""
+    """Scores pairs in two steps: work on one text alone runs once for each text, the rest once for each pair."""
 
     reads_vectors: bool = True
     """Whether it looks at word vectors. Where it does not, none are read or trained: its rows have no width.
@@ -48,15 +48,15 @@ class AnswerScorer(nn.Module, ABC):
 
     @abstractmethod
     def encode_question(self, tokens: Int[Tensor, "text length"]) -> Text:
-        """What can be known of questions without their candidates."""
+        """The part of the model that reads questions without their candidates."""
 
     @abstractmethod
     def encode_candidate(self, tokens: Int[Tensor, "text length"]) -> Text:
-        """What can be known of candidates without their questions."""
+        """The part of the model that reads candidates without their questions."""
 
     @abstractmethod
     def score(self, question: Text, candidate: Text) -> Float[Tensor, "pair *class"]:
-        """Scores of pairs whose encodings stand in the same rows; higher is better, on any scale. With classes, a score of each."""
+        """Scores of pairs: row i of both encodings is pair i. Higher is better, on any scale. With classes, one score for each class."""
 
     def encode_all(self, encode: Callable[[Tensor], Text], tokens: Int[Tensor, "text *field length"]) -> Text:
         """The encodings of all texts of one side, in order; `encode` is `encode_question` or `encode_candidate`.
@@ -88,7 +88,8 @@ class AnswerScorer(nn.Module, ABC):
         """
         with ExitStack() as contexts:
             for module in self.modules():
-                if callable(batch_context := getattr(module, "batch_context", None)):
+                batch_context: Callable[..., AbstractContextManager[None]] | None = getattr(module, "batch_context", None)
+                if batch_context is not None:
                     contexts.enter_context(batch_context(batch.questions, batch.candidates))
             questions = self.encode_all(self.encode_question, batch.questions)
             candidates = self.encode_all(self.encode_candidate, batch.candidates)
@@ -163,7 +164,7 @@ class Scorer(AnswerScorer):
         elif self.interaction.pairwise:
             question, candidate = self._pooled(question), self._pooled(candidate)
         q, c = question["vector"].float(), candidate["vector"].float()  # (pair, dim) or (pair, hop, dim)
-        with torch.autocast(q.device.type, enabled=False):  # rounded to bfloat16, scores of a pool would be tied
+        with torch.autocast(q.device.type, enabled=False):  # in bfloat16 many scores of a pool would be equal
             if q.ndim == 2:
                 return self.similarity(q, c, *features)
             by_hop = self.similarity(q.flatten(0, 1), c.flatten(0, 1), *(each.repeat_interleave(q.shape[1], dim=0) for each in features))
@@ -173,7 +174,7 @@ class Scorer(AnswerScorer):
         return require_key("vector", self.pooling(text), self.pooling, "pooling")
 
     def _encode(self, side: str, encoder: Encoder, tokens: Int[Tensor, "text length"]) -> Text:
-        """What comes before the cut."""
+        """The chain before the cut."""
         words = self.embedding.of(tokens)
         text = self.interaction.encode(side, encoder, words)
         if not self.interaction.pairwise:

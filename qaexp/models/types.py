@@ -1,6 +1,6 @@
 """The vocabulary of shapes, and the batches that cross module boundaries.
 
-The axis words of every annotation in qaexp/. A number is an axis of that size, and `*` stands for any number of axes.
+The axis words of all annotations in qaexp/. A number is an axis of that size, and `*` stands for any number of axes.
 
 Texts and pairs:
 
@@ -85,7 +85,7 @@ Where there is a `mask`, axis 1 of every tensor beside it counts tokens (or n-gr
 
 
 def gather_texts(texts: Text, rows: Int[Tensor, " pair"], length: int | None = None) -> Text:
-    """The rows of every tensor in `texts`: from one row a text to one row a pair. Of tokens, the first `length`, or all.
+    """The rows of every tensor in `texts`: from one row a text to one row a pair. With a `length`, only the first tokens of each text.
 
     >>> gather_texts({"vector": torch.tensor([[1.0], [2.0]])}, torch.tensor([1, 1, 0]))["vector"].flatten().tolist()
     [2.0, 2.0, 1.0]
@@ -94,18 +94,18 @@ def gather_texts(texts: Text, rows: Int[Tensor, " pair"], length: int | None = N
 
 
 def concatenate_texts(blocks: Sequence[Text]) -> Text:
-    """Blocks of texts end to end; tensors with an axis over tokens are padded to the longest block's length."""
+    """Concatenates blocks of texts; tensors with an axis over tokens are padded to the longest block's length."""
     longest = max(padded_length(block) for block in blocks)
     return {name: torch.cat([_lengthened(block, name, longest) for block in blocks]) for name in blocks[0]}
 
 
 def padded_length(texts: Text) -> int:
-    """The length to which texts are padded; 1 where no words are left."""
+    """The length to which texts are padded; 1 if the texts are vectors without tokens."""
     return texts["mask"].shape[1] if "mask" in texts else 1
 
 
 def _lengthened(block: Text, name: str, length: int) -> Tensor:
-    """Zeros (False in a mask) after the last token."""
+    """A tensor of the block, padded with zeros (False in a mask) after the last token."""
     tensor = block[name]
     if not _has_tokens(block, name):
         return tensor

@@ -1,4 +1,4 @@
-"""The chain of slots: what fits together, what is refused, what is shared, and how many parameters there are."""
+"""The chain of slots: what fits together, what is refused, what is shared, how many parameters there are, and how they are initialised."""
 
 from collections.abc import Iterator
 
@@ -125,3 +125,22 @@ def test_a_batch_looks_into_a_tuned_table_once(model: str) -> None:
     assert len(blocks_of(token_mask(candidates).sum(dim=1))[1]) > 1
     scorer(batch).sum().backward()
     assert len(looks) == 1
+
+
+MODELS = ["nbow", "single_lstm", "parallel_lstms", "attention_lstms", "word_attention_lstms", "lc_lstm", "tc_lstm", "stacked_tc_lstm"]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_weights_begin_within_the_papers_interval(model: str) -> None:
+    """Of the two biases of torch's LSTM one is held at zero, or the sum of both would begin within ±0.2."""
+    vectors = torch.randn(30, 10)
+    scorer = instantiate(compose([f"model={model}", "dataset=snli"]).model, vectors=vectors)
+    assert torch.equal(scorer.embedding.words.weight, vectors)
+    for name, weights in scorer.named_parameters():
+        if not weights.requires_grad:
+            assert not weights.any(), f"{name} is held at zero"
+        elif name != "embedding.words.weight":
+            assert weights.abs().max() <= 0.1, name
+            assert weights.numel() < 100 or weights.abs().max() > 0.095, f"{name} begins otherwise"
+    biases = [weights for name, weights in scorer.named_parameters() if name.endswith("bias_hh_l0")]
+    assert not any(weights.requires_grad for weights in biases)

@@ -1,4 +1,4 @@
-"""Words to vectors: a table that starts from given vectors, frozen or tuned, with dropout."""
+"""Word embedding: a table that starts from given vectors, frozen or tuned, with dropout."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,7 +38,7 @@ class WordEmbedding(Stage):
         return {"mask": text["mask"], "states": states}
 
     def of(self, tokens: Int[Tensor, "text length"]) -> Text:
-        """A text of `mask` and `states` from words alone, every id but padding being one of them."""
+        """A text with `mask` and `states` from word ids; every id except padding is a real word."""
         return self({"tokens": tokens, "mask": token_mask(tokens)})
 
     @contextmanager

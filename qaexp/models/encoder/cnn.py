@@ -19,10 +19,10 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": torch.relu, "tanh"
 
 
 def activation_named(option: str, name: str) -> Callable[[Tensor], Tensor]:
-    """The function that an option names.
+    """The activation function that an option names.
 
     Raises:
-        ConfigError: there is none of that name.
+        ConfigError: there is no activation of that name.
 
     >>> activation_named("model.encoder.squash", "relu")(torch.tensor([-1.0, 2.0])).tolist()
     [0.0, 2.0]
@@ -35,8 +35,8 @@ def activation_named(option: str, name: str) -> Callable[[Tensor], Tensor]:
 class CNN(Encoder):
     """Q = W·Z + b, with z_m the `window` word vectors around word m, end to end; no squashing (eq. 1–2).
 
-    Reading: beyond the ends of a text the words are zeros, so each word has a column. An even window, whose middle lies
-    between two words, reaches one word further to the right.
+    Reading: the text is padded with zeros on both sides, so each word has a column. An even window has its middle between two words and
+    reaches one word further to the right.
     """
 
     def __init__(self, input_dim: int, num_filters: PositiveInt, window: PositiveInt) -> None:
@@ -74,16 +74,16 @@ class SquashedCNN(CNN):
 
 
 class StackedCNN(Encoder):
-    """As many turns as `num_filters` names, each of a convolution over `window` units and a maximum over pairs of them.
+    """Layers of a convolution over `window` units and a maximum over pairs of neighbours; one layer for each number in `num_filters`.
 
         z_i^(l) = g(ẑ_i) · ReLU(W^(l)·ẑ_i + b^(l)),  ẑ_i = [z_i ; … ; z_{i+k−1}]^(l−1)
         z_i^(l+1) = max(z_{2i−1}^(l), z_{2i}^(l))
 
-    Hu et al. 2014, §2. The gate g is 0 where all of ẑ is padding, else 1; what comes out is half as long at each turn.
+    Hu et al. 2014, §2. The gate g is 0 where all of ẑ is padding, else 1. Each layer halves the length.
 
-    Reading: a unit looks at itself and what follows, with zeros beyond the end, so that each unit of a text has a window that the gate
-    leaves open. The paper pads all texts to one length and hands the last units to the MLP end to end; here a pooling over time makes
-    a vector of them, whatever the length.
+    Reading: the window of a unit begins with the unit itself, with zeros beyond the end, so the gate is open for every unit of a text. The
+    paper pads all texts to one length and gives the concatenated units of the last layer to the MLP; here a pooling over time makes a
+    vector of them, whatever the length.
     """
 
     def __init__(self, input_dim: int, num_filters: Sequence[PositiveInt], window: PositiveInt) -> None:
@@ -103,9 +103,9 @@ class StackedCNN(Encoder):
 
 
 def max_of_neighbours(z: Float[Tensor, "..."], dim: int) -> Float[Tensor, "..."]:
-    """The maximum of each two neighbours along an axis; no unit is below 0, which padding is.
+    """The maximum of every two neighbours along an axis. Units are at least 0, so an odd length is padded with 0.
 
-    Not torch's own max-pooling, whose gradients depend on the order of threads on a GPU.
+    Torch's own max-pooling is avoided because its gradients depend on the order of threads on a GPU.
 
     >>> max_of_neighbours(Tensor([1.0, 4.0, 2.0]), dim=0).tolist()
     [4.0, 2.0]

@@ -1,4 +1,4 @@
-"""A GRU cut open at the inputs of its gates, so that a question can step in there (Wang et al. 2016)."""
+"""A GRU in two halves, so that a question can change the inputs of its gates (Wang et al. 2016)."""
 
 from typing import ClassVar
 
@@ -17,7 +17,7 @@ from qaexp.models.types import Text
 
 
 class GatedGRU(Encoder):
-    """A GRU of `hidden_dim` in each direction, in two halves; left alone it is torch's nn.GRU, and its weights are one.
+    """A GRU of `hidden_dim` in each direction, in two halves. Without an interaction it is torch's nn.GRU, weights included.
 
         g^r, g^z, g^n = W·x_t + b                                               the joint: `gru_gates`, for each direction
         r_t = σ(g^r_t + U_r·h_{t−1} + c_r)
@@ -26,10 +26,10 @@ class GatedGRU(Encoder):
         h_t = (1 − z_t) ⊙ n_t + z_t ⊙ h_{t−1}
 
     Cho et al. 2014, as Wang et al. 2016, eq. 1, have it. The backward direction starts at the last real token. States of padding are zero,
-    but for the first of a text that is all padding: a packed text has at least one.
+    except the first one of a text that is all padding: a packed text has at least one token.
 
     Departs: Wang et al. multiply U_n by r_t ⊙ h_{t−1} and let z_t weigh the new state instead of the old; torch's (and cuDNN's) form takes
-    all three products of h_{t−1} at once. A sign of the update gate's weights turns the one z into the other.
+    all three products of h_{t−1} at once. The two update gates differ by the sign of their weights.
 
     Shows `reset_gates` and `update_gates` (text or pair, length, direction · hidden): r and z, the forward direction first.
     """
@@ -54,7 +54,7 @@ class GatedGRU(Encoder):
         return {"mask": text["mask"], "gru_gates": F.linear(text["states"], W, b).unflatten(-1, (2, 3, -1))}
 
     def finish(self, text: Text) -> Text:
-        """The recurrence over time: both directions at once, and as many texts as still have words."""
+        """The recurrence over time: both directions at once; each step runs over the texts that still have words."""
         gates, mask = text["gru_gates"], text["mask"]
         lengths = mask.sum(dim=1).clamp(min=1)
         rows, backwards = torch.arange(len(mask), device=mask.device).unsqueeze(1), reversed_positions(lengths, mask.shape[1])
@@ -78,7 +78,7 @@ class GatedGRU(Encoder):
         return with_last_state(unpacked[0], mask, backward_dim=self.gru.hidden_size)
 
     def _both(self, name: str) -> Tensor:
-        """A parameter of torch's, of both directions."""
+        """One of torch's parameters, for both directions."""
         return torch.stack([getattr(self.gru, name), getattr(self.gru, f"{name}_reverse")])
 
 

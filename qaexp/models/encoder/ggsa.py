@@ -16,9 +16,9 @@ class GatedGroupSelfAttention(GatedSelfAttention):
     `gate: false` leaves X ungated and `offset: 0` puts every head's borders in the same places, which together make the
     "group self-attention" of Table 4.
 
-    Reading: the first half of the heads cuts the text at 0, l, 2l, ...; the other half at o, o + l, ..., so its first
-    group is `offset` words long (§3.1.2 and Figure 5). An offset shifts borders; it never joins the end of a text to its
-    beginning. With an odd number of heads the extra one has offset 0, and so has a single head.
+    Reading: the first half of the heads cuts the text at 0, l, 2l, ...; the other half at o, o + l, ..., so its first group is `offset`
+    words long (§3.1.2 and Figure 5). The end of a text is never joined to its beginning. With an odd number of heads the extra one has
+    offset 0, and so has a single head.
 
     Shows `gate` (text, length, dim) besides the attention, which is zero between groups.
 
@@ -53,7 +53,7 @@ class GatedGroupSelfAttention(GatedSelfAttention):
         return torch.cat([self._in_groups(straight, mask, offset=0), self._in_groups(shifted, mask, offset=self.offset)], dim=2)
 
     def reach(self, length: int, like: Bool[Tensor, "text length"]) -> Bool[Tensor, "#head length length"]:
-        """Words of one group reach one another."""
+        """Words of the same group."""
         heads = torch.arange(self.num_heads, device=like.device)
         offsets = torch.where(heads < (self.num_heads + 1) // 2, 0, self.offset)
         groups = (torch.arange(length, device=like.device) - offsets[:, None]).div(self.group_size, rounding_mode="floor")  # (head, length)

@@ -18,7 +18,7 @@ class LocalSelfAttention(GatedSelfAttention):
     performed for the central word". Table 3 has it with and without the gate.
 
     Reading: the block is GGSA's, without a norm at its end, since "both group self-attention and local self-attention can be adopted in
-    our GGSA model" (§4.3.1). Beyond the ends of a text a window is cut.
+    our GGSA model" (§4.3.1). At the ends of a text the window is shorter.
 
     Shows `attention` (text, head, length, length), zero beyond the window, and `gate` (text, length, dim).
 
@@ -44,7 +44,7 @@ class LocalSelfAttention(GatedSelfAttention):
     def attend(
         self, QKV: Float[Tensor, "text length 3 head head_dim"], mask: Bool[Tensor, "text length"]
     ) -> Float[Tensor, "text length head head_dim"]:
-        """Attention of each word over its window: as many products of neighbours as the window has words."""
+        """Attention of each word over its window."""
         Q, K, V = QKV.unbind(dim=2)  # each (text, length, head, head_dim)
         side = self.window_size // 2
         keys, values = (F.pad(each, (0, 0, 0, 0, side, side)).unfold(1, self.window_size, 1) for each in (K, V))  # (..., head_dim, window)
@@ -53,6 +53,6 @@ class LocalSelfAttention(GatedSelfAttention):
         return torch.einsum("tlhw,tlhdw->tlhd", weights, values)
 
     def reach(self, length: int, like: Bool[Tensor, "text length"]) -> Bool[Tensor, "#head length length"]:
-        """Words of one window reach one another."""
+        """Words within the window around each word."""
         places = torch.arange(length, device=like.device)
         return ((places[:, None] - places).abs() <= self.window_size // 2).unsqueeze(0)

@@ -13,7 +13,7 @@ from qaexp.models.types import Text
 
 
 class QRNN(Encoder):
-    """Z, F and O are `window` words wide, and see no later word.
+    """Convolutions of `window` words, which see no later word, give the gates of a recurrence.
 
         Z = tanh(W_z ∗ X),  F = σ(W_f ∗ X),  O = σ(W_o ∗ X)                    eq. 1
         c_t = f_t ⊙ c_{t−1} + (1 − f_t) ⊙ z_t                                    the joint is before this line

@@ -13,7 +13,7 @@ from qaexp.models.ops.gated_convolution import gated_convolution, products_of_wo
 from qaexp.models.types import Text
 
 SHUT = 1e4
-"""Added to the gate's input it makes σ exactly 1."""
+"""Added to the input of a gate, it makes σ exactly 1."""
 
 
 class RCNN(RecurrentEncoder):
@@ -26,14 +26,14 @@ class RCNN(RecurrentEncoder):
 
     Lei et al. 2016, §4.1, "Adaptive Gated Decay". `gate: scalar` makes λ_t a single number, as for Figure 4.
 
-    Shows `gate`, how much of each word is let in, 1 − λ_t: (text, length, dim), or (text, length, 1) with a scalar gate.
+    Shows `gate`, the weight 1 − λ_t of each new word: (text, length, dim), or (text, length, 1) with a scalar gate.
 
-    Padding is read with λ = 1: it changes nothing, so that the state after it is the one after the last real word.
+    Padding is read with λ = 1 and changes nothing, so the state after it equals the state after the last real word.
 
-    Reading: c_0 and h_0 are zero, unless a decoder starts from an encoder's. The paper does not say how weights begin; they begin as
-    torch's own recurrent layers do, uniformly within ±1/√d.
+    Reading: c_0 and h_0 are zero, unless a decoder starts from an encoder's state. The paper does not say how weights are initialised; here
+    as in torch's own recurrent layers, uniformly within ±1/√d.
 
-    Under autocast the recurrence stays in float32: errors of rounding would add up over time.
+    Under autocast the recurrence stays in float32, because rounding errors would add up over time.
 
     Raises:
         ConfigError: the gate is neither a vector nor a scalar, or the order is below 1.

@@ -53,8 +53,8 @@ class SelfAttention(Encoder):
     al. 2017 do; `scale_by: model` divides by the printed √D.
 
     Departs: §2.2 "adds positional encoding to the input embeddings" with no α, `input_scale`; Vaswani et al. 2017, §3.4, multiply
-    embeddings by √D. Positions are √(D/2) long (12 for D = 300), and word vectors that are much shorter would drown in them: α = 5
-    brings those of length 3, which `dataset/vectors=own_text` has, to 15.
+    embeddings by √D. Positions have norm √(D/2) (12 for D = 300), and much shorter word vectors would have little weight beside them: α = 5
+    brings vectors of norm 3, as in `dataset/vectors=own_text`, to 15.
 
     Shows `attention` (text, head, length, length), from word to word.
 
@@ -92,7 +92,7 @@ class SelfAttention(Encoder):
         return {"mask": text["mask"], "states": self.feed_forward_norm(Y + self.feed_forward(Y))}
 
     def context(self, X: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text length dim"]:
-        """C, what the words gather from one another."""
+        """C, the output of the attention."""
         QKV = self.query_key_value(X).unflatten(-1, (3, self.num_heads, -1))
         if is_watched():
             show("attention", self.weights(QKV, mask))
@@ -107,27 +107,27 @@ class SelfAttention(Encoder):
     def weights(
         self, QKV: Float[Tensor, "text length 3 head head_dim"], mask: Bool[Tensor, "text length"]
     ) -> Float[Tensor, "text head length length"]:
-        """What `attend` weighs the words by, from word (row) to word, written out."""
+        """The attention weights of `attend` from word (row) to word (column), computed explicitly."""
         Q, K, _ = QKV.permute(2, 0, 3, 1, 4)  # each (text, head, length, head_dim)
         return masked_softmax(self.scale * Q @ K.transpose(2, 3), self.reach(mask.shape[1], like=mask) & mask[:, None, None, :])
 
     def reach(self, length: int, like: Bool[Tensor, "text length"]) -> Bool[Tensor, "#head length length"]:
-        """Whether a word may attend to another."""
+        """Which words (columns) each word (row) may attend to."""
         return like.new_ones(1, length, length)
 
 
 def attention(
     QKV: Float[Tensor, "row length 3 head head_dim"], mask: Bool[Tensor, "row length"], scale: float
 ) -> Float[Tensor, "row length head head_dim"]:
-    """Softmax(scale · Q·Kᵀ)·V over the real tokens of each row. A row that is all padding gives finite numbers, read by nobody."""
+    """Softmax(scale · Q·Kᵀ)·V over the real tokens of each row. A row that is all padding gives finite numbers that nobody reads."""
     Q, K, V = (each.transpose(1, 2) for each in QKV.unbind(2))  # each (row, head, length, head_dim)
-    far = torch.finfo(Q.dtype).min / 2  # half, so that a kernel may add a score or change the base without leaving the type's range
+    far = torch.finfo(Q.dtype).min / 2  # half of the range, so that a kernel can add a score to it without overflow
     bias = torch.zeros_like(mask, dtype=Q.dtype).masked_fill(~mask, far)
     return F.scaled_dot_product_attention(Q, K, V, attn_mask=bias[:, None, None, :], scale=scale).transpose(1, 2)
 
 
 class GatedSelfAttention(SelfAttention):
-    """The block of GGSA; how far a word attends is a subclass's affair, its `attend` and `reach`.
+    """The block of GGSA. Subclasses define which words a word attends to, in `attend` and `reach`.
 
         x̄ = Σ_i x_i / L                                                         eq. 1, over real tokens
         g_i = σ(W·(x_i ⊙ x̄) + b)

@@ -1,4 +1,4 @@
-"""No encoder: the words' own vectors."""
+"""No encoder: the states are the word vectors."""
 
 from qaexp.models.stage import Encoder
 from qaexp.models.types import Text

@@ -1,4 +1,4 @@
-"""No interaction: the texts meet in the pooling or the similarity."""
+"""No interaction before the pooling: the texts meet in the pooling or the similarity."""
 
 from qaexp.models.stage import Interaction
 from qaexp.models.types import Text

@@ -1,4 +1,4 @@
-"""IARNN-GATE's interaction (Wang et al. 2016): the question speaks up inside the gates of the answer's GRU."""
+"""IARNN-GATE's interaction (Wang et al. 2016): the question changes the gates of the answer's GRU."""
 
 from typing import ClassVar
 
@@ -11,13 +11,13 @@ from qaexp.models.types import Text
 
 
 class QuestionGates(Interaction):
-    """The pooled question moves the inputs of the answer's reset and update gates, at every word.
+    """The pooled question is added to the inputs of the answer's reset and update gates, at every word.
 
         r_q = mean_t h_q(t)
         g^r_t ← g^r_t + M_qr·r_q,  g^z_t ← g^z_t + M_qz·r_q
 
     Wang et al. 2016, "Inner attention based recurrent neural networks for answer selection", §4.3: z_t and f_t (here r_t) read M_qz·r_q and
-    M_qf·r_q beside x_t and h_{t−1}, the new state does not. The answer's encoder then runs its recurrence.
+    M_qf·r_q beside x_t and h_{t−1}; the new state does not. The answer's encoder then runs its recurrence.
 
     Reading: r_q is the mean of the question's states, as the answer's own vector is; each direction has an M of its own, and both read
     r_q of both directions.

@@ -12,7 +12,7 @@ from qaexp.models.types import Text
 
 
 class QuestionResidual(Interaction):
-    """Steps in between the answer encoder's eq. 2 and eq. 3.
+    """An interaction between eq. 2 and eq. 3 of the answer's encoder.
 
         c^q = Σ_i h_i^q / L                                                     eq. 5, over real tokens
         R̃ = FeedForwardLayer(Y^a ⊙ c^q)
@@ -20,8 +20,7 @@ class QuestionResidual(Interaction):
 
     The answer's encoder then goes on from Ỹ^a with its own feed-forward layer (eq. 6–7), as Figure 7(d) draws it.
 
-    Reading: the interaction's FeedForwardLayer is another one than the encoder's; Figure 7(e) has it inside the
-    interaction.
+    Reading: the interaction has a FeedForwardLayer of its own; Figure 7(e) draws it inside the interaction.
     """
 
     pairwise: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""Lightweight temporal crossing (Tay et al. 2018), what makes a QRNN a CTRN: each text is read under the other's gates too."""
+"""Lightweight temporal crossing (Tay et al. 2018), which turns a QRNN into CTRN: each text is also read under the other's gates."""
 
 from typing import ClassVar
 
@@ -15,7 +15,7 @@ from qaexp.models.types import Text
 
 
 class TemporalCrossing(Interaction):
-    """Runs the recurrences of both texts, each under its own and under its partner's gates, and multiplies them. Without parameters.
+    """Runs each text's recurrence under its own gates and under its partner's, and multiplies the two. It has no parameters.
 
         c_t^(q) = f_t^q ⊙ c_{t−1}^(q) + (1 − f_t^q) ⊙ z_t^q,             h_t^(q) = o_t^q ⊙ c_t^(q)
         c_t^(q†) = f_{t*}^a ⊙ c_{t−1}^(q†) + (1 − f_{t*}^a) ⊙ z_t^q,     h_t^(q†) = o_{t*}^a ⊙ c_t^(q†)
@@ -24,10 +24,10 @@ class TemporalCrossing(Interaction):
     and the same for the answer under the question's gates. Tay et al. 2018, "Lightweight Temporal Crossing". Shows the steps t* (from 0):
     `question_alignment`, (pair, question length), and `candidate_alignment`, (pair, candidate length).
 
-    Reading: the printed t* = t·⌈max(|q|,|a|) / min(|q|,|a|)⌉ leaves the shorter text. `alignment: proportional` takes t* = ⌈t·|a| / |q|⌉,
-    which is the printed step for the shorter text where the lengths divide; for the longer one the printed step leaves its partner almost
-    at once. `alignment: index` takes t* = t, the "simple index-wise alignment" of "Why does this work?". Both are clamped to the partner's
-    last token.
+    Reading: the printed t* = t·⌈max(|q|,|a|) / min(|q|,|a|)⌉ runs beyond the end of a text. `alignment: proportional` takes
+    t* = ⌈t·|a| / |q|⌉. For the shorter text this is the printed step if one length divides the other; for the longer text the printed step
+    runs beyond its partner's end almost at once. `alignment: index` takes t* = t, the "simple index-wise alignment" of "Why does this
+    work?". Both are clamped to the partner's last token.
 
     Reading: CTRN-A's equations print z_{t*}^a and o_t^q; "CTRN-A and CTRN-Q are functionally symmetrical", so ours are z_t^a and o_{t*}^q.
 
@@ -59,7 +59,7 @@ class TemporalCrossing(Interaction):
 def aligned(
     mask: Bool[Tensor, "pair length"], partner: Bool[Tensor, "pair partner_length"], proportional: bool
 ) -> Int[Tensor, "pair length"]:
-    """The partner's step for each of a text's steps, both from 0.
+    """The partner's step for each step of a text, both counted from 0.
 
     >>> two, five = torch.ones(1, 2, dtype=torch.bool), torch.ones(1, 5, dtype=torch.bool)
     >>> aligned(two, five, proportional=True), aligned(five, two, proportional=True), aligned(five, two, proportional=False)

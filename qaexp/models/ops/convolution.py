@@ -1,7 +1,7 @@
-"""Convolutions over words and over grids of them, each device's fast way in float32.
+"""Convolutions over words and over grids of them, in the way that is fastest on each device in float32.
 
-On a CPU torch hands convolutions to oneDNN, which is twice as fast as its matrix products wherever MKL holds back (processors that are
-not Intel's). A GPU's library is fast at convolutions with rounded factors alone: there they are a product with windows laid end to end.
+On a CPU torch computes convolutions with oneDNN, which on processors other than Intel's is twice as fast as MKL's matrix products. On a
+GPU cuDNN is fast only with rounded factors (TF32), so a convolution is a matrix product with the concatenated windows.
 """
 
 from itertools import product
@@ -20,7 +20,7 @@ def convolve_words(
     before: int = 0,
     after: int = 0,
 ) -> Float[Tensor, "text outputs filter"]:
-    """W·[x_i ; … ; x_{i+window−1}] + b, with so many zeros before the first word and after the last.
+    """W·[x_i ; … ; x_{i+window−1}] + b, with `before` zeros before the first word and `after` zeros after the last.
 
     >>> convolve_words(torch.tensor([[[1.0], [2.0], [4.0]]]), torch.tensor([[[1.0, 10.0]]]), None, before=1).flatten().tolist()
     [10.0, 21.0, 42.0]
@@ -30,7 +30,7 @@ def convolve_words(
 
 
 def apply_convolution(layer: nn.Module, units: Float[Tensor, "text channel *places"]) -> Float[Tensor, "text filter *outputs"]:
-    """What torch's Conv1d or Conv2d, of stride 1 and without padding, makes of units that are laid out as it has them."""
+    """The output of torch's Conv1d or Conv2d, of stride 1 and without padding."""
     assert isinstance(layer, nn.Conv1d | nn.Conv2d)
     if units.is_cpu:
         return layer(units)
@@ -40,14 +40,14 @@ def apply_convolution(layer: nn.Module, units: Float[Tensor, "text channel *plac
 def as_convolution(
     words: Float[Tensor, "text length dim"], W: Float[Tensor, "filter dim window"], b: Float[Tensor, " filter"] | None
 ) -> Float[Tensor, "text outputs filter"]:
-    """Channels last, as words lie in memory: so nothing is turned around, and each state comes out in one piece."""
+    """By torch's convolution with channels last, as words lie in memory, so that nothing is transposed."""
     return F.conv2d(_image(words), W.unsqueeze(2), b).squeeze(2).transpose(1, 2)
 
 
 def as_product(
     units: Float[Tensor, "text *places dim"], W: Float[Tensor, "filter dim *window"], b: Float[Tensor, " filter"] | None
 ) -> Float[Tensor, "text *outputs filter"]:
-    """Of units along a line, or in a grid."""
+    """By a matrix product, of units along a line or in a grid."""
     outputs = [length - width + 1 for length, width in zip(units.shape[1:-1], W.shape[2:], strict=True)]
     seen = [
         units[:, *(slice(first, first + number) for first, number in zip(corner, outputs, strict=True))]
@@ -65,5 +65,5 @@ def sum_of_products(outer: Float[Tensor, "length text gate"], inner: Float[Tenso
 
 
 def _image(rows: Float[Tensor, "text length dim"]) -> Float[Tensor, "text dim 1 length"]:
-    """Each text as a picture of one line of words, with channels last in memory."""
+    """Each text as an image of one row of words, with channels last in memory."""
     return rows.transpose(1, 2).unsqueeze(2).contiguous(memory_format=torch.channels_last)

@@ -1,6 +1,11 @@
-"""A block of coupled LSTMs over grids of cells: along the anti-diagonals, in all its directions at once, with its gradients written out.
+"""A block of coupled LSTMs over grids of cells: along the anti-diagonals, all directions at once, with a written-out backward pass.
 
-What a diagonal keeps for the way back are its gates, tanh(c) and c; where nobody asks for gradients, nothing.
+A cell reads the cells above it and to its left. So the cells of an anti-diagonal do not wait for one another and are computed at once.
+For the backward pass a diagonal keeps its gates, tanh(c) and c; without gradients it keeps nothing.
+
+A diagonal is a strided slice of a grid whose rows are concatenated, whichever corner the direction starts from, so a grid is never copied
+into another order. The tensor of a diagonal begins and ends with a cell outside the grid. Features come first, then rows, columns or
+cells, then pairs, so that every product and every gate is one stretch of memory.
 """
 
 from collections.abc import Iterator
@@ -24,19 +29,19 @@ class Diagonal(NamedTuple):
     num_columns: int
 
     def rows_of(self, words: Shaped[Tensor, "*features row pair"]) -> Shaped[Tensor, "*features cell pair"]:
-        """What belongs to its cells' rows."""
+        """The rows of its cells."""
         return words[..., self.first : self.first + self.size, :]
 
     def columns_of(self, words: Shaped[Tensor, "*features column pair"]) -> Shaped[Tensor, "*features cell pair"]:
-        """What belongs to its cells' columns; `words` stand in the opposite order, the last column's first."""
+        """The columns of its cells; `words` are in reverse order, the last column first."""
         start = self.num_columns - 1 - self.place + self.first
         return words[..., start : start + self.size, :]
 
     def cells_of(
         self, grid: Shaped[Tensor, "*features cells pair"], from_last_row: bool, from_last_column: bool
     ) -> Shaped[Tensor, "*features cell pair"]:
-        """A view of its cells in a grid, whose rows lie end to end, run through from one of its corners. From the last row on, the view
-        begins with the last cell.
+        """A view of its cells in a grid with concatenated rows, for a direction that starts at the given corner. If it starts at the last
+        row, the view begins with the last cell.
 
         >>> import torch
         >>> grid = torch.arange(6)[:, None]  # 0 1 2 / 3 4 5
@@ -54,13 +59,14 @@ class Diagonal(NamedTuple):
     def neighbours(
         self, before: Shaped[Tensor, "*features padded_cell pair"]
     ) -> tuple[Shaped[Tensor, "*features cell pair"], Shaped[Tensor, "*features cell pair"]]:
-        """Of what the diagonal before holds, the part above its cells and the part to their left."""
+        """The cells above its cells and the cells to their left, taken from the diagonal before."""
         start = int(self.place >= self.num_columns)
         return before[..., start : start + self.size, :], before[..., start + 1 : start + 1 + self.size, :]
 
 
 def diagonals(num_rows: int, num_columns: int) -> list[Diagonal]:
-    """
+    """The anti-diagonals of a grid, in the order in which they are computed.
+
     >>> [(diagonal.first, diagonal.size) for diagonal in diagonals(2, 3)]
     [(0, 1), (0, 2), (0, 2), (1, 1)]
     """
@@ -70,11 +76,11 @@ def diagonals(num_rows: int, num_columns: int) -> list[Diagonal]:
 
 
 CORNERS = ((False, False), (False, True), (True, True), (True, False))
-"""Where a direction begins: whether at the last row, at the last column (Liu et al. 2016, §4.2.1)."""
+"""Where each direction starts: at the last row?, at the last column? (Liu et al. 2016, §4.2.1)."""
 
 
 class _Plan(NamedTuple):
-    """What a block is besides its numbers."""
+    """The settings of a block."""
 
     cell: CoupledCell
     num_rows: int
@@ -82,9 +88,9 @@ class _Plan(NamedTuple):
     num_directions: int
     keep: bool
 
-    def turns(self, diagonal: Diagonal, grid: Tensor, of_cells: Tensor) -> Iterator[tuple[Tensor, Tensor, bool]]:
-        """Of each direction: the diagonal as a view of the grid, the direction's part of (..., cell, direction · pair), and whether the two
-        have opposite orders.
+    def views(self, diagonal: Diagonal, grid: Tensor, of_cells: Tensor) -> Iterator[tuple[Tensor, Tensor, bool]]:
+        """For each direction: the diagonal as a view of the grid, the direction's part of (..., cell, direction · pair), and whether the
+        two are in opposite orders.
         """
         for corner, ours in zip(CORNERS, of_cells.chunk(self.num_directions, dim=-1), strict=False):
             yield diagonal.cells_of(grid, *corner), ours, corner[0]
@@ -100,8 +106,7 @@ def over_words(
 ) -> Float[Tensor, "dim part row_column pair"]:
     """h_{i,j} of a cell's parts, summed over the directions, from the words' shares of the gates. Masks are True on real words.
 
-    Where there are several directions, cells of padding hold zeros: a direction that sets out among them begins, in effect, with the
-    pair's own last word.
+    With several directions, cells of padding are zero, so a direction that starts among them starts, in effect, with the pair's last word.
     """
     return _run(cell, rows, columns, num_directions, _by_row(question, num_directions), _by_column(candidate, num_directions))
 
@@ -113,17 +118,17 @@ def over_cells(
     columns: Bool[Tensor, "column pair"],
     num_directions: int,
 ) -> Float[Tensor, "dim part row_column pair"]:
-    """The same from the shares of the cells below, each part's from its own."""
+    """The same for a stacked block, from the shares of the cells of the block below; each part reads its own."""
     return _run(cell, rows, columns, num_directions, below)
 
 
 def _by_row(words: Tensor, num_directions: int) -> Tensor:
-    """(..., row, direction · pair), each direction's words in its order."""
+    """(..., row, direction · pair), the words of each direction in its order."""
     return torch.cat([words.flip(-2) if from_last_row else words for from_last_row, _ in CORNERS[:num_directions]], dim=-1)
 
 
 def _by_column(words: Tensor, num_directions: int) -> Tensor:
-    """The same of columns, in the opposite order, which `Diagonal.columns_of` expects."""
+    """The same for columns, in reverse order, as `Diagonal.columns_of` expects."""
     return torch.cat([words if from_last_column else words.flip(-2) for _, from_last_column in CORNERS[:num_directions]], dim=-1)
 
 
@@ -147,7 +152,7 @@ class _CoupledGrid(torch.autograd.Function):
             if len(shares) == 2:
                 cell.begin(gates, diagonal.rows_of(shares[0]), diagonal.columns_of(shares[1]))
             else:
-                for below, ours, opposite in plan.turns(diagonal, shares[0], gates):
+                for below, ours, opposite in plan.views(diagonal, shares[0], gates):
                     ours.copy_(below.flip(2) if opposite else below)
             gates.flatten(1).addmm_(U, cell.read(*diagonal.neighbours(h)).flatten(1))
             gates[dim:].sigmoid_()
@@ -161,7 +166,7 @@ class _CoupledGrid(torch.autograd.Function):
                 memory *= _mask(diagonal, rows, columns)
             squashed = _tanh(memory.clone(memory_format=torch.contiguous_format))
             state = torch.mul(output, squashed, out=h[:, :, 1:-1])
-            for cells, ours, opposite in plan.turns(diagonal, grid, state):
+            for cells, ours, opposite in plan.views(diagonal, grid, state):
                 cells += ours.flip(2) if opposite else ours
             if plan.keep:
                 kept += [gates, squashed, c]
@@ -187,7 +192,7 @@ class _CoupledGrid(torch.autograd.Function):
             of_gates = torch.empty_like(gates)
             of_new, of_output, of_write, of_forget = _split(of_gates, dim)
             of_state, of_memory = of_h[:, :, 1:-1], of_c[:, :, 1:-1]
-            for cells, ours, opposite in plan.turns(diagonal, gradients[0], of_state):
+            for cells, ours, opposite in plan.views(diagonal, gradients[0], of_state):
                 ours += cells.flip(2) if opposite else cells
             torch.mul(of_state, squashed, out=of_output)
             of_memory += torch.ops.aten.tanh_backward(of_state.mul_(output), squashed)
@@ -205,7 +210,7 @@ class _CoupledGrid(torch.autograd.Function):
                 diagonal.rows_of(of_shares[0]).add_(of_row)
                 diagonal.columns_of(of_shares[1]).add_(of_column)
             else:
-                for below, ours, opposite in plan.turns(diagonal, of_shares[0], of_gates):
+                for below, ours, opposite in plan.views(diagonal, of_shares[0], of_gates):
                     below += ours.flip(2) if opposite else ours
             of_h, of_c = (_gathered(diagonal, around, like=h_before) for around in (of_h_around, of_c_around))
         return None, of_U, None, None, *of_shares
@@ -217,14 +222,14 @@ def _split(gates: Tensor, dim: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 
 def _room(diagonal: Diagonal, like: Tensor) -> Tensor:
-    """For the states of a diagonal's cells, between two that are outside the grid."""
+    """A tensor for the states of a diagonal's cells, with a zero cell outside the grid at both ends."""
     room = like.new_empty(*like.shape[:2], diagonal.size + 2, like.shape[3])
     room[:, :, :: diagonal.size + 1] = 0
     return room
 
 
 def _before(kept: list[Tensor], dim: int) -> tuple[Tensor, Tensor]:
-    """h and c of a diagonal, from what was kept of it."""
+    """h and c of a diagonal, from the tensors kept for the backward pass."""
     gates, squashed, c = kept
     h = torch.empty_like(c)
     h[:, :, :: c.shape[2] - 1] = 0
@@ -243,7 +248,7 @@ def _mask(diagonal: Diagonal, rows: Tensor, columns: Tensor) -> Tensor:
 
 
 def _gathered(diagonal: Diagonal, around: tuple[Tensor, Tensor], like: Tensor) -> Tensor:
-    """What the cells of a diagonal hand back to those above and to the left, in one sum for each cell of the diagonal before."""
+    """The gradients that the cells of a diagonal give to the cells above and to the left, summed for each cell of the diagonal before."""
     total = torch.empty_like(like)
     up, left = diagonal.neighbours(total)
     left[:, :, -1] = 0

@@ -1,8 +1,8 @@
 """The recurrence of gated, non-consecutive convolutions (Lei et al. 2016, §4.1), its gradients written out.
 
-The gate looks at h_{t−1}, so no convolution can stand in for the loop over time. But the loop keeps only what needs h_{t−1}: one
-product with U, and a few operations on (text, order, dim) that leave no node for autograd. Time is the first axis here, so that
-each step reads and writes memory in one piece.
+The gate reads h_{t−1}, so the loop over time cannot be a convolution. But only what needs h_{t−1} is done in the loop: one product with U
+and a few operations on (text, order, dim), without autograd. Time is the first axis, so that each step reads and writes one stretch of
+memory.
 """
 
 from typing import Any
@@ -39,8 +39,8 @@ def gated_convolution(
         c_t^(i) = λ_t ⊙ c_{t−1}^(i) + (1 − λ_t) ⊙ (c_{t−1}^(i−1) + W_i·x_t)     i = 2 … n
         h_t = tanh(c_t^(n) + b),  c_0 = h_0 = 0 where they are not given
 
-    `products` are [W^λ·x_t + b^λ | W_1·x_t | … | W_n·x_t], end to end. Lei et al. 2016, §4.1, "Adaptive Gated Decay"; they give
-    no number to the equations.
+    `products` are [W^λ·x_t + b^λ | W_1·x_t | … | W_n·x_t], concatenated. Lei et al. 2016, §4.1, "Adaptive Gated Decay" (equations without
+    numbers).
 
     >>> products = torch.tensor([[[0.0, 2.0, 4.0]], [[0.0, 0.0, 1.0]]])  # λ = σ(0); c^(1) = 1, c^(2) = 2, then (2 + (1 + 1)) / 2
     >>> gated_convolution(products, torch.zeros(1, 1), torch.zeros(1))[0].atanh().flatten()
@@ -49,10 +49,29 @@ def gated_convolution(
     return _GatedConvolution.apply(products, U, b, C_0, h_0)  # type: ignore[no-any-return]
 
 
+def gated_convolution_loop(
+    products: Float[Tensor, "length text products"], U: Float[Tensor, "gate dim"], b: Float[Tensor, " dim"]
+) -> tuple[Float[Tensor, "length text dim"], Float[Tensor, "length text gate"], Float[Tensor, "text order dim"]]:
+    """The slow reference of `gated_convolution` from zeros: the equations word by word and order by order."""
+    gate, dim = U.shape
+    order = products.shape[2] // dim - gate // dim
+    c = [products.new_zeros(products.shape[1], dim) for _ in range(order)]
+    h, states, gates = products.new_zeros(products.shape[1], dim), [], []
+    for product in products:
+        decay, *x = product.split([gate, *[dim] * order], dim=1)
+        decay = torch.sigmoid(decay + h @ U.T)
+        before = [torch.zeros_like(h), *c[:-1]]
+        c = [decay * c_i + (1 - decay) * (below + x_i) for c_i, below, x_i in zip(c, before, x, strict=True)]
+        h = torch.tanh(c[-1] + b)
+        states.append(h)
+        gates.append(1 - decay)
+    return torch.stack(states), torch.stack(gates), torch.stack(c, dim=1)
+
+
 class _GatedConvolution(torch.autograd.Function):
     """With g = 1 − λ and D_t = C_{t−1} − (W_1·x, …, W_n·x)_t − (0, c^(1), …, c^(n−1))_{t−1}, a step is C_t = C_{t−1} − g_t ⊙ D_t.
 
-    The gradients need D, g and h, and no C.
+    The gradients need D, g and h, but not C.
     """
 
     @staticmethod

@@ -1,6 +1,6 @@
-"""Pooling over the grid of word pairs: the words of a question along one axis, those of a candidate along the other, padding masked.
+"""Masked pooling over grids of word pairs: the words of a question along one axis, those of a candidate along the other.
 
-Nothing here gives anything but finite numbers where a text is all padding: an empty grid pools to zeros.
+A grid of a text that is all padding pools to zeros.
 """
 
 import torch
@@ -27,7 +27,7 @@ def k_largest(
     mask: Bool[Tensor, "pair 1 question_length candidate_length"],
     k: int,
 ) -> Float[Tensor, "pair slice k"]:
-    """The k largest values of each slice, the largest first; zeros where the real grid has fewer.
+    """The k largest values of each slice in descending order, filled up with zeros if the real grid has fewer.
 
     >>> k_largest(torch.tensor([[[[-3.0, 1.0, 9.0]]]]), torch.tensor([[[[True, True, False]]]]), k=3).tolist()
     [[[1.0, -3.0, 0.0]]]

@@ -1,4 +1,4 @@
-"""Running torch's recurrent layers of one level over real tokens alone, with one bias where torch has two."""
+"""Runs torch's recurrent layers of one level over real tokens only, on each device in the faster way."""
 
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -14,16 +14,17 @@ from qaexp.models.blocks import blocks_of
 from qaexp.models.masking import zero_padding
 
 State = Any
-"""What torch's layer takes and gives of its memory, (direction, text, hidden) each: h of a GRU, (h, c) of an LSTM."""
+"""The state of torch's layer, each tensor (direction, text, hidden): h of a GRU, (h, c) of an LSTM."""
 
 
 def run_packed(
     layer: nn.RNNBase, states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"], start: State = None
 ) -> Float[Tensor, "text length hidden"]:
-    """The layer's states. Those of padding are zero, but for the first of a text that is all padding: a packed text has at least one.
+    """The layer's states. Those of padding are zero, except the first of a text that is all padding: a packed text has at least one token.
 
-    On a CPU torch's kernels run packed texts a step at a time, and the way back fills a tensor as large as all texts for each step
-    (torch 2.13). There blocks of texts of similar length go to the kernels for padded texts, with the same result.
+    On a CPU torch runs packed texts step by step, and its backward pass fills a tensor as large as all texts for each step (torch 2.13).
+    So on a CPU blocks of texts of similar length are run by the kernels for padded texts, with the same result. `run_packed_from` is the
+    reference.
     """
     if not states.is_cpu:
         return run_packed_from(layer, states, mask, start)[0]
@@ -47,7 +48,7 @@ def _has_bfloat16_lstm() -> bool:
 def run_packed_from(
     layer: nn.RNNBase, states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"], start: State
 ) -> tuple[Float[Tensor, "text length hidden"], State]:
-    """The same from a given state, and the state after each text's last real word, both as the layer's own `forward` has them."""
+    """The same by torch's own `forward` of packed texts, from a given state; also the state after each text's last real word."""
     lengths = mask.sum(dim=1).clamp(min=1).cpu()
     packed = pack_padded_sequence(states, lengths, batch_first=True, enforce_sorted=False)
     run, last = layer(packed, start)
@@ -55,7 +56,7 @@ def run_packed_from(
 
 
 def freeze_second_bias(layer: nn.RNNBase) -> None:
-    """Fix at zero the bias that torch adds to U·h beside the one it adds to W·x: the papers' cells have one, and so does their count."""
+    """Fix at zero the second bias of torch's layer, which it adds to U·h: the papers' cells have one bias, and count one."""
     for name, parameter in layer.named_parameters():
         if name.startswith("bias_hh"):
             nn.init.zeros_(parameter)
@@ -63,7 +64,7 @@ def freeze_second_bias(layer: nn.RNNBase) -> None:
 
 
 def reversed_positions(lengths: Int[Tensor, " text"], longest: int) -> Int[Tensor, "text length"]:
-    """Positions of each text from its last real token to its first; padding stays where it is.
+    """The positions of each text in reverse, from its last real token to its first; padding keeps its place.
 
     >>> reversed_positions(torch.tensor([3, 1]), 4).tolist()
     [[2, 1, 0, 3], [0, 1, 2, 3]]
@@ -76,7 +77,7 @@ def reversed_positions(lengths: Int[Tensor, " text"], longest: int) -> Int[Tenso
 def _run_padded(
     layer: nn.RNNBase, states: Float[Tensor, "text length dim"], lengths: Int[Tensor, " text"], start: Sequence[Tensor]
 ) -> Float[Tensor, "text length hidden"]:
-    """Each direction in a run of its own: what stands behind a text's end changes nothing before it."""
+    """Each direction in a run of its own over padded texts: padding after a text's end does not change the states before it."""
     run: Any = torch.lstm if layer.mode == "LSTM" else torch.gru
     rows, backwards = torch.arange(len(states)).unsqueeze(1), reversed_positions(lengths, states.shape[1])
     directions = []
@@ -100,7 +101,7 @@ def _run_padded(
 
 
 def _parts(layer: nn.RNNBase, start: State, states: Float[Tensor, "text length dim"]) -> Sequence[Tensor]:
-    """A state's tensors, zeros where none is given."""
+    """The tensors of a state, zeros if none is given."""
     if start is None:
         zeros = states.new_zeros(2 if layer.bidirectional else 1, len(states), layer.hidden_size)
         return (zeros, zeros) if layer.mode == "LSTM" else (zeros,)

@@ -1,7 +1,10 @@
-"""Recurrences without weights, over gates that are already known.
+"""Recurrences without weights, over gates that are already computed.
 
-On a CPU each is a loop over words, forwards and backwards, that stays in the cache; elsewhere a scan over all words at once.
-Gates lie side by side along the last axis, [Z ; F ; O] and each `dim` wide, as one convolution gives them.
+On a CPU each is a loop over words with a written-out backward pass, which stays in the cache. On other devices, where such a loop would
+leave the device idle, it is an associative scan over all words (Hillis & Steele 1986; Martin & Cundy 2018 for layers like these) in log₂
+of the length steps; its gradients are computed by the same scan, backwards. `fo_pool_loop` and `crossed_loop` are the slow references.
+
+The gates are concatenated along the last axis, [Z ; F ; O], each `dim` wide, as one convolution gives them.
 """
 
 from typing import Any
@@ -23,7 +26,7 @@ class _Accumulated(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor]:  # pyright: ignore[reportIncompatibleMethodOverride]
         f, c = ctx.saved_tensors
-        after = torch.cat([f[:, 1:], torch.zeros_like(f[:, :1])], dim=1)  # what a cell is multiplied by in the one after it
+        after = torch.cat([f[:, 1:], torch.zeros_like(f[:, :1])], dim=1)  # the factor of each cell in the next cell
         of_c = scanned(after.flip(1), gradients[0].flip(1)).flip(1)
         of_f = torch.zeros_like(f)
         torch.mul(of_c[:, 1:], c[:, :-1], out=of_f[:, 1:])
@@ -40,11 +43,11 @@ def linear_recurrence(f: Float[Tensor, "text length dim"], x: Float[Tensor, "tex
 
 
 def scanned(f: Float[Tensor, "text length dim"], x: Float[Tensor, "text length dim"]) -> Float[Tensor, "text length dim"]:
-    """The same without gradients: after each step a cell has what twice as many words before it bring."""
+    """The same without gradients: after each step a cell includes twice as many words before it."""
     reach = 1
     while reach < x.shape[1]:
         x = torch.cat([x[:, :reach], torch.addcmul(x[:, reach:], f[:, reach:], x[:, :-reach])], dim=1)
-        if 2 * reach < x.shape[1]:  # there is a step to come that needs it
+        if 2 * reach < x.shape[1]:  # a later step needs it
             f = torch.cat([f[:, :reach], f[:, reach:] * f[:, :-reach]], dim=1)
         reach *= 2
     return x
@@ -99,7 +102,7 @@ class _FoPool(torch.autograd.Function):
 
 
 class _CrossedFoPool(torch.autograd.Function):
-    """Both sides at once, so that what a side borrows is added to what the other one has."""
+    """Both sides at once, since the gradients of a side's gates come from both recurrences."""
 
     @staticmethod
     def forward(ctx: Any, first: Tensor, second: Tensor, first_places: Tensor, second_places: Tensor) -> tuple[Tensor, Tensor]:
@@ -142,7 +145,7 @@ def _add_crossed_gradients(
     of_gates: Tensor,
     of_partner: Tensor,
 ) -> None:
-    """One side's loop backwards: added to the gradients of its own gates, and of those that it borrows."""
+    """The backward loop of one side: adds to the gradients of its own gates and of its partner's."""
     dim = own.shape[2]
     lent, of_lent, of_loan = partner.flatten(0, 1), of_partner.flatten(0, 1), torch.zeros_like(gates[:, 0])
     _, of_partner_f, of_partner_o = of_loan.split(dim, dim=1)
@@ -170,7 +173,7 @@ def _add_crossed_gradients(
 
 
 def _through_cell(of_cell: Tensor, z: Tensor, f: Tensor, before: Tensor | None, of_z: Tensor, of_f: Tensor) -> Tensor:
-    """The gradient of c_{t−1}, given that of c_t = f ⊙ c_{t−1} + (1 − f) ⊙ z; those of z and f are written where they belong."""
+    """The gradient of c_{t−1}, given that of c_t = f ⊙ c_{t−1} + (1 − f) ⊙ z; writes the gradients of z and f to `of_z` and `of_f`."""
     if before is None:
         torch.mul(of_cell, z, out=of_f).neg_()
     else:
@@ -194,8 +197,18 @@ def fo_pool(gates: Float[Tensor, "text length gates"]) -> Float[Tensor, "text le
     return _FoPool.apply(gates) if gates.is_cpu else scanned_fo_pool(gates)  # pyright: ignore[reportReturnType]
 
 
+def fo_pool_loop(gates: Float[Tensor, "text length gates"]) -> Float[Tensor, "text length dim"]:
+    """The slow reference of `fo_pool`: the equations word by word."""
+    z, f, o = gates.chunk(3, dim=2)
+    c, states = torch.zeros_like(z[:, 0]), []
+    for t in range(gates.shape[1]):
+        c = f[:, t] * c + (1 - f[:, t]) * z[:, t]
+        states.append(o[:, t] * c)
+    return torch.stack(states, dim=1)
+
+
 def scanned_fo_pool(gates: Float[Tensor, "text length gates"]) -> Float[Tensor, "text length dim"]:
-    """The same by a scan."""
+    """`fo_pool` by a scan."""
     return _scanned(*gates.chunk(3, dim=2))
 
 
@@ -207,7 +220,7 @@ def crossed_fo_pool(
 ) -> tuple[Float[Tensor, "pair question_length dim"], Float[Tensor, "pair candidate_length dim"]]:
     """h_t ⊙ h†_t of both sides: two such recurrences over a text's Z, one under its own F and O and one under the partner's.
 
-    The places name the partner's word whose gates each word is given (Tay et al. 2018, "Lightweight Temporal Crossing").
+    The places are the positions of the partner's word whose gates each word uses (Tay et al. 2018, "Lightweight Temporal Crossing").
     """
     if not question.is_cpu:
         return scanned_crossing(question, candidate, question_places), scanned_crossing(candidate, question, candidate_places)
@@ -217,10 +230,19 @@ def crossed_fo_pool(
     return _CrossedFoPool.apply(question, candidate, *rows)  # pyright: ignore[reportReturnType]
 
 
+def crossed_loop(
+    gates: Float[Tensor, "pair length gates"], partner: Float[Tensor, "pair partner_length gates"], places: Int[Tensor, "pair length"]
+) -> Float[Tensor, "pair length dim"]:
+    """The slow reference of one side of `crossed_fo_pool`: the product of two loops."""
+    z = gates.chunk(3, dim=2)[0]
+    _, f, o = partner.take_along_dim(places.unsqueeze(2), dim=1).chunk(3, dim=2)
+    return fo_pool_loop(gates) * fo_pool_loop(torch.cat([z, f, o], dim=2))
+
+
 def scanned_crossing(
     gates: Float[Tensor, "pair length gates"], partner: Float[Tensor, "pair partner_length gates"], places: Int[Tensor, "pair length"]
 ) -> Float[Tensor, "pair length dim"]:
-    """One side of it by scans."""
+    """One side of `crossed_fo_pool` by scans."""
     z, f, o = gates.chunk(3, dim=2)
     first = torch.arange(len(gates), device=gates.device).unsqueeze(1)
     _, partner_f, partner_o = partner[first, places].chunk(3, dim=2)

@@ -1,4 +1,4 @@
-"""Attentive pooling (dos Santos et al. 2016, §3): each text tells what matters in the other."""
+"""Attentive pooling (dos Santos et al. 2016, §3): each text weighs the words of the other."""
 
 from typing import ClassVar
 
@@ -21,9 +21,9 @@ class AttentivePooling(Stage):
 
     Shows `alignment` (pair, M, L), `question_attention` (pair, M) and `attention` (pair, L): G, σ^q and σ^a.
 
-    A text without a word has r = 0, and beside it the other's weights are even.
+    A text without words has r = 0, and the weights of its partner are even.
 
-    Reading: the paper does not say how U begins; its entries are drawn uniformly within ±√(3 / c) (Glorot & Bengio 2010).
+    Reading: the paper does not say how U is initialised; its entries are drawn uniformly within ±√(3 / c) (Glorot & Bengio 2010).
     """
 
     pairwise: ClassVar[bool] = True
@@ -35,7 +35,7 @@ class AttentivePooling(Stage):
         self.output_dim = input_dim
 
     def once_per_text(self, side: str, text: Text) -> Text:
-        """Qᵀ·U of a question, beside Q."""
+        """Adds Qᵀ·U to a question."""
         text = {"mask": text["mask"], "states": text["states"]}
         return {**text, "keys": text["states"] @ self.U} if side == "question" else text
 

@@ -17,7 +17,7 @@ from qaexp.models.types import Text
 
 
 class MultihopPooling(Stage):
-    """The question attends to itself `num_hops` times, guided by a memory of what it has read; the answer is read once for each vector.
+    """The question attends to itself `num_hops` times, guided by a memory of what it has read; each hop has an attention to the answer.
 
         o_q^(0) = m^(0) = mean_t h_q(t)
         α^(k)_t = softmax_t(w_kᵀ·(tanh(W_k·h_q(t)) ⊙ tanh(U_k·m^(k−1))))
@@ -30,13 +30,13 @@ class MultihopPooling(Stage):
     Reading: k = 0, the plain mean of the question, is one of the summed similarities, as in the authors' release. One answer attention
     serves all hops, each question hop has weights of its own, and none has a bias (both as in the release, with its ±0.1 uniform start).
 
-    Departs: the release adds o_q^(k−1) to the memory of hop k, so that its first two memories point the same way; here it is o_q^(k), as
-    the equations have it.
+    Departs: the release adds o_q^(k−1) to the memory of hop k, so that its first two memories have the same direction; here it is
+    o_q^(k), as in the equations.
 
     Shows `question_attention` (text, k, length), α of the hops 1 ... K, and `attention` (pair, hop, length), β of the candidate's words.
 
     Raises:
-        ConfigError: there is not even one hop.
+        ConfigError: there is no hop.
     """
 
     pairwise: ClassVar[bool] = True
@@ -52,7 +52,7 @@ class MultihopPooling(Stage):
         self.output_dim = input_dim
 
     def once_per_text(self, side: str, text: Text) -> Text:
-        """All of o_q^(0) ... o_q^(K) of a question; what the subclass makes of a candidate."""
+        """o_q^(0) ... o_q^(K) of a question; `prepare_candidate` of a candidate."""
         if side == "question":
             return {"mask": text["mask"], "vector": self.read_question(text["states"], text["mask"])}
         return self.prepare_candidate(text)
@@ -77,7 +77,7 @@ class MultihopPooling(Stage):
 
     @abstractmethod
     def answer_scores(self, o_q: Float[Tensor, "pair hop dim"], candidate: Text) -> Float[Tensor, "pair hop length"]:
-        """What β is the softmax of."""
+        """The scores whose softmax is β."""
 
     def forward(self, question: Text, candidate: Text) -> tuple[Text, Text]:
         o_q, mask = question["vector"], candidate["mask"].unsqueeze(1)
@@ -98,7 +98,7 @@ class MultihopMLP(MultihopPooling):
             nn.init.uniform_(weight, -0.1, 0.1)
 
     def prepare_candidate(self, text: Text) -> Text:
-        """W_a·h_a, beside the states."""
+        """Adds W_a·h_a to the states."""
         return {"mask": text["mask"], "states": text["states"], "keys": self.W_a(text["states"])}
 
     def answer_scores(self, o_q: Float[Tensor, "pair hop dim"], candidate: Text) -> Float[Tensor, "pair hop length"]:

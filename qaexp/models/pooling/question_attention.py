@@ -14,7 +14,7 @@ from qaexp.models.types import Text
 
 
 class QuestionAttention(Stage):
-    """The question is pooled over time; it weighs the answer's states before they are pooled the same way.
+    """The pooled question weighs the answer's states; then the answer is pooled in the same way as the question.
 
         o_q = pool_t h_q(t)
         m_{a,q}(t) = W_am·h_a(t) + W_qm·o_q                                     eq. 9
@@ -24,8 +24,8 @@ class QuestionAttention(Stage):
     Tan et al. 2016, "LSTM-based deep learning models for non-factoid answer selection", §3.4. `pool` is max or mean; with mean, o_a is the
     attention's weighted sum of states.
 
-    Departs: L, the length of the answer, is not in the paper. The cosine that follows there does not see it; with it even attention is
-    plain pooling, and longer answers have no shorter vectors under other similarities.
+    Departs: L, the length of the answer, is not in the paper. The paper's cosine does not depend on it. With it, even attention is plain
+    pooling, and longer answers do not have shorter vectors under other similarities.
 
     Reading: Xu et al. 2019 name no `pool` for their rows "with attention"; conf/ has mean, the weighted sum.
 

@@ -14,11 +14,11 @@ class Bilinear(Similarity):
     """s = qᵀ·M·a + wᵀ·f + b, with one M, w and b for each class.
 
     Yu et al. 2014, eq. 1: p(y = 1 | q, a) = σ(qᵀ·M·a + b); §4.3: a logistic regression over that score and two counts of the words that
-    the texts share. f is there with `overlap` alone.
+    the texts share. f is there only with `overlap`.
 
     Reading: f is the four features of the models that Tay et al. 2018 compare, two of which are those of Yu et al.
 
-    Departs: one logistic regression over features and match, trained at once, where Yu et al. train the match first.
+    Departs: the logistic regression over features and match is trained together with the match; Yu et al. train the match first.
     """
 
     def __init__(self, input_dim: int, num_classes: int, overlap: bool) -> None:
@@ -53,19 +53,19 @@ def bilinear_forms(
 
 
 def by_class(scores: Float[Tensor, "pair output"]) -> Float[Tensor, "pair *class"]:
-    """One score a pair where there is one output, else a score a class."""
+    """One score for each pair if there is one output, else one for each class."""
     return scores.squeeze(1) if scores.shape[1] == 1 else scores
 
 
 class TensorLayer(Similarity):
     """z = tanh(qᵀ·M^[1:r]·a + V·[q ; a] + b),  s = U·[z ; f] + c, with a row of U for each class.
 
-    Qiu & Huang 2015, eq. 7 (U without a bias, no f), after Socher et al. 2013. f, the four word-overlap features, is there with `overlap`
-    alone: Tay et al. 2018 put them "before the dense layers" on TrecQA.
+    Qiu & Huang 2015, eq. 7 (U without a bias, no f), after Socher et al. 2013. f, the four word-overlap features, is there only
+    with `overlap`: Tay et al. 2018 put them "before the dense layers" on TrecQA.
 
-    c begins at `initial_bias`; None: as in torch's Linear. Where most pairs are wrong and c begins near 0, the first steps push every slice
-    to one side to lower the score, and as a slice weighs the product of two vectors, it is saturated before it has told two pairs apart: on
-    TrecQA all slices ended at −1 for every pair. At ln(p / (1 − p)), p the share of right pairs, there is no such push.
+    c starts at `initial_bias` (None: as in torch's Linear). If most pairs are wrong and c starts near 0, the first steps lower the scores
+    by pushing every slice to one side, and the slices saturate before they tell any two pairs apart: on TrecQA all slices ended at −1 for
+    every pair. With ln(p / (1 − p)), p the share of right pairs, this does not happen.
 
     Raises:
         ConfigError: the tensor has no slice.

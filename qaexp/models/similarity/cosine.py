@@ -24,10 +24,10 @@ class Cosine(Similarity):
 class GESD(Similarity):
     """1 / (1 + ‖x − y‖) · 1 / (1 + exp(−γ(x·y + c))), between 0 and 1; Feng et al. 2015, Table 4, have γ = 1 and c = 1.
 
-    "Geometric mean of Euclidean and Sigmoid Dot": the product, printed without a root, which would rank alike.
+    "Geometric mean of Euclidean and Sigmoid Dot": the paper prints the product without a root; a root would not change the ranking.
 
     Raises:
-        ConfigError: γ is not positive, so that agreement would not count.
+        ConfigError: γ is not positive.
     """
 
     bounded = True

@@ -22,8 +22,8 @@ class MLP(Similarity):
     dense layers following" Severyn & Moschitti 2015.
 
     Reading: of two classes the softmax over (z_0, z_1) is the logistic function of s = z_1 − z_0, the one score of a pair; W_f then has
-    one row instead of two that say the same. The paper names neither the dense layers' activation, ReLU here, nor where its dropout stands:
-    behind each of them. Of its "MLP" behind NBOW and parallel LSTMs Liu et al. 2016 name no more.
+    one row instead of two that say the same. The paper does not name the activation of the dense layers (ReLU here) or the place of its
+    dropout (here after each of them). Liu et al. 2016 say no more of the "MLP" after NBOW and parallel LSTMs.
     """
 
     def __init__(
@@ -47,8 +47,8 @@ class MLP(Similarity):
 class JoinLayer(Similarity):
     """x_join = [q ; qᵀ·M·a ; a ; f],  s = W_s·tanh(W_h·x_join + b_h) + b_s.
 
-    Severyn & Moschitti 2015, §3.2–3.3; the hidden layer is as wide as x_join. f, the four word-overlap features, is there with `overlap`
-    alone.
+    Severyn & Moschitti 2015, §3.2–3.3; the hidden layer is as wide as x_join. f, the four word-overlap features, is there only with
+    `overlap`.
 
     Reading: the hidden layer's non-linearity is tanh, as in their release.
     """
@@ -76,14 +76,14 @@ class Holographic(Similarity):
         h_1 = dropout(tanh(W_1·x + b_1)), ...,  s = W_f·h + b_f
 
     Tay et al. 2017, "Learning to rank question answer pairs with holographic dual LSTM architecture", §3.3–3.4. The correlation has no
-    parameters and costs d·log d. `bilinear` brings in qᵀ·M·a, `overlap` the four word-overlap features f; the paper has both on TrecQA and
+    parameters and costs d·log d. `bilinear` adds qᵀ·M·a, `overlap` the four word-overlap features f; the paper uses both on TrecQA and
     neither on YahooQA.
 
-    Reading: the paper's σ of the hidden layer is taken for tanh, and its softmax over two outputs belongs to the loss. Dropout stands
-    behind each dense layer.
+    Reading: the paper's σ of the hidden layer is taken for tanh, and its softmax over two outputs belongs to the loss. Dropout follows
+    each dense layer.
 
     Raises:
-        ConfigError: no dense layer, or one of no width.
+        ConfigError: there is no dense layer, or its width is below 1.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class Holographic(Similarity):
 
 
 def circular_correlation(question: Float[Tensor, "pair dim"], candidate: Float[Tensor, "pair dim"]) -> Float[Tensor, "pair dim"]:
-    """q ⋆ a by the fast Fourier transform, which knows no bfloat16.
+    """q ⋆ a by the fast Fourier transform, which does not take bfloat16.
 
     >>> circular_correlation(torch.tensor([[1.0, 2.0, 0.0]]), torch.tensor([[10.0, 20.0, 30.0]])).round().tolist()
     [[50.0, 80.0, 50.0]]

@@ -8,7 +8,6 @@ from torch import Tensor
 from qaexp.errors import ConfigError
 from qaexp.models.encoder.rcnn import RCNN
 from qaexp.models.intermediates import WATCHER
-from qaexp.models.ops.gated_convolution import gated_convolution
 
 LENGTHS = [6, 1, 4]
 INPUT, HIDDEN = 5, 7
@@ -53,16 +52,6 @@ def test_states_and_their_gradients_are_the_papers_word_by_word(order: int, gate
     slow = torch.autograd.grad(torch.stack([(e * wanted[i, : len(e)]).sum() for i, e in enumerate(expected)]).sum(), inputs)
     for gradient, wanted_gradient in zip(ours, slow, strict=True):
         torch.testing.assert_close(gradient, wanted_gradient, rtol=1e-5, atol=1e-5)
-
-
-@pytest.mark.parametrize("gate", [1, 3])
-def test_gradients_to_double_precision(gate: int) -> None:
-    random = torch.Generator().manual_seed(6)
-    shapes = [(4, 2, gate + 2 * 3), (gate, 3), (3,)]
-    inputs = [torch.randn(shape, generator=random, dtype=torch.float64, requires_grad=True) for shape in shapes]
-    assert torch.autograd.gradcheck(lambda *given: gated_convolution(*given)[::2], inputs)
-    start = [torch.randn(shape, generator=random, dtype=torch.float64, requires_grad=True) for shape in [(2, 2, 3), (2, 3)]]
-    assert torch.autograd.gradcheck(lambda *given: gated_convolution(*given)[::2], [*inputs, *start])
 
 
 @pytest.mark.parametrize("gate", ["vector", "scalar"])

@@ -1,4 +1,4 @@
-"""The recurrences of quasi-recurrent layers against loops over words, values and gradients: a CPU's way and that of other devices."""
+"""The recurrences of quasi-recurrent layers, by a CPU's loop and by a scan, against the slow references: values and gradients."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from qaexp.models.ops.recurrence import activate, crossed_fo_pool, fo_pool, scanned_crossing, scanned_fo_pool
+from qaexp.models.ops.recurrence import activate, crossed_fo_pool, crossed_loop, fo_pool, fo_pool_loop, scanned_crossing, scanned_fo_pool
 
 ROWS, LENGTH, PARTNER_LENGTH, DIM = 3, 6, 4, 2
 PLACES = torch.tensor([[0, 0, 1, 2, 2, 3], [0, 1, 2, 3, 3, 3], [3, 2, 1, 0, 0, 0]])
@@ -21,21 +21,6 @@ def activated(raw: Tensor) -> Tensor:
     """What `activate` gives, written out."""
     Z, F, O = raw.chunk(3, dim=2)
     return torch.cat([Z.tanh(), F.sigmoid(), O.sigmoid()], dim=2)
-
-
-def loop(G: Tensor) -> Tensor:
-    Z, F, O = G.chunk(3, dim=2)
-    c, states = torch.zeros(ROWS, DIM, dtype=G.dtype), []
-    for t in range(G.shape[1]):
-        c = F[:, t] * c + (1 - F[:, t]) * Z[:, t]
-        states.append(O[:, t] * c)
-    return torch.stack(states, dim=1)
-
-
-def crossed_loop(G: Tensor, partner: Tensor, places: Tensor) -> Tensor:
-    Z, _, _ = G.chunk(3, dim=2)
-    _, F, O = (part.gather(1, places.unsqueeze(2).expand(-1, -1, DIM)) for part in partner.chunk(3, dim=2))
-    return loop(G) * loop(torch.cat([Z, F, O], dim=2))
 
 
 def same(fast: Tensor, slow: Tensor, leaves: tuple[Tensor, ...]) -> None:
@@ -54,7 +39,7 @@ def scanned_crossings(question: Tensor, candidate: Tensor, places: Tensor, partn
 def test_fo_pooling_is_its_loop_and_so_are_its_gradients(pool: Callable[[Tensor], Tensor]) -> None:
     torch.manual_seed(1)
     raw = gates(LENGTH)
-    same(pool(activate(raw)), loop(activated(raw)), (raw,))
+    same(pool(activate(raw)), fo_pool_loop(activated(raw)), (raw,))
     assert torch.autograd.gradcheck(lambda each: pool(activated(each)), (raw,))
 
 
@@ -75,4 +60,4 @@ def test_a_crossed_recurrence_is_the_product_of_two_loops_and_so_are_its_gradien
 @pytest.mark.parametrize("length", [1, 2, 3, 8, 9])
 def test_a_text_may_have_any_length(pool: Callable[[Tensor], Tensor], length: int) -> None:
     raw = gates(length)
-    same(pool(activate(raw)), loop(activated(raw)), (raw,))
+    same(pool(activate(raw)), fo_pool_loop(activated(raw)), (raw,))
