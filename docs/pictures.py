@@ -40,7 +40,7 @@ def run_lines() -> list[Text | Table]:
         done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True)
         output = done.stdout.replace(folder, "results/runs")
     lines = [Text.from_ansi(line) for line in output.splitlines()]
-    return [Text("$ python -m qaexp", style="bold"), *_shortened(lines)]
+    return [Text("$ python -m qaexp", style="bold"), *_shortened(lines), Text("")]
 
 
 def _shortened(lines: list[Text]) -> Iterator[Text]:

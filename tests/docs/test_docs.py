@@ -126,7 +126,7 @@ def _compose_each(options: list[str], program: Any) -> None:
         assert OmegaConf.to_container(cfg.model)
 
 
-class Parsed(Exception):
+class ParsedError(Exception):
     """The arguments were taken."""
 
 
@@ -135,14 +135,15 @@ def _parse(module: str, arguments: list[str], monkeypatch: pytest.MonkeyPatch) -
         _, rest = parser.parse_known_args(given, namespace)
         if rest:
             parser.error(f"unknown: {rest}")
-        raise Parsed
+        raise ParsedError
 
     monkeypatch.setattr(argparse.ArgumentParser, "parse_args", parse)
     program = importlib.import_module(module)
     program = program if hasattr(program, "main") else importlib.import_module(f"{module}.__main__")
-    if {"-h", "--help"} & set(arguments):
+    if not arguments or {"-h", "--help"} & set(arguments):  # a program that a sentence names
+        assert callable(program.main)
         return
-    with pytest.raises(Parsed):
+    with pytest.raises(ParsedError):
         program.main(arguments)
 
 

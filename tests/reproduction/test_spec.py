@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from textwrap import dedent
 
 import pytest
 import yaml
@@ -237,9 +236,9 @@ def test_own_tables_need_no_printed_numbers(tmp_path: Path) -> None:
     assert {printed for row in table.rows for printed in row.published} == {UNPRINTED}
 
 
-def test_the_smallest_file_is_the_one_in_the_readme(tmp_path: Path) -> None:
-    readme = (EXPERIMENTS.parent / "README.md").read_text(encoding="utf-8")
-    [table] = _loaded(tmp_path, dedent(readme.partition("  ```yaml\n")[2].partition("  ```\n")[0]))
+def test_the_shortest_table_is_the_one_in_the_guide(tmp_path: Path) -> None:
+    guide = (EXPERIMENTS.parent / "docs" / "howto" / "tables.md").read_text(encoding="utf-8")
+    [table] = _loaded(tmp_path, guide.partition("```yaml\n")[2].partition("```\n")[0])
     assert (table.label, table.scale, table.decimals, list(table.seeds)) == ("Model", 100, 2, [1, 2, 3])
     cells = [next(alternatives(table, row, "wikiqa", quick)) for row in table.rows for quick in (False, True)]
     assert [" ".join(cell.overrides) for cell in cells] == [
