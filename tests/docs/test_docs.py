@@ -169,7 +169,7 @@ def test_messages_are_those_that_the_page_quotes(
 def _examples() -> Iterator[Any]:
     for page in GUIDES:
         text = page.read_text(encoding="utf-8")
-        for code, command in re.findall(r"^```python\n(# mine\.py\n.*?)^```\n+```sh\n([^\n]*)\n", text, flags=re.DOTALL | re.MULTILINE):
+        for code, command in re.findall(r"^```python\n(# mine\.py\n.*?)^```\n.*?^```sh\n([^\n]*)\n", text, flags=re.DOTALL | re.MULTILINE):
             yield pytest.param(code, command, id=_name(page))
 
 
