@@ -1,4 +1,4 @@
-# Two commands need nothing else: `make run` and `make test`. Both make the environment first if it is not there.
+# Every target makes the environment first if it is missing, so `make run` and `make test` work in a fresh checkout.
 .DEFAULT_GOAL := help
 .PHONY: help setup run check test test-slow bench learn docs pictures tables reproduce-tuning reproduce-all sync dashboard lock clean
 PYTHON ?= python3
@@ -6,10 +6,10 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 PYTEST = $(RUN) -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile
 
-help:  ## this list
+help:  ## list the targets
 	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
-setup: $(VENV)/.installed  ## make the environment in .venv
+setup: $(VENV)/.installed  ## create the environment in .venv
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "qaexp needs Python 3.11 or later; name one with: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 2; }
@@ -18,25 +18,25 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	$(RUN) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --config-settings editable_mode=compat --editable '.[dev]'
 	@touch $@
 
-run: setup  ## GGSA on the embedded toy data: trains, ranks, prints a table
+run: setup  ## train GGSA on the small built-in data set, and print a table of results
 	@$(RUN) -m qaexp $(ARGS)
 
-test: setup  ## the tests that CI runs, a process for each core up to four
+test: setup  ## run the fast tests, as CI does, in up to four processes
 	$(PYTEST) -m "not slow" $(ARGS)
 
-test-slow: setup  ## the tests that take minutes
+test-slow: setup  ## run the slow tests, which take minutes each
 	$(RUN) -m pytest -m slow $(ARGS)
 
-check: setup  ## ruff, pyright and the tests: what a commit must pass
+check: setup  ## run ruff, pyright and the fast tests: every commit must pass
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/pyright
 	$(PYTEST) -m "not slow" $(ARGS)
 
-bench: setup  ## ratios side by side in one run: attention, the cut, metrics, memory, start
+bench: setup  ## run the benchmarks: speed and memory, each beside an alternative
 	$(RUN) -m benchmarks $(ARGS)
 
-learn: setup  ## every named model, briefly, on WikiQA and TrecQA: results/learn.csv (needs QAEXP_DATA)
+learn: setup  ## train every named model briefly on WikiQA and TrecQA: results/learn.csv (needs QAEXP_DATA)
 	$(RUN) -m qaexp.learn $(ARGS)
 
 docs: setup  ## the documentation as a site: docs/_build/html/index.html
@@ -47,32 +47,32 @@ pictures: setup  ## the pictures of the README, from a run of the toy data and a
 
 REPRODUCE = $(RUN) -m qaexp.reproduce $(if $(PAPER),--paper $(PAPER)) $(if $(filter-out 0,$(QUICK)),--quick) $(if $(filter-out 0,$(LATEX)),--latex) $(if $(JOBS),--jobs $(JOBS))
 
-reproduce-table%: setup  ## a table of every paper, or of PAPER=ggsa; QUICK=1 in minutes; JOBS=4 runs at a time; needs QAEXP_DATA
+reproduce-table%: setup  ## reproduce a table of every paper, or of PAPER=ggsa; QUICK=1 takes minutes; JOBS=4 runs at a time; needs QAEXP_DATA
 	@$(REPRODUCE) --table $* $(ARGS)
 
-reproduce-figure%: setup  ## a figure, likewise
+reproduce-figure%: setup  ## reproduce a figure, with the same options
 	@$(REPRODUCE) --figure $* $(ARGS)
 
-reproduce-tuning: setup  ## what the papers tuned, on dev
+reproduce-tuning: setup  ## repeat the papers' tuning on dev
 	@$(REPRODUCE) --table tuning $(ARGS)
 
-reproduce-all: setup  ## every table and figure of the papers
+reproduce-all: setup  ## reproduce every table and figure
 	@$(REPRODUCE) $(ARGS)
 
-tables: setup  ## tables and figures from results/ledger/ again; nothing is trained
+tables: setup  ## write tables and figures from results/ledger/, without training
 	@$(REPRODUCE) --no-run $(ARGS)
 
-sync: setup  ## upload every W&B run that is still only here
+sync: setup  ## upload every offline W&B run
 	@$(RUN) -m qaexp.sync $(ARGS)
 
-dashboard: setup  ## the W&B workspace and a report for each table; ARGS='--dry-run FOLDER' writes what would be sent
+dashboard: setup  ## make the W&B workspace and a report per table; ARGS='--dry-run FOLDER' writes them to files instead
 	@$(RUN) -m qaexp.dashboard $(ARGS)
 
-lock:  ## resolve the newest versions that pyproject.toml allows into constraints.txt
+lock:  ## pin the newest versions that pyproject.toml allows in constraints.txt
 	rm -rf .lock && $(PYTHON) -m venv .lock
 	.lock/bin/python -m pip install --quiet --disable-pip-version-check 'torch==2.13.0' --editable '.[dev]'
 	{ echo "# Written by \`make lock\`."; .lock/bin/python -m pip freeze --exclude-editable | sed 's/+cpu$$//' | grep -vE '^(nvidia-|triton|cuda-)'; } > constraints.txt
 	rm -rf .lock
 
-clean:  ## remove the environment and tool caches; runs and data stay
+clean:  ## remove the environment and tool caches, but no runs or data
 	rm -rf $(VENV) .lock .pytest_cache .ruff_cache *.egg-info
