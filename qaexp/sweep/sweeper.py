@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
 from hydra.plugins.launcher import Launcher
@@ -180,8 +181,10 @@ class Sweep(Sweeper):
             ConfigError: it asks for several processes.
         """
         config = self._context.config_loader.load_sweep_config(self._config, overrides)
+        HydraConfig.instance().set_config(config)  # for interpolations such as ${hydra:runtime.choices.model}
         with open_dict(config):
             del config["hydra"]
+            config.choices = OmegaConf.to_container(config.choices, resolve=True)  # now, since Hydra resolves them by its last composition
         require_one_process(config.trainer, "a run of a sweep")
         return config
 
