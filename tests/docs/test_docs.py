@@ -209,3 +209,14 @@ def test_every_data_set_has_a_row() -> None:
     page = (REPOSITORY / "docs" / "data.md").read_text(encoding="utf-8")
     for group in ("dataset", "dataset/vectors", "dataset/negatives"):
         assert [name for name in choices(group) if f"`{name}`" not in page] == []
+
+
+def test_messages_in_the_lists_are_in_the_code() -> None:
+    code = "\n".join(path.read_text(encoding="utf-8") for path in (REPOSITORY / "qaexp").glob("**/*.py"))
+    code = re.sub(r'"\n\s+f?"', "", code)
+    quoted = re.findall(
+        r"\*([^*\n]+)\*", "\n".join(re.findall(r"^- .*$", _prose(REPOSITORY / "docs" / "troubleshooting.md"), flags=re.MULTILINE))
+    )
+    assert len(quoted) > 10
+    pieces = [max(re.split(r"[A-Z]{3,}|`[^`]*`|\bnan\b", message), key=len).strip() for message in quoted]
+    assert [piece for piece in pieces if piece and piece not in code] == []
