@@ -4,25 +4,25 @@ The axis words of all annotations in qaexp/. A number is an axis of that size, a
 
 Texts and pairs:
 
-    text                               distinct texts of one batch, questions or candidates; of a corpus where there is no batch
+    text                               distinct texts of one batch, questions or candidates; outside a batch, texts of a corpus
     question, candidate                the distinct ones of one batch or one split
     pair                               (question, candidate) pairs
     group                              training examples: a right candidate and its negatives
-    place                              the pairs of a group, as many as the largest group has
-    class                              classes of a pair, an axis of scores only where there are more than right and wrong
-    field                              parts of a text, such as title and body; an axis only where a data set has several
+    place                              pairs of a group, padded to the largest group
+    class                              classes of a pair; scores have this axis only if there are more classes than right and wrong
+    field                              parts of a text, such as title and body; an axis only if a data set has several
     answer, negative                   texts that negatives are drawn from; wrong pairs
-    hit                                texts that a search finds for another, the best first
-    item, chosen, kept                 what is drawn from; what was drawn; the questions of a part
+    hit                                texts that a search finds for another, best first
+    item, chosen, kept                 items to draw from; drawn items; questions of a part
     batch_item, block_pair             the items of one batch; the pairs of one block
-    pair_or_none                       pairs, or nothing where files do not say
+    pair_or_none                       pairs, or an empty axis if the files do not say
 
 Words:
 
     length                             tokens of a padded text; the padding id is 0
-    question_length, candidate_length  the same where both sides are there
-    partner_length, context_length     the same of the other text of a pair; of a context beside its title
-    token                              the tokens of many texts, end to end and without padding
+    question_length, candidate_length  the same where both sides meet
+    partner_length, context_length     the same for the other text of a pair; for a context beside its title
+    token                              the tokens of many texts, concatenated without padding
     word, known_word                   rows of the vocabulary; those that word vectors have
     ngram                              n-grams of a text
     position, range                    positions; runs of them, given by start and size
@@ -33,34 +33,34 @@ Widths:
     hidden                             width of a recurrent state in one direction
     direction                          forwards and backwards
     head, head_dim                     attention heads; width of one
-    gate, gates, products              width of one gate; of all of them, end to end; of the gates and all that they let in
+    gate, gates, products              width of one gate; of all gates, concatenated; of the gates and their inputs
     order                              the lengths of patterns, from 1, that an RCNN counts
     hop                                vectors of a text that is read several times
     filter, width, window              filters of a convolution; its widths in words; one of them
-    channel                            what a convolution reads of each unit
+    channel                            input channels of a convolution
     slice, neuron, form                values of a grid's cell; the same, of any model; bilinear forms of a pair
-    feature, features                  what is measured of a pair; all of a text that is compared; `*features`: what stands before a grid
+    feature, features                  measurements of a pair; all compared features of a text; `*features`: any axes before a grid
     output                             outputs of the last layer
 
 Grids:
 
-    row, column                        words of the question and of the candidate; of attention, rows of words that see one another
+    row, column                        words of the question and of the candidate; in attention, rows of words that attend to one another
     row_column, cells                  all cells, row by row
-    cell, padded_cell                  cells of a diagonal; with those beyond the grid's border
-    part, two_states                   the LSTMs of a cell; the hidden states that one of them reads, end to end
-    rows, columns                      the parts that dynamic pooling cuts a grid into; `*rows`: whatever stands before the last axis
+    cell, padded_cell                  cells of a diagonal; the same with those outside the grid
+    part, two_states                   the LSTMs of a cell; the concatenated hidden states that one of them reads
+    rows, columns                      the parts into which dynamic pooling cuts a grid; `*rows`: any axes before the last
     places, outputs                    units along a line or in a grid; windows on them
     k                                  the largest values of a grid
 
 Counts:
 
-    question_and_end                   where each question begins, and where the last one ends
-    group_and_end, field_and_end       the same of groups and of fields
+    question_and_end                   the start of each question, and the end of the last
+    group_and_end, field_and_end       the same for groups and for fields
     rank                               ranks, from 1
-    key                                numbers that stand for a question and a text
-    num                                as many as are asked for
-    some, others, other                of two lists of any size
-    shape, whole, axis, any            whatever is there
+    key                                numbers that identify a question and a text
+    num                                a requested number
+    some, others, other                two lists of any size
+    shape, whole, axis, any            any axes
 """
 
 from collections.abc import Sequence

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from qaexp.models.encoder.gated_gru import GatedGRU
-from qaexp.models.intermediates import WATCHER
+from qaexp.models.intermediates import watch
 from qaexp.models.types import Text
 
 LENGTHS = [3, 1, 6, 5]
@@ -51,9 +51,8 @@ def test_moved_gates_are_the_recurrence_word_by_word(encoder: GatedGRU, text: Te
     begun = encoder.begin(text)
     gates = begun["gru_gates"] + torch.randn(4, 1, 2, 3, 5, generator=torch.Generator().manual_seed(4))
     shown: dict[str, Tensor] = {}
-    token = WATCHER.set(lambda name, tensor: shown.__setitem__(name, tensor))
-    states = encoder.finish({"mask": begun["mask"], "gru_gates": gates})["states"]
-    WATCHER.reset(token)
+    with watch(lambda name, tensor: shown.__setitem__(name, tensor)):
+        states = encoder.finish({"mask": begun["mask"], "gru_gates": gates})["states"]
     for i, length in enumerate(LENGTHS):
         for direction, suffix in enumerate(["", "_reverse"]):
             U_r, U_z, U_n = getattr(encoder.gru, f"weight_hh_l0{suffix}").chunk(3)
@@ -72,8 +71,7 @@ def test_moved_gates_are_the_recurrence_word_by_word(encoder: GatedGRU, text: Te
 
 def test_the_gates_can_be_seen_in_a_text_by_itself(encoder: GatedGRU, text: Text) -> None:
     shown: dict[str, Tensor] = {}
-    token = WATCHER.set(lambda name, tensor: shown.__setitem__(name, tensor))
-    states = encoder(text)["states"]
-    WATCHER.reset(token)
+    with watch(lambda name, tensor: shown.__setitem__(name, tensor)):
+        states = encoder(text)["states"]
     torch.testing.assert_close(states, encoder(text)["states"], rtol=1e-5, atol=1e-5)
     assert {name: tensor.shape for name, tensor in shown.items()} == {"reset_gates": (4, 7, 10), "update_gates": (4, 7, 10)}

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from qaexp.errors import ConfigError
 from qaexp.models.encoder.rcnn import RCNN
-from qaexp.models.intermediates import WATCHER
+from qaexp.models.intermediates import watch
 
 LENGTHS = [6, 1, 4]
 INPUT, HIDDEN = 5, 7
@@ -58,9 +58,8 @@ def test_states_and_their_gradients_are_the_papers_word_by_word(order: int, gate
 def test_the_gate_is_shown(gate: str) -> None:
     model, text = encoder(2, gate), some_states(LENGTHS, INPUT, seed=4)
     seen: dict[str, Tensor] = {}
-    token = WATCHER.set(seen.__setitem__)
-    model(text)
-    WATCHER.reset(token)
+    with watch(seen.__setitem__):
+        model(text)
     assert seen["gate"].shape == (3, 6, HIDDEN if gate == "vector" else 1)
     for i, length in enumerate(LENGTHS):
         torch.testing.assert_close(seen["gate"][i, :length], paper(model, text["states"][i, :length], 2)[1], rtol=1e-5, atol=1e-5)

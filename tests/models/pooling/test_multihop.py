@@ -6,7 +6,7 @@ from small_texts import some_states
 from torch import Tensor, nn
 
 from qaexp.errors import ConfigError
-from qaexp.models.intermediates import WATCHER
+from qaexp.models.intermediates import watch
 from qaexp.models.pooling.multihop import MultihopMLP, MultihopPooling, MultihopSequential
 
 QUESTION_LENGTHS, CANDIDATE_LENGTHS = [3, 1, 2], [5, 2, 1]
@@ -62,9 +62,8 @@ def test_every_hop_reads_the_question_and_then_the_answer(make: type[MultihopPoo
         nn.init.normal_(weight)
     question, candidate = some_states(QUESTION_LENGTHS, DIM, 4, seed=1), some_states(CANDIDATE_LENGTHS, DIM, 6, seed=2)
     shown: dict[str, Tensor] = {}
-    token = WATCHER.set(lambda name, tensor: shown.__setitem__(name, tensor))
-    r_q, r_a = pooling(pooling.once_per_text("question", question), pooling.once_per_text("candidate", candidate))
-    WATCHER.reset(token)
+    with watch(lambda name, tensor: shown.__setitem__(name, tensor)):
+        r_q, r_a = pooling(pooling.once_per_text("question", question), pooling.once_per_text("candidate", candidate))
     assert r_q["vector"].shape == r_a["vector"].shape == (3, HOPS + 1, DIM)
     assert shown["question_attention"].shape == (3, HOPS, 4)
     assert shown["attention"].shape == (3, HOPS + 1, 6)

@@ -5,7 +5,7 @@ import torch
 from small_texts import some_states
 
 from qaexp.errors import ConfigError
-from qaexp.models.intermediates import WATCHER
+from qaexp.models.intermediates import watch
 from qaexp.models.pooling.question_attention import QuestionAttention
 
 QUESTION_LENGTHS, CANDIDATE_LENGTHS = [3, 1, 2], [5, 2, 1]
@@ -19,9 +19,8 @@ def test_equations_9_to_11(pool: str) -> None:
     pooling = QuestionAttention(DIM, pool=pool)
     question, candidate = some_states(QUESTION_LENGTHS, DIM, 4, seed=1), some_states(CANDIDATE_LENGTHS, DIM, 6, seed=2)
     shown = {}
-    token = WATCHER.set(lambda name, tensor: shown.setdefault(name, tensor))
-    r_q, r_a = pooling(pooling.once_per_text("question", question), pooling.once_per_text("candidate", candidate))
-    WATCHER.reset(token)
+    with watch(lambda name, tensor: shown.setdefault(name, tensor)):
+        r_q, r_a = pooling(pooling.once_per_text("question", question), pooling.once_per_text("candidate", candidate))
     for pair, (M, L) in enumerate(zip(QUESTION_LENGTHS, CANDIDATE_LENGTHS, strict=True)):
         h_q, h_a = list(question["states"][pair, :M]), list(candidate["states"][pair, :L])
         o_q = torch.stack(h_q).amax(dim=0) if pool == "max" else sum(h_q) / M
