@@ -46,7 +46,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
     record = RunRecord.resumed(folder) if resume else RunRecord.begin(config, command)
     with record.kept_in(folder), record.timing("total"):
         pl.seed_everything(cfg.seed, workers=True, verbose=False)
-        choose_matmul(cfg.trainer.get("matmul", "auto"))
+        record.matmul = choose_matmul(cfg.trainer.get("matmul", "auto"))
         with record.timing("data"):
             data = open_data(cfg.dataset)
             pairs: ReconstructionDataModule = instantiate(cfg.pairs)(ranking=data)

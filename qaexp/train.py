@@ -37,7 +37,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
     last = last_checkpoint(folder) if resume else None
     with record.kept_in(folder), record.timing("total"):
         pl.seed_everything(cfg.seed, workers=True, verbose=False)
-        choose_matmul(cfg.trainer.get("matmul", "auto"))
+        record.matmul = choose_matmul(cfg.trainer.get("matmul", "auto"))
         with record.timing("data"):
             data = open_data(cfg.dataset)
             reads = reads_vectors(cfg.model)

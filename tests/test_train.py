@@ -79,6 +79,7 @@ def test_the_record_says_what_repeats_the_run(run: Path, overrides: list[str]) -
     assert record.command == " ".join(overrides)
     assert record.versions["torch"] == torch.__version__
     assert record.hardware["threads"] >= 1
+    assert record.matmul == ("onednn" if torch.get_float32_matmul_precision() == "medium" else "mkl")
     assert set(record.seconds) == {"data", "fit", "steps", "test", "total"}
     assert len(record.data["fingerprint"]) == 64
     assert record.data["splits"]["test"]["questions"] == 30

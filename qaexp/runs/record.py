@@ -51,6 +51,8 @@ class RunRecord:
     commit: str = ""
     versions: dict[str, str] = field(default_factory=dict)
     hardware: dict[str, Any] = field(default_factory=dict)
+    matmul: str = ""
+    """The float32 backend of the CPU in the last process of the run: mkl or onednn. Empty in records made before it was noted."""
     continued: list[dict[str, Any]] = field(default_factory=list)
     """Commit, versions, hardware and the first epoch of each process that went on with the run with others than the process before it."""
     data: dict[str, Any] = field(default_factory=dict)

@@ -11,37 +11,44 @@ SAME_PRECISION = 10.0
 """Two float32 backends differ by less than this factor in their largest error; rounding to bfloat16 makes it about 1,000 times larger."""
 
 
-def choose_matmul(backend: str) -> None:
-    """Sets the backend for the whole process. `auto` takes oneDNN where it is as exact as MKL, else MKL.
+def choose_matmul(backend: str) -> str:
+    """Sets the backend for the whole process, and returns its name. `auto` takes oneDNN where it is as exact as MKL, else MKL.
 
     `trainer.precision=32-true` then means float32 on every device: cuDNN's convolutions and LSTMs do not round factors to 10 bits (TF32).
-    A machine with a GPU keeps torch's own choice for the CPU.
+    A machine with a GPU takes MKL for the CPU: the leave that oneDNN needs would let the GPU round factors, too. Every backend taken
+    here multiplies in full float32, so that `trainer.matmul` need not count in a run's key.
 
     Raises:
-        ConfigError: there is no such backend.
+        ConfigError: there is no such backend, or it would round factors here.
     """
     if backend not in BACKENDS:
         raise ConfigError(f"trainer.matmul={backend}: there is no such backend; {meant(str(backend), BACKENDS)}")
     torch.backends.cudnn.allow_tf32 = False
-    if backend == "auto":
-        if not torch.cuda.is_available():
-            use_onednn(onednn_is_exact())
-    else:
-        use_onednn(backend == "onednn")
+    gpu = torch.cuda.is_available()
+    if backend == "onednn" and (gpu or onednn_rounds()):
+        use_onednn(False)
+        where = "on a GPU" if gpu else "on this processor"
+        raise ConfigError(f"trainer.matmul=onednn would round float32 products {where}; choose trainer.matmul=auto or mkl")
+    onednn = backend == "onednn" or (backend == "auto" and not gpu and onednn_is_exact())
+    use_onednn(onednn)
+    return "onednn" if onednn else "mkl"
 
 
 def onednn_is_exact() -> bool:
-    """Whether oneDNN multiplies in full float32 here. Tries one product with each backend.
+    """Whether oneDNN multiplies float32 here, and in full float32. Tries one product with each backend.
 
     MKL is about half as fast as oneDNN on AMD's processors. PyTorch gives float32 products to oneDNN only with leave to round factors
     to bfloat16. oneDNN uses that leave on processors with bfloat16 units (AMX) alone.
     """
-    use_onednn(False)
-    by_mkl = _product()
-    use_onednn(True)
-    by_onednn = _product()
+    by_mkl, by_onednn = _products()
     asked = not torch.equal(by_mkl, by_onednn)
-    return asked and _error(by_onednn) <= SAME_PRECISION * _error(by_mkl)
+    return asked and not _is_coarser(by_onednn, by_mkl)
+
+
+def onednn_rounds() -> bool:
+    """Whether oneDNN rounds factors to bfloat16 here."""
+    by_mkl, by_onednn = _products()
+    return _is_coarser(by_onednn, by_mkl)
 
 
 def use_onednn(yes: bool) -> None:
@@ -52,6 +59,18 @@ def use_onednn(yes: bool) -> None:
     """
     torch.set_float32_matmul_precision("medium" if yes else "highest")
     torch.backends.cuda.enable_flash_sdp(not yes)  # this switch is the CPU's, too
+
+
+def _products() -> tuple[Tensor, Tensor]:
+    """The same product by MKL and by oneDNN. Leaves oneDNN switched on."""
+    use_onednn(False)
+    by_mkl = _product()
+    use_onednn(True)
+    return by_mkl, _product()
+
+
+def _is_coarser(product: Tensor, reference: Tensor) -> bool:
+    return _error(product) > SAME_PRECISION * _error(reference)
 
 
 def _product() -> Tensor:

@@ -97,9 +97,26 @@ def test_a_gpus_convolutions_lstms_and_products_are_float32() -> None:
 
 
 @pytest.mark.parametrize(("backend", "precision"), [("mkl", "highest"), ("onednn", "medium")])
-def test_a_named_backend_is_taken_as_it_is(backend: str, precision: str) -> None:
-    choose_matmul(backend)
+def test_a_named_backend_is_taken_as_it_is(backend: str, precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = matmul._product()
+    monkeypatch.setattr(matmul, "_product", lambda: exact)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert choose_matmul(backend) == backend
     assert torch.get_float32_matmul_precision() == precision
+
+
+@pytest.mark.parametrize(("gpu", "where"), [(True, "on a GPU"), (False, "on this processor")])
+def test_onednn_is_refused_where_it_would_round_products(gpu: bool, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The key of a run leaves `trainer.matmul` out, so that no backend may change more than the last digits."""
+    A, B = matmul._factors()
+    products = {"highest": A @ B, "medium": (A.bfloat16() @ B.bfloat16()).float()}
+    monkeypatch.setattr(matmul, "_product", lambda: products[torch.get_float32_matmul_precision()])
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpu)
+    with pytest.raises(ConfigError, match=f"would round float32 products {where}; choose trainer.matmul=auto or mkl"):
+        choose_matmul("onednn")
+    assert torch.get_float32_matmul_precision() == "highest"
+    assert not torch.backends.cuda.matmul.allow_tf32
+    assert choose_matmul("auto") == "mkl"
 
 
 def test_a_mistyped_backend_is_answered_with_the_nearest() -> None:
