@@ -84,10 +84,10 @@ class Downloader:
         pooch.get_logger().setLevel(logging.WARNING)
         store = pooch.create(path.parent, base_url="", registry={path.name: None}, urls={path.name: url}, retry_if_failed=self.retries)
         again = part.exists() or path.exists()
-        store.fetch(path.name, downloader=ResumingDownloader(part, self.timeout))
+        store.fetch(path.name, downloader=ResumingDownloader(part, self.timeout))  # pyright: ignore[reportArgumentType]
         if again and _wrong(file, path):
             path.unlink()
-            store.fetch(path.name, downloader=ResumingDownloader(part, self.timeout))
+            store.fetch(path.name, downloader=ResumingDownloader(part, self.timeout))  # pyright: ignore[reportArgumentType]
         if wrong := _wrong(file, path):
             path.unlink()
             raise _RefusedError(f"what it sent {wrong}")
