@@ -43,14 +43,15 @@ CHOICES = [f"model/{slot}={name}" for slot in SLOTS for name in choices(f"model/
 
 @cache
 def composed(override: str) -> DictConfig:
-    """The configuration of a named model, or of the first named model that takes the slot's choice and can be built with it."""
+    """The configuration of a named model, or of the first named model that takes the slot's choice and can score a pair with it."""
     if override in NAMED:
         return compose([override])
     refusals = []
     for name in NAMED:
         try:
             cfg = compose([name, override])
-            instantiate(cfg.model, vectors=torch.zeros(2, 24))
+            scorer, text = instantiate(cfg.model, vectors=torch.zeros(2, 24)).eval(), torch.ones(1, 2, dtype=torch.int64)
+            scorer.score(scorer.encode_question(text), scorer.encode_candidate(text))
         except Exception as error:  # a model without this slot, or whose other slots do not fit: the next one may
             refusals.append(f"{name}: {error}")
         else:
