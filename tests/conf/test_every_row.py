@@ -18,6 +18,7 @@ from qaexp.reproduction.cells import Cell, alternatives
 from qaexp.reproduction.settings import vector_width
 from qaexp.reproduction.spec import Row, Table, result_figures, result_tables, tunings
 from qaexp.training.ranking import RankingModule
+from qaexp.training.trainer import open_trainer
 
 WIDTH = 60
 """Any number of heads in the tables and figures divides it."""
@@ -134,9 +135,9 @@ def _one_step(overrides: Sequence[str], cache_dir: str) -> tuple[RankingModule, 
     loss, optimizer, schedule = (instantiate(cfg[name]) for name in ("loss", "optimizer", "schedule"))
     module = RankingModule(scorer, loss, optimizer, schedule, data, {"vocabulary": data.corpus.vocabulary.words})
     if before:
-        silent = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False}
+        silent = {"enable_checkpointing": False, "enable_progress_bar": False}
         limits = {"max_epochs": 1, "limit_train_batches": 1, "limit_val_batches": 0}
-        instantiate({**cfg["trainer"], **limits, "accelerator": "cpu"})(**silent).fit(module, datamodule=data)
+        open_trainer(OmegaConf.create({**cfg["trainer"], **limits, "accelerator": "cpu"}), **silent).fit(module, datamodule=data)
     return module, before
 
 
