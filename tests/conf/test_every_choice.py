@@ -25,6 +25,7 @@ from qaexp.models.scorer import AnswerScorer
 from qaexp.runs.record import RunRecord
 from qaexp.train import train
 from qaexp.training.losses import Loss
+from qaexp.training.trainer import open_trainer
 
 MODELS = choices("model")
 GROUPS = sorted({*RANK.groups(), *PRETRAIN.groups()})
@@ -81,6 +82,9 @@ def test_every_choice_builds_what_its_group_promises(override: str) -> None:
     group = override.partition("=")[0]
     arguments, promised = BUILT[group]
     node = OmegaConf.select(compose([override], program_of(override)), group.replace("/", "."))
+    if group == "trainer":
+        assert isinstance(open_trainer(node, enable_checkpointing=False), promised)
+        return
     built = instantiate(node, **arguments) if group == "model" else instantiate(node)
     if node.get("_partial_"):
         built = built(**arguments)

@@ -50,8 +50,10 @@ def run_packed_from(
 ) -> tuple[Float[Tensor, "text length hidden"], State]:
     """The same by torch's own `forward` of packed texts, from a given state; also the state after each text's last real word."""
     lengths = mask.sum(dim=1).clamp(min=1).cpu()
-    packed = pack_padded_sequence(states, lengths, batch_first=True, enforce_sorted=False)
-    run, last = layer(packed, start)
+    float32 = states.is_cpu and not _has_bfloat16_lstm()
+    packed = pack_padded_sequence(states.float() if float32 else states, lengths, batch_first=True, enforce_sorted=False)
+    with torch.autocast("cpu", enabled=False) if float32 else nullcontext():
+        run, last = layer(packed, start)
     return pad_packed_sequence(run, batch_first=True, total_length=mask.shape[1])[0], last
 
 
