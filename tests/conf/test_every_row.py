@@ -135,8 +135,8 @@ def _one_step(overrides: Sequence[str], cache_dir: str) -> tuple[RankingModule, 
     loss, optimizer, schedule = (instantiate(cfg[name]) for name in ("loss", "optimizer", "schedule"))
     module = RankingModule(scorer, loss, optimizer, schedule, data, {"vocabulary": data.corpus.vocabulary.words})
     if before:
-        silent = {"callbacks": [], "plugins": [], "enable_checkpointing": False, "enable_progress_bar": False}
-        limits = {"max_epochs": 1, "limit_train_batches": 1, "limit_val_batches": 0}
+        silent = {"callbacks": [], "plugins": [], "enable_progress_bar": False}
+        limits = {"max_epochs": 1, "limit_train_batches": 1, "limit_val_batches": 0, "enable_checkpointing": False}
         open_trainer(OmegaConf.create({**cfg["trainer"], **limits, "accelerator": "cpu"}), **silent).fit(module, datamodule=data)
     return module, before
 
