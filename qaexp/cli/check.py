@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from hydra.utils import instantiate
@@ -69,7 +70,7 @@ def check_all(names: Sequence[str], data_dir: str | None, seed: int) -> int:
     for name in names or known:
         try:
             data = _built(name, data_dir)
-            findings = task_of(data).audit(_built(name, data_dir, shuffle_seed=None), seed)
+            findings = task_of(data).audit(partial(_built, name, data_dir, shuffle_seed=None), seed)
         except MissingDataError:
             if names:
                 raise

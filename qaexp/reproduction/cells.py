@@ -20,7 +20,7 @@ from qaexp.files import atomic_write_text
 from qaexp.mistakes import explain
 from qaexp.reproduction.ledger import Key
 from qaexp.reproduction.spec import Row, Setting, Table
-from qaexp.runs import record
+from qaexp.runs import record, renamed
 from qaexp.runs.record import config_key
 
 READING = ("dataset=", "dataset.reader.", "dataset.tokenise", "dataset.expected=")
@@ -206,8 +206,8 @@ def _resolved(cfg: DictConfig, seed: int) -> dict[str, Any]:
 
 @cache
 def _conf_digest() -> str:
-    """Digest of everything that a key depends on: the configuration files, and the code that makes keys."""
-    content = hashlib.sha256(Path(record.__file__).read_bytes())
+    """A digest of the configuration files and of the code that makes keys. Stored keys count while it stays the same."""
+    content = hashlib.sha256(b"".join(Path(module.__file__).read_bytes() for module in (record, renamed)))
     for path in sorted(CONF.rglob("*.yaml")):
         content.update(f"{path.relative_to(CONF)}\n".encode() + path.read_bytes())
     return content.hexdigest()[:16]

@@ -222,7 +222,7 @@ def key_without_max_epochs(placeless: Mapping[str, Any]) -> str:
 
 def _digest(identity: Mapping[str, Any]) -> str:
     """Sixteen digits for a configuration. Classes count by their names, not by their modules, so that a move changes no key."""
-    named = with_short_targets(with_current_targets(identity))
+    named = with_short_targets(identity)
     if isinstance(trainer := named.get("trainer"), dict):
         named["trainer"] = {name: value for name, value in trainer.items() if name != "matmul"}  # it changes speed and last digits alone
     return hashlib.sha256(json.dumps(named, sort_keys=True, default=str).encode()).hexdigest()[:16]

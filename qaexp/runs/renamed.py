@@ -1,5 +1,6 @@
 """Where the classes that older configurations name are now, so that every checkpoint and record made before a move still loads."""
 
+from collections.abc import Callable
 from typing import Any
 
 RENAMED = {
@@ -9,9 +10,6 @@ RENAMED = {
     "qaexp.data.embeddings.RandomVectors": "qaexp.data.vectors.sources.RandomVectors",
     "qaexp.data.lists.QuestionLists": "qaexp.data.negatives.QuestionLists",
     "qaexp.data.retrieved.BM25Negatives": "qaexp.data.bm25.BM25Negatives",
-    "qaexp.figures.answer_length.AnswerLength": "qaexp.reproduction.figures.answer_length.AnswerLength",
-    "qaexp.figures.runtime.Runtime": "qaexp.reproduction.figures.runtime.Runtime",
-    "qaexp.figures.sensitivity.Sensitivity": "qaexp.reproduction.figures.sensitivity.Sensitivity",
     "qaexp.losses.ClassCrossEntropy": "qaexp.training.losses.ClassCrossEntropy",
     "qaexp.losses.PairwiseHinge": "qaexp.training.losses.PairwiseHinge",
     "qaexp.losses.PointwiseCrossEntropy": "qaexp.training.losses.PointwiseCrossEntropy",
@@ -68,24 +66,21 @@ def with_current_targets(node: Any) -> Any:
     >>> with_current_targets({"tokenise": {"_target_": "qaexp.losses.PairwiseHinge", "margin": 0.2}})
     {'tokenise': {'_target_': 'qaexp.training.losses.PairwiseHinge', 'margin': 0.2}}
     """
-    if isinstance(node, dict):
-        return {
-            name: RENAMED.get(value, value) if name == "_target_" and isinstance(value, str) else with_current_targets(value)
-            for name, value in node.items()
-        }
-    if isinstance(node, list):
-        return [with_current_targets(value) for value in node]
-    return node
+    return _with_targets(node, lambda target: RENAMED.get(target, target) if isinstance(target, str) else with_current_targets(target))
 
 
 def with_short_targets(node: Any) -> Any:
-    """The same with each class by its name alone, so that an identity does not depend on where a class lives.
+    """The same configuration, each class by today's name without its module: an identity does not depend on where a class lives.
 
-    >>> with_short_targets({"_target_": "qaexp.training.losses.PairwiseHinge", "margin": 0.2})
+    >>> with_short_targets({"_target_": "qaexp.losses.PairwiseHinge", "margin": 0.2})
     {'_target_': 'PairwiseHinge', 'margin': 0.2}
     """
+    return _with_targets(node, lambda target: RENAMED.get(str(target), str(target)).rpartition(".")[2])
+
+
+def _with_targets(node: Any, change: Callable[[Any], Any]) -> Any:
     if isinstance(node, dict):
-        return {name: str(value).rpartition(".")[2] if name == "_target_" else with_short_targets(value) for name, value in node.items()}
+        return {name: change(value) if name == "_target_" else _with_targets(value, change) for name, value in node.items()}
     if isinstance(node, list):
-        return [with_short_targets(value) for value in node]
+        return [_with_targets(value, change) for value in node]
     return node

@@ -1,7 +1,7 @@
 """The two tasks: ranking a question's candidates, and telling the class of a pair. Each owns what is written and shown of its scores."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -46,8 +46,8 @@ class Task(ABC):
         """The hardest questions or pairs of a split, the hardest first. The index is a pair of the split."""
 
     @abstractmethod
-    def audit(self, in_file_order: RankingDataModule, seed: int) -> list[Finding]:
-        """Canaries: scorers whose results can be computed. `in_file_order` is the same data set, its pools in the order of the files."""
+    def audit(self, in_file_order: Callable[[], RankingDataModule], seed: int) -> list[Finding]:
+        """Canaries: scorers whose results can be computed. `in_file_order` builds the same data set, its pools in file order."""
 
     @abstractmethod
     def shown_pairs(self, run: Path, split: str, questions: Sequence[int]) -> list[tuple[str, int]]:
@@ -117,8 +117,8 @@ class Ranking(Task):
             index=best,
         )
 
-    def audit(self, in_file_order: RankingDataModule, seed: int) -> list[Finding]:
-        return check(self.data, in_file_order, seed)
+    def audit(self, in_file_order: Callable[[], RankingDataModule], seed: int) -> list[Finding]:
+        return check(self.data, in_file_order(), seed)
 
     def shown_pairs(self, run: Path, split: str, questions: Sequence[int]) -> list[tuple[str, int]]:
         """The right answer that the run ranked best."""
@@ -178,7 +178,7 @@ class Classification(Task):
             index=chosen,
         )
 
-    def audit(self, in_file_order: RankingDataModule, seed: int) -> list[Finding]:
+    def audit(self, in_file_order: Callable[[], RankingDataModule], seed: int) -> list[Finding]:
         return check_classes(self.data, seed)
 
     def shown_pairs(self, run: Path, split: str, questions: Sequence[int]) -> list[tuple[str, int]]:

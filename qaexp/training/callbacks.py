@@ -27,7 +27,7 @@ from qaexp.training.module import ScoringModule
 log = logging.getLogger(__name__)
 
 
-MINUTE = 60.0
+SECONDS_BETWEEN_LINES = 60.0
 
 
 def callbacks(
@@ -133,7 +133,7 @@ class Lines(Callback):
         self._told = time.monotonic()
 
     def on_test_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *args: Any, **kwargs: Any) -> None:
-        if time.monotonic() - self._told > MINUTE:
+        if time.monotonic() - self._told > SECONDS_BETWEEN_LINES:
             log.info("ranking %s: %d of %d pairs are scored", *cast(ScoringModule, pl_module).progress)
             self._told = time.monotonic()
 
@@ -188,8 +188,8 @@ class LogEpochs(Callback):
                 logger.log_line(line, step=int(line["epoch"]))
 
 
-SECONDS = 60.0
-"""So much of a test a killed process loses; one that Ctrl-C or an error stops loses nothing."""
+SECONDS_BETWEEN_SAVES = 60.0
+"""A killed process loses at most this much of a test. One that Ctrl-C or an error stops loses nothing."""
 
 
 class KeepScores(Callback):
@@ -211,7 +211,7 @@ class KeepScores(Callback):
         self._of = of
 
     def on_test_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *args: Any, **kwargs: Any) -> None:
-        if time.monotonic() - self._written > SECONDS:
+        if time.monotonic() - self._written > SECONDS_BETWEEN_SAVES:
             self._write(pl_module)
 
     def on_exception(self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException) -> None:

@@ -70,7 +70,7 @@ def test_a_test_that_is_stopped_goes_on_to_the_same_scores(
         patch.setattr(RankingModule, "test_step", stop_before(block=12))
         if killed:  # no last word: what was written a block before is all there is
             patch.setattr(KeepScores, "on_exception", lambda *_: None)
-            patch.setattr(kept_scores, "SECONDS", -1.0)
+            patch.setattr(kept_scores, "SECONDS_BETWEEN_SAVES", -1.0)
         with pytest.raises(PowerCutError):
             train(compose(overrides), tmp_path)
     kept = torch.load(tmp_path / "test-0.part", weights_only=True)["scores"]
@@ -91,7 +91,7 @@ def test_a_test_that_is_stopped_goes_on_to_the_same_scores(
 def test_where_no_bar_shows_it_a_long_test_says_how_far_it_is(
     overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("qaexp.training.callbacks.MINUTE", -1.0)
+    monkeypatch.setattr("qaexp.training.callbacks.SECONDS_BETWEEN_LINES", -1.0)
     with caplog.at_level(logging.INFO, "qaexp.training.callbacks"):
         train(compose(overrides), tmp_path)
     told = [message for message in caplog.messages if message.startswith("ranking ")]

@@ -1,7 +1,7 @@
 """Runs torch's recurrent layers of one level over real tokens only, on each device in the faster way."""
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -28,21 +28,14 @@ def run_packed(
     """
     if not states.is_cpu:
         return run_packed_from(layer, states, mask, start)[0]
-    if states.dtype == torch.bfloat16 and not _has_bfloat16_lstm():
-        states = states.float()
     lengths = mask.sum(dim=1).clamp(min=1)
     order, sizes, longest = blocks_of(lengths)
-    before, blocks = _parts(layer, start, states), []
-    with nullcontext() if _has_bfloat16_lstm() else torch.autocast("cpu", enabled=False):
+    with _kernels_precision(states) as states:
+        before, blocks = _parts(layer, start, states), []
         for rows, length in zip(order.split(sizes), longest, strict=True):
             block = _run_padded(layer, states[rows, :length], lengths[rows], [part[:, rows] for part in before])
             blocks.append(F.pad(block, (0, 0, 0, mask.shape[1] - length)))
     return torch.cat(blocks)[order.argsort()]
-
-
-def _has_bfloat16_lstm() -> bool:
-    """Whether oneDNN has an LSTM in bfloat16 here. Without AVX-512 it has none and raises an error: there bf16-mixed runs it in float32."""
-    return torch.ops.mkldnn._is_mkldnn_bf16_supported()
 
 
 def run_packed_from(
@@ -50,11 +43,22 @@ def run_packed_from(
 ) -> tuple[Float[Tensor, "text length hidden"], State]:
     """The same by torch's own `forward` of packed texts, from a given state; also the state after each text's last real word."""
     lengths = mask.sum(dim=1).clamp(min=1).cpu()
-    float32 = states.is_cpu and not _has_bfloat16_lstm()
-    packed = pack_padded_sequence(states.float() if float32 else states, lengths, batch_first=True, enforce_sorted=False)
-    with torch.autocast("cpu", enabled=False) if float32 else nullcontext():
-        run, last = layer(packed, start)
+    with _kernels_precision(states) as states:
+        run, last = layer(pack_padded_sequence(states, lengths, batch_first=True, enforce_sorted=False), start)
     return pad_packed_sequence(run, batch_first=True, total_length=mask.shape[1])[0], last
+
+
+@contextmanager
+def _kernels_precision(states: Float[Tensor, "text length dim"]) -> Iterator[Float[Tensor, "text length dim"]]:
+    """The states in a precision that torch's recurrent kernels have here.
+
+    Without AVX-512, oneDNN has no LSTM in bfloat16 and raises an error: there bf16-mixed runs the recurrence in float32.
+    """
+    if states.is_cpu and not torch.ops.mkldnn._is_mkldnn_bf16_supported():
+        with torch.autocast("cpu", enabled=False):
+            yield states.float() if states.dtype == torch.bfloat16 else states
+    else:
+        yield states
 
 
 def freeze_second_bias(layer: nn.RNNBase) -> None:
