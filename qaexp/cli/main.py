@@ -118,7 +118,7 @@ def _require_no_dashes(arguments: Sequence[str], program: Program) -> None:
 
 
 def _warn_of_sweep_options(arguments: Sequence[str]) -> None:
-    """Warn when an option has an effect in sweeps only, and this is not one."""
+    """Warn of options that only a sweep reads, when this is a single run."""
     if {*SWEEP_FLAGS, "--cfg", "-c", "--info", "-i"} & set(arguments):
         return
     for argument in arguments:

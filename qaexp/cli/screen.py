@@ -1,4 +1,4 @@
-"""What a run shows on the terminal: its configuration as a tree, and a table of results."""
+"""Shows a run on the terminal: its configuration as a tree, and a table of results."""
 
 from pathlib import Path
 from typing import Any

@@ -22,7 +22,7 @@ Examples = Callable[[int], Iterable[RankingBatch]]
 
 
 class AnswerScorer(nn.Module, ABC):
-    """Scores pairs in two steps: work on one text alone runs once for each text, the rest once for each pair."""
+    """Scores pairs in two steps: texts are encoded once each, then every pair of encodings is scored."""
 
     reads_vectors: bool = True
     """Whether it looks at word vectors. Where it does not, none are read or trained: its rows have no width.
@@ -31,7 +31,7 @@ class AnswerScorer(nn.Module, ABC):
     """
 
     bounded: bool = False
-    """Whether scores stay within a range of a few units, as cosines do: good to rank by, but no log-odds.
+    """Whether scores stay within a small range, as cosines do. Such scores can be ranked, but they are not log-odds.
 
     An attribute, since no score is known when a loss that takes log-odds refuses such a model.
     """

@@ -99,7 +99,7 @@ class Similarity(nn.Module):
     They are the scorer's, since they are counted from word ids, which a similarity never sees; so the scorer has to be told.
     """
     bounded: bool = False
-    """Whether scores stay within a range of a few units; see `AnswerScorer.bounded`."""
+    """Whether scores stay within a small range; see `AnswerScorer.bounded`."""
 
     def forward(self, question: Float[Tensor, "pair dim"], candidate: Float[Tensor, "pair dim"]) -> Float[Tensor, "pair *class"]:
         raise NotImplementedError

@@ -75,7 +75,7 @@ class Ranker:
         return dict(sorted(zip(self.classes, probabilities, strict=True), key=lambda item: -item[1]))
 
     def read_out(self, question: str, answer: str) -> dict[str, torch.Tensor]:
-        """Attention weights, gates and grids of one pair, as `qaexp.models.readout.read_out` gives them.
+        """Returns attention weights, gates and grids of one pair; see `qaexp.models.readout.read_out`.
 
         Raises:
             TypeError: a side is no text.

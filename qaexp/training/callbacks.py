@@ -33,9 +33,9 @@ SECONDS_BETWEEN_LINES = 60.0
 def callbacks(
     folder: Path, record: RunRecord, data: RankingDataModule, patience: int, watchers: Sequence[Callback] | None = None
 ) -> dict[str, Any]:
-    """The trainer's arguments that keep the best weights by the data set's dev metric and the last whole epoch to take up again.
+    """Arguments for the trainer: callbacks that save the best weights by the dev metric and the last whole epoch, to resume from.
 
-    With `watchers`, these take the place of the progress bar.
+    `watchers` replace the progress bar.
     """
     chosen = data.selection_metric
     terminal = sys.stderr.isatty() and watchers is None
@@ -55,7 +55,7 @@ def callbacks(
 
 
 class Checkpoints(ModelCheckpoint):
-    """Goes on wherever the run's folder lies by now; Lightning's own forgets the best so far when it is another than before."""
+    """A ModelCheckpoint for a folder that may have been moved. Lightning's own then forgets the best score so far."""
 
     @property
     def state_key(self) -> str:
@@ -75,7 +75,7 @@ class Checkpoints(ModelCheckpoint):
 
 
 class WholeEpochs(Checkpoints):
-    """`last.ckpt` of each epoch; then the best weights take their place, so that a kill in between leaves both as of one epoch."""
+    """Writes `last.ckpt` after each epoch, then moves the best weights to `best.ckpt`. A kill in between leaves both of the same epoch."""
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         super().on_train_epoch_end(trainer, pl_module)
@@ -85,7 +85,7 @@ class WholeEpochs(Checkpoints):
 
 
 class StopEarly(EarlyStopping):
-    """Stops where patience is out, and not where it was out before: not before `min_epochs`, and in a resumed run as in a whole one."""
+    """Early stopping that honours `min_epochs`, and stops a resumed run where an uninterrupted one would stop."""
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         trainer.should_stop = self.wait_count >= self.patience
@@ -96,7 +96,7 @@ class StopEarly(EarlyStopping):
 
 
 class KeepHistory(Callback):
-    """Adds each epoch to the record, on disk too, with its training steps and the time that they took: those of whole epochs alone."""
+    """Adds each whole epoch to the record and saves it, with the number of training steps and their time."""
 
     def __init__(self, folder: Path, record: RunRecord, chosen: str) -> None:
         self._folder, self._record, self._chosen = folder, record, chosen
@@ -120,7 +120,7 @@ class KeepHistory(Callback):
 
 
 class Lines(Callback):
-    """A line an epoch, and of a long test one a minute, where no terminal can show a progress bar."""
+    """Logs a line for each epoch, and one a minute during a long test. Replaces the progress bar where there is no terminal."""
 
     def __init__(self, record: RunRecord) -> None:
         self._record, self._told = record, 0.0
@@ -193,7 +193,7 @@ SECONDS_BETWEEN_SAVES = 60.0
 
 
 class KeepScores(Callback):
-    """Writes down now and then what a test has scored. It counts for the same weights and data alone."""
+    """Saves the scores of a test now and then. They are used again only with the same weights and data."""
 
     def __init__(self, folder: Path, record: RunRecord) -> None:
         self._folder, self._record = folder, record

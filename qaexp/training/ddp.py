@@ -10,7 +10,7 @@ from qaexp.training.losses import Loss
 
 
 def share_of(batch: RankingBatch, process: int, processes: int) -> RankingBatch:
-    """The pairs of every `processes`-th group from number `process` on; of group 0, where that leaves none."""
+    """The pairs of every `processes`-th group, starting with group `process`. Without any such group, the pairs of group 0."""
     mine = batch.groups % processes == process
     if not mine.any():
         mine = batch.groups == 0
@@ -21,11 +21,11 @@ def share_of(batch: RankingBatch, process: int, processes: int) -> RankingBatch:
 def loss_of_all(
     loss: Loss, scores: Float[Tensor, "pair *class"], share: RankingBatch, num_groups: int, process: int, processes: int
 ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
-    """The loss of the whole batch, as it is and as this process must minimise it.
+    """The loss of the whole batch: its value, and the number that this process must minimise.
 
     With L(s) the loss of all scores and θ the weights, ∂L/∂θ = Σ_p ∂L/∂s_p · ∂s_p/∂θ over the processes' own scores s_p. The scores of
-    the others come without a gradient, so that a process has its term of the sum; DDP takes the mean of these terms, hence the factor
-    `processes`. No loss is a mean of means, whatever the sizes of the shares, and no group is counted twice.
+    the others come without a gradient, so each process has its own term of the sum. DDP averages these terms, hence the factor
+    `processes`. Shares of different sizes are therefore weighted rightly, and no group is counted twice.
     """
     if processes == 1:
         whole = loss(scores, share.labels, share.groups)

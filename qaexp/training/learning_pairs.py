@@ -38,7 +38,7 @@ class LearningPairs:
         self.begin_epoch()
 
     def begin_epoch(self) -> None:
-        """Start the counts again, so that a resumed epoch takes the same steps."""
+        """Reset the counts. An epoch that is resumed then takes the same steps as before."""
         self._pairs, self._learning, self._repeatable = 0, 0, True
 
     def step(self, scorer: AnswerScorer, batch: RankingBatch, loss_of: LossOf) -> Objective:

@@ -13,12 +13,12 @@ from qaexp.limits import NonNegativeFloat
 
 @runtime_checkable
 class Loss(Protocol):
-    """Scores, labels (1 for right) and groups (numbered from 0, in order) to one number."""
+    """Maps scores, labels (1 for right) and groups (numbered from 0, in order) to one number."""
 
     reads_hardest_alone: bool
-    """Whether only the highest-scoring negative of a group counts; the others can then be left out of the gradient's way."""
+    """Whether only the highest-scoring negative of a group counts; the other negatives then need no gradient."""
     takes_log_odds: bool
-    """Whether a score is read as the logarithm of odds, so that it has to be free to grow."""
+    """Whether a score is read as log-odds, so that it must be unbounded."""
     takes_classes: bool
     """Whether a label is one of a data set's classes, and a pair has a score for each."""
 
@@ -28,10 +28,10 @@ class Loss(Protocol):
 
 
 def as_loss(loss: Any) -> Loss:
-    """What was built for `loss=`, if it is a `Loss`.
+    """Checks that what was built for `loss=` is a `Loss`, and returns it.
 
     Raises:
-        ConfigError: it does not say what every `Loss` says of itself, or has weights, whose gradients no step takes.
+        ConfigError: an attribute of `Loss` is missing, or the loss has weights, which no optimiser would train.
     """
     for name in ("reads_hardest_alone", "takes_log_odds", "takes_classes"):
         if not hasattr(loss, name):
@@ -137,7 +137,7 @@ def _require_one_score(scores: Float[Tensor, "pair *class"], loss: str) -> None:
 
 
 def by_group(scores: Float[Tensor, " pair"], groups: Int[Tensor, " pair"], keep: Bool[Tensor, " pair"]) -> Float[Tensor, "group place"]:
-    """A row for each group, with its pairs that `keep` names; the rest of a row is the lowest number of the type."""
+    """A row for each group with the scores of its pairs in `keep`. The rest of a row is the lowest number of the type."""
     sizes = torch.bincount(groups)
     place = torch.arange(len(groups), device=groups.device) - (sizes.cumsum(0) - sizes)[groups]
     rows = scores.new_full((len(sizes), int(sizes.max())), torch.finfo(scores.dtype).min)

@@ -1,4 +1,4 @@
-"""Chooses the float32 matmul backend of a CPU: MKL or oneDNN (`trainer.matmul`)."""
+"""Chooses the library that multiplies float32 matrices on a CPU: MKL or oneDNN (`trainer.matmul`)."""
 
 import torch
 from torch import Tensor
@@ -12,7 +12,7 @@ SAME_PRECISION = 10.0
 
 
 def choose_matmul(backend: str) -> str:
-    """Sets the backend for the whole process, and returns its name. `auto` takes oneDNN where it is as exact as MKL, else MKL.
+    """Sets the backend for the whole process and returns its name. `auto` takes oneDNN if it is as exact as MKL here, else MKL.
 
     `trainer.precision=32-true` then means float32 on every device: cuDNN's convolutions and LSTMs do not round factors to 10 bits (TF32).
     A machine with a GPU takes MKL for the CPU: the leave that oneDNN needs would let the GPU round factors, too. Every backend taken

@@ -20,7 +20,7 @@ from qaexp.runs.checkpoint import require_same_vocabulary
 from qaexp.training.scoring import SplitScores
 
 EPOCHS, SEEDS = 1_000_003, 2**40
-"""More epochs than a run has, and more than a seed times these: no two of (seed, epoch, process) then share their dropout."""
+"""Larger than any number of epochs, and than any seed times that. So no two of (seed, epoch, process) draw the same dropout."""
 
 
 class ScoringModule(pl.LightningModule):
@@ -74,15 +74,15 @@ class ScoringModule(pl.LightningModule):
             raise NonFiniteLossError(f"the loss became {loss.item()} in epoch {self.current_epoch + 1}, batch {index + 1}{kept}. {remedy}")
 
     def on_test_start(self) -> None:
-        """Scores of dev from between the epochs are of other weights than the test's."""
+        """Forget the dev scores of training: they are of other weights than the test's."""
         self.scores.clear()
 
     def take_up(self, scores: Mapping[str, Float[Tensor, "pair *class"]]) -> None:
-        """Splits as far as an earlier process had scored them under these weights; blocks without a NaN are passed over."""
+        """Continue from the scores of an earlier process with the same weights. Blocks without a NaN are not scored again."""
         self._taken_up = dict(scores)
 
     def scored_so_far(self) -> dict[str, Float[Tensor, "pair *class"]]:
-        """What `take_up` takes: the splits that are done, this process' share of the one at hand, what it took up of those to come.
+        """Scores for `take_up`: of finished splits, of this process' share of the current split, and those taken up for later splits.
 
         NaN where a pair has no score.
         """
@@ -94,7 +94,7 @@ class ScoringModule(pl.LightningModule):
         return {**self._taken_up, **self.scores, self._ranking: partial}
 
     def _places(self, split: str) -> Int[np.ndarray, " pair"]:
-        """Of the pairs that this process scores, in the split."""
+        """Positions in the split of the pairs that this process scores."""
         return self._data.share(split, *rank_and_world_size())[1]
 
     @property

@@ -31,7 +31,7 @@ DISTRACTORS = {"same thing": 20, "same need": 25, "same topic": 20, "elsewhere":
 
 @dataclass(frozen=True)
 class Wordings:
-    """One thing or one need: `asked` as questions put it, `answered` as answers do."""
+    """A thing or a need: `asked` is its wording in questions, `answered` its wording in answers."""
 
     asked: tuple[str, ...]
     answered: tuple[str, ...]

@@ -178,7 +178,7 @@ class YahooMQAWebscopeReader(YahooMQAReader):
 
     file_parts: Sequence[str]
     language: str
-    """Language of the posts to use, as in `qlang`; posts without one are used, too."""
+    """Only posts in this language (their `qlang`) are read, and posts that name none."""
 
     hint = fetch_hint("yahoomqa")
 

@@ -20,7 +20,7 @@ def git_blob_id(path: Path, packed: bool = False) -> str:
 
 
 def fault(content: Content, path: Path, packed: bool = False) -> str | None:
-    """What is wrong with the copy of `content` at `path`, as the rest of a sentence that starts with its name; None if it is right."""
+    """Returns what is wrong with the copy of `content` at `path`, or None. A sentence that starts with the file name goes on with it."""
     try:
         return _blob_fault(content, path, packed) if content.blob_id else _lines_fault(content, path, packed)
     except CUT_OFF:

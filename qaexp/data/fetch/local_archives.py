@@ -32,7 +32,7 @@ class Copies:
         self.path = path
 
     def copy(self, content: Content, part: Path) -> None:
-        """Write a right copy of `content` to `part`. A copy whose name ends in `.gz` is unpacked, unless the content's name ends so too.
+        """Write the first verified copy of `content` to `part`. A `.gz` copy is unpacked, unless `content` itself is a `.gz` file.
 
         Raises:
             MissingDataError: there is none. Tells what is wrong with each file of that name; `part` is removed.
