@@ -1,4 +1,4 @@
-"""One run on several processes (`trainer=ddp`): who writes, who scores which questions, and how scores come together again."""
+"""Helpers for a run on several processes (`trainer=ddp`)."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ Entered = TypeVar("Entered")
 
 
 def require_one_process(trainer: Mapping[str, Any], what: str) -> None:
-    """For what cannot be several: Lightning begins the whole command again in each process of a run.
+    """Refuse several processes for `what`: Lightning starts the whole command again in each of them.
 
     Raises:
         ConfigError: the trainer's configuration asks for several.
@@ -25,17 +25,17 @@ def require_one_process(trainer: Mapping[str, Any], what: str) -> None:
 
 
 def is_rank_zero() -> bool:
-    """Whether this process is the one of its run that writes: the only one, or the first. Known before the processes have met."""
+    """Whether this process writes the run's files: it is the only one, or the first. Known before torch.distributed is set up."""
     return all(os.environ.get(name, "0") == "0" for name in ("NODE_RANK", "LOCAL_RANK"))
 
 
 def on_rank_zero(context: AbstractContextManager[Entered]) -> "AbstractContextManager[Entered | Literal[False]]":
-    """The context in the process that writes; False in the others."""
+    """The context on rank zero; a context that gives False on other ranks."""
     return context if is_rank_zero() else nullcontext(False)
 
 
 def rank_and_world_size() -> tuple[int, int]:
-    """This process' number in its run, and how many there are; (0, 1) by itself."""
+    """This process' rank and the number of processes; (0, 1) for a single one."""
     import torch.distributed as dist
 
     return (dist.get_rank(), dist.get_world_size()) if dist.is_available() and dist.is_initialized() else (0, 1)
@@ -47,7 +47,7 @@ def do_not_sync() -> bool:
 
 
 def all_gather_ragged(tensor: "Tensor") -> "Sequence[Tensor]":
-    """Every process' tensor, in order of the processes. They may differ in their first axis, and carry no gradient."""
+    """The tensors of all processes, by rank, without gradients. Their first axes may differ in size."""
     import torch
     import torch.distributed as dist
 

@@ -1,4 +1,4 @@
-"""Ours against theirs, and rows against rows: intervals over seeds, verdicts, and tests over questions and over seeds."""
+"""Confidence intervals over seeds, verdicts against printed numbers, and tests between two systems."""
 
 import math
 from collections.abc import Sequence
@@ -10,14 +10,14 @@ from jaxtyping import Float
 from scipy import optimize, stats
 
 LEVEL = 0.05
-MOST_PARTS = 60
-"""Differences that are multiples of a larger part of 1 than this are counted exactly."""
-MOST_TRIED = 20
-"""Of so many differing questions all signs are tried: a million sums."""
-NOTHING = 1e-6
-"""A difference of less comes of the six decimals that are kept of a question's metrics."""
-SMALLEST = 1e-12
-"""A p that is given for anything smaller, of which rounding would leave nothing."""
+MAX_PARTS = 60
+"""p is exact if all differences are multiples of 1/n for some n up to this."""
+MAX_SIGNS_TRIED = 20
+"""Up to so many differing questions, all combinations of signs are tried: a million sums."""
+ROUNDING = 1e-6
+"""Smaller differences are rounding: a question's metrics are kept with six decimals."""
+SMALLEST_P = 1e-12
+"""The smallest p that is returned; rounding would leave nothing of smaller ones."""
 
 REPRODUCED, ABOVE, BELOW, INCOMPARABLE = "reproduced", "above", "below", "not comparable"
 
@@ -71,20 +71,20 @@ def paired_randomisation(differences: Float[np.ndarray, " question"]) -> float:
     >>> round(paired_randomisation(np.array([0.5, 0.5, 0.5, 0.5])), 9)  # 2 of the 16 choices of signs reach their sum
     0.125
     """
-    differing = differences[np.abs(differences) > NOTHING]  # a question without a difference changes no sum
+    differing = differences[np.abs(differences) > ROUNDING]  # a question without a difference changes no sum
     sizes, observed = np.abs(differing), abs(float(differing.sum()))
-    if observed < NOTHING:
+    if observed < ROUNDING:
         return 1.0
     if parts := _parts_of_one(sizes):
         p = _counted(np.rint(sizes * parts), observed * parts)
     else:
-        p = _of_all_signs(sizes, observed) if len(sizes) <= MOST_TRIED else _approximated(sizes, observed)
-    return float(np.clip(p, SMALLEST, 1.0))
+        p = _of_all_signs(sizes, observed) if len(sizes) <= MAX_SIGNS_TRIED else _approximated(sizes, observed)
+    return float(np.clip(p, SMALLEST_P, 1.0))
 
 
 def _parts_of_one(sizes: Float[np.ndarray, " question"]) -> int | None:
     """The number that makes every size a whole one; None where that is above 60."""
-    for parts in range(1, MOST_PARTS + 1):
+    for parts in range(1, MAX_PARTS + 1):
         whole = np.rint(sizes * parts)
         if whole.min() >= 1 and np.abs(sizes * parts - whole).max() < 1e-4:
             return parts

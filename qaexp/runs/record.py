@@ -33,7 +33,7 @@ NOT_IDENTITY = ("data_dir", "cache_dir", "output_dir", "logger", "choices", "lab
 
 
 def measured_options(options: Iterable[str]) -> list[str]:
-    """Of options those that change what a run measures."""
+    """The options that change what a run measures."""
     return without_keys(options, NOT_IDENTITY)
 
 
@@ -54,7 +54,7 @@ class RunRecord:
     matmul: str = ""
     """The float32 backend of the CPU in the last process of the run: mkl or onednn. Empty in records made before it was noted."""
     continued: list[dict[str, Any]] = field(default_factory=list)
-    """Commit, versions, hardware and the first epoch of each process that went on with the run with others than the process before it."""
+    """Commit, versions, hardware and first epoch of each process that resumed the run with other ones than the process before."""
     data: dict[str, Any] = field(default_factory=dict)
     parameters: dict[str, int] = field(default_factory=dict)
     convention: str = ""
@@ -62,7 +62,7 @@ class RunRecord:
     """Steps taken, loss and dev metrics at the end of each epoch."""
     best_epoch: int | None = None
     steps: int = 0
-    """Training batches of whole epochs, over which `seconds["steps"]` were spent; not counted: loading them, dev metrics, checkpoints."""
+    """Training batches of whole epochs. `seconds["steps"]` is the time spent in them, without loading, dev metrics and checkpoints."""
     seconds: dict[str, float] = field(default_factory=dict)
     metrics: dict[str, dict[str, int | float]] = field(default_factory=dict)
     """Split to metric to value, with the number of questions and pairs and the share of questions tied at the first answer."""
@@ -104,7 +104,7 @@ class RunRecord:
 
     @classmethod
     def with_status(cls, folder: Path, *statuses: str) -> "RunRecord | None":
-        """The record of a run that stands so; None for any other, and where there is none."""
+        """The folder's record if it has one of these statuses; None otherwise, also without a record."""
         try:
             record = cls.load(folder)
         except RecordError:
@@ -113,24 +113,23 @@ class RunRecord:
 
     @property
     def vectors(self) -> str:
-        """Where its word vectors are from, with `data_dir` and `cache_dir` in place of folders."""
+        """The source of the word vectors, with `data_dir` and `cache_dir` in place of folders."""
         places = _places(self.config)
         return re.sub(
             r"""(['"])(.*?)\1""", lambda quoted: quoted[1] + with_places(quoted[2], places) + quoted[1], self.data["vectors"]["source"]
         )
 
     def is_of(self, config: Any) -> bool:
-        """Whether a configuration is the run's own, wherever its folders are and whatever table it is for; the pre-training that it begins
-        with may be named by its folder."""
+        """Whether this is the run's configuration. Folders, labels and the way in which `init_from` names its run do not count."""
         left_out = (*NOT_IDENTITY, "init_from")
         ours, theirs = ({name: each[name] for name in each if name not in left_out} for each in (self.config, config))
         return _digest(with_places(ours, _places(self.config))) == _digest(with_places(theirs, _places(config)))
 
     def of_data(self, described: dict[str, Any], convention: str) -> None:
-        """Say what the run is on.
+        """Note the data and the scoring convention of the run.
 
         Raises:
-            ConfigError: it began on other data.
+            ConfigError: the run began on other data, or with other word vectors.
         """
         if self.data and self.data["fingerprint"] != described["fingerprint"]:
             raise ConfigError(
@@ -145,12 +144,12 @@ class RunRecord:
         self.data, self.convention = described, convention
 
     def is_over(self, fingerprint: str, vector_files: Sequence[str] | None) -> bool:
-        """As `is_over` of its data."""
+        """Whether the run is on these texts and word vectors; see `is_over`."""
         return is_over(self.data, fingerprint, vector_files)
 
     @contextmanager
     def kept_in(self, folder: Path) -> Iterator[None]:
-        """Keep the record on disk from now on; however the block ends, the record says so and nothing measured is lost."""
+        """Save the record now and when the block ends, with a status that says how it ended."""
         self.status, self.error = "running", None
         self.save(folder)
         try:
@@ -167,7 +166,7 @@ class RunRecord:
 
     @contextmanager
     def timing(self, stage: str) -> Iterator[None]:
-        """Add the seconds that the block takes to a stage's; a record saved meanwhile has those until then, which a killed run leaves."""
+        """Add the block's time to the seconds of a stage. A record that is saved meanwhile has the time so far."""
         before, start = self.seconds.get(stage, 0.0), time.perf_counter()
         self._watches[stage] = lambda: round(before + time.perf_counter() - start, 3)
         try:
@@ -176,9 +175,9 @@ class RunRecord:
             self.seconds[stage] = self._watches.pop(stage)()
 
     def add_epoch(self, epoch: int, values: Mapping[str, int | float], chosen: str) -> None:
-        """Note an epoch (from 1), before its steps are added; one that is repeated after an interruption takes its old place.
+        """Add an epoch, numbered from 1, to the history. An epoch repeated after an interruption replaces its first attempt.
 
-        The steps that were counted for it, and their seconds, are taken off: a share of all, since epochs are of one length.
+        The steps and seconds of the first attempt are subtracted: an equal share of all, since all epochs have the same length.
         """
         before = [entry for entry in self.history if entry["epoch"] < epoch]
         if len(before) < len(self.history):
@@ -191,7 +190,7 @@ class RunRecord:
         self.best_epoch = int(max(self.history, key=lambda entry: entry[chosen])["epoch"])
 
     def save(self, folder: Path) -> None:
-        """Write `record.json` whole or not at all. Of a run's processes, one does.
+        """Write `record.json` atomically, on rank zero alone.
 
         Raises:
             OutputError: the folder is full or read-only.
@@ -203,20 +202,22 @@ class RunRecord:
 
 
 def is_over(data: Mapping[str, Any], fingerprint: str, vector_files: Sequence[str] | None) -> bool:
-    """Whether a run, by what its record says of its data, is over the texts with this fingerprint and, as far as is known of both, over
-    word vectors of these files. None is known of a run that reads none, nor of older records."""
+    """Whether a record's data has this fingerprint and its word vectors come from these files.
+
+    The files are unknown (None) for runs without word vectors and for older records; then only the fingerprint counts.
+    """
     return data["fingerprint"] == fingerprint and (
         vector_files is None or data.get("vectors", {}).get("files", vector_files) == vector_files
     )
 
 
 def config_key(config: dict[str, Any]) -> str:
-    """A name for what a configuration measures: equal keys mean the same run, whatever its folders, machine and loggers."""
+    """A key for what a configuration measures. Runs with equal keys are the same run, whatever their folders, machines and loggers."""
     return _digest(measured_config(config))
 
 
 def key_without_max_epochs(placeless: Mapping[str, Any]) -> str:
-    """Of a configuration without places, the key but for its limit of epochs: where it alone differs, one run is the other's beginning."""
+    """The key without the limit of epochs. Of two runs that share it, one is the beginning of the other."""
     return _digest({**placeless, "trainer": {**placeless.get("trainer", {}), "max_epochs": None}})
 
 
@@ -231,7 +232,7 @@ def _digest(identity: Mapping[str, Any]) -> str:
 def measured_config(config: dict[str, Any]) -> dict[str, Any]:
     """The part of a configuration that says what is measured, with `data_dir` and `cache_dir` in place of folders.
 
-    Of `init_from` it is the run and the step found there that count, not the path.
+    Of `init_from` the run and step found there count, not the path.
     """
     identity = {name: value for name, value in config.items() if name not in NOT_IDENTITY}
     if identity.pop("init_from", None) is not None:
