@@ -13,7 +13,7 @@ from hydra.utils import instantiate
 
 from qaexp.config import compose
 from qaexp.data.batch import RankingBatch
-from qaexp.training import ddp as shares
+from qaexp.training import ddp
 from qaexp.training.losses import PairwiseHinge, PointwiseCrossEntropy
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -64,7 +64,7 @@ def test_no_question_is_split_between_processes_and_every_pair_is_scored_once(tm
 @pytest.mark.parametrize("loss", [PairwiseHinge(margin=0.5), PointwiseCrossEntropy()], ids=["hinge", "cross entropy"])
 @pytest.mark.parametrize("num_groups", [1, 2, 5])
 def test_the_mean_of_the_processes_gradients_is_that_of_the_whole_batch(
-    loss: shares.Loss, num_groups: int, monkeypatch: pytest.MonkeyPatch
+    loss: ddp.Loss, num_groups: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     torch.manual_seed(0)
     sizes = torch.tensor([3, 2, 4, 2, 3])[:num_groups]
@@ -79,16 +79,16 @@ def test_the_mean_of_the_processes_gradients_is_that_of_the_whole_batch(
     whole = loss(features @ weights, labels, groups)
     [expected] = torch.autograd.grad(whole, weights)
 
-    parts = [shares.share_of(batch, process, 2) for process in range(2)]
+    parts = [ddp.share_of(batch, process, 2) for process in range(2)]
     places = [torch.nonzero(groups % 2 == process).squeeze(1) for process in range(2)]
     counted = [place if len(place) else place[:0] for place in places]
     queue: list[list[torch.Tensor]] = []
-    monkeypatch.setattr(shares, "gathered", lambda tensor: queue.pop(0))
+    monkeypatch.setattr(ddp, "all_gather_ragged", lambda tensor: queue.pop(0))
     gradients = []
     for process in range(2):
         mine = places[process] if len(places[process]) else torch.nonzero(groups == 0).squeeze(1)
         queue += [[groups[p] for p in counted], [labels[p] for p in counted], [(features[p] @ weights).detach() for p in counted]]
-        measured, objective = shares.loss_of_all(loss, features[mine] @ weights, parts[process], num_groups, process, 2)
+        measured, objective = ddp.loss_of_all(loss, features[mine] @ weights, parts[process], num_groups, process, 2)
         torch.testing.assert_close(measured, whole.detach())
         gradients.append(torch.autograd.grad(objective, weights)[0])
     torch.testing.assert_close(sum(gradients) / 2, expected)
