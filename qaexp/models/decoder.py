@@ -57,7 +57,7 @@ class AdaptiveSoftmax(WordOutput):
         reached = sorted({cutoff for cutoff in cutoffs if 0 < cutoff < len(uses)})
         if not reached:
             raise ConfigError(
-                f"output.cutoffs={list(cutoffs)}: the vocabulary has only {len(uses)} words, so no word is beyond a cutoff; "
+                f"output.cutoffs={list(cutoffs)}: the vocabulary has {len(uses)} words, so no word is beyond a cutoff; "
                 "give smaller cutoffs, or use output=full"
             )
         self.softmax = nn.AdaptiveLogSoftmaxWithLoss(input_dim, len(uses), reached, div_value)
