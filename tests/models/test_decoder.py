@@ -62,7 +62,7 @@ def test_the_adaptive_softmax_has_the_most_frequent_words_in_its_head() -> None:
 
 
 def test_a_vocabulary_without_rare_words_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"output\.cutoffs=\[50, 80\]: the vocabulary has only 50 words.*output=full"):
+    with pytest.raises(ConfigError, match=r"output\.cutoffs=\[50, 80\]: the vocabulary has 50 words.*output=full"):
         AdaptiveSoftmax(DIM, torch.ones(WORDS, dtype=torch.int64), cutoffs=[50, 80], div_value=4.0)
 
 
