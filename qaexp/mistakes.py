@@ -150,7 +150,7 @@ def check_config(cfg: Any, usual: Any, overrides: Sequence[str]) -> None:
     partitioned = (override.lstrip("+~").partition("=") for override in overrides)
     written = {key: value for key, _, value in partitioned}  # the last one counts when an option is given twice
     if PRETRAIN.own_key in cfg and (ignored := next((key for key in written if re.match(IGNORED_BY_PRETRAINING, key)), None)):
-        instead = "; set pairs.batch_size instead" if ignored == "dataset.batch_size" else "; leave it out"
+        instead = "; leave it out, and set pairs.batch_size" if ignored == "dataset.batch_size" else "; leave it out"
         raise ConfigError(f"pre-training learns from titles and their contexts, and does not read {ignored}{instead}")
     for extra in (str(key) for key in cfg if key not in usual):
         log.warning("nothing in qaexp reads the option %s%s", extra, _did_you_mean(extra, list(map(str, usual))))
