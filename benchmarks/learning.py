@@ -13,9 +13,9 @@ from benchmarks.row import Row
 from benchmarks.timing import CPU, DEVICE, paired
 from qaexp.data.batch import RankingBatch
 from qaexp.models.scorer import AnswerScorer
-from qaexp.training.ddp import loss_of_all
 from qaexp.training.learning_pairs import LearningPairs, Objective
 from qaexp.training.losses import PairwiseHinge
+from qaexp.training.ranking import loss_of_all
 
 NUM_GROUPS = 128
 """Xu et al. 2019, §4.2."""

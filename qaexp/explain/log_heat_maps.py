@@ -13,8 +13,7 @@ from pytorch_lightning.callbacks import Callback
 from qaexp.data.module import RankingDataModule
 from qaexp.explain.heat_map import draw, png
 from qaexp.explain.heats import heats
-from qaexp.models.readout import read_out
-from qaexp.models.scorer import AnswerScorer
+from qaexp.models.scorer import AnswerScorer, read_out
 from qaexp.runs.tasks import task_of
 from qaexp.tracking.logger import RunLogger
 

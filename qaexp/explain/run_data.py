@@ -12,7 +12,7 @@ from torch import Tensor
 
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError
-from qaexp.models.readout import read_out
+from qaexp.models.scorer import read_out
 from qaexp.runs.folder import CONFIG, RECORD
 from qaexp.runs.ranker import Ranker
 from qaexp.runs.record import RunRecord, with_places
@@ -51,7 +51,7 @@ class Pair:
     answer: Sequence[str]
 
     def shown(self, ranker: Ranker) -> dict[str, Tensor]:
-        """What the model shows of the pair (`qaexp.models.readout.read_out`)."""
+        """What the model shows of the pair (`qaexp.models.scorer.read_out`)."""
         question, answer = (torch.tensor(ranker.vocabulary.ids(words)) for words in (self.question, self.answer))
         return read_out(ranker.scorer, question, answer)
 

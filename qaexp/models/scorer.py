@@ -13,6 +13,7 @@ from qaexp.data.batch import RankingBatch
 from qaexp.data.corpus import RankingCorpus
 from qaexp.models.blocks import encode_by_length, encode_fields, score_pairs
 from qaexp.models.embedding.word_vectors import WordEmbedding
+from qaexp.models.intermediates import watch
 from qaexp.models.lexical.overlap_features import WordOverlapFeatures
 from qaexp.models.stage import Encoder, Interaction, Similarity, Stage, require_key, require_kind
 from qaexp.models.types import Text
@@ -199,3 +200,32 @@ def draw_uniformly(model: nn.Module, bound: float) -> None:
     for name, parameter in model.named_parameters():
         if parameter.requires_grad and not name.startswith("embedding.words"):
             nn.init.uniform_(parameter, -bound, bound)
+
+
+def read_out(
+    scorer: AnswerScorer, question: Int[Tensor, " question_length"], candidate: Int[Tensor, " candidate_length"]
+) -> dict[str, Tensor]:
+    """What the stages of a model show (`intermediates.show`) while they score one pair, by `<side>.<name>`, and the `score`.
+
+    The side is `question` or `candidate` for what is computed from one text, and `pair` for what needs both. The first axis, of length one,
+    is removed; the stage's docstring describes the others. A name that is shown several times (directions, layers) is stacked along a new
+    first axis.
+    """
+    seen: dict[str, list[Tensor]] = {}
+    training = scorer.training
+    scorer.eval()
+    try:
+        with torch.no_grad():
+            with _side("question", seen):
+                encoded_question = scorer.encode_question(question[None])
+            with _side("candidate", seen):
+                encoded_candidate = scorer.encode_candidate(candidate[None])
+            with _side("pair", seen):
+                score = scorer.score(encoded_question, encoded_candidate)
+    finally:
+        scorer.train(training)
+    return {"score": score[0], **{name: tensors[0][0] if len(tensors) == 1 else torch.cat(tensors) for name, tensors in seen.items()}}
+
+
+def _side(side: str, seen: dict[str, list[Tensor]]) -> AbstractContextManager[None]:
+    return watch(lambda name, tensor: seen.setdefault(f"{side}.{name}", []).append(tensor.detach()))

@@ -1,4 +1,4 @@
-"""The base classes of the slots: Stage (any slot), Encoder, Interaction and Similarity, and what a slot requires of its module.
+"""The base classes of the slots, their empty choices (`Words`, `NoInteraction`), and what a slot requires of its module.
 
 What a stage needs of its neighbour travels in `Text`: a pooling reads `last` of an encoder, an interaction what stands between the
 encoder's halves.
@@ -60,6 +60,17 @@ class Encoder(Stage):
         return self.finish(self.begin(text))
 
 
+class Words(Encoder):
+    """No encoder: the states are the word vectors, h_t = x_t, as in a bag of words."""
+
+    def __init__(self, input_dim: int) -> None:
+        super().__init__()
+        self.output_dim = input_dim
+
+    def finish(self, text: Text) -> Text:
+        return text
+
+
 class Interaction(Stage):
     """Where two texts first meet before pooling; a `pairwise` one maps (question, candidate) to (question, candidate).
 
@@ -87,6 +98,17 @@ class Interaction(Stage):
                 f"model/interaction={type(self).__name__} steps in inside the encoder and reads {key} there; "
                 f"{type(encoder).__name__} has {', '.join(text)}; choose another encoder, or interaction=none"
             )
+        return text
+
+
+class NoInteraction(Interaction):
+    """Leaves every text as it is: the two meet in the pooling or the similarity."""
+
+    def __init__(self, input_dim: int) -> None:
+        super().__init__()
+        self.output_dim = input_dim
+
+    def forward(self, text: Text) -> Text:
         return text
 
 

@@ -10,8 +10,7 @@ from jaxtyping import Float, Int
 
 from qaexp.data.vocabulary import Vocabulary
 from qaexp.models.blocks import MAX_TOKENS
-from qaexp.models.readout import read_out
-from qaexp.models.scorer import AnswerScorer
+from qaexp.models.scorer import AnswerScorer, read_out
 from qaexp.models.types import Text
 from qaexp.runs.checkpoint import open_checkpoint, rebuild_scorer
 
@@ -75,7 +74,7 @@ class Ranker:
         return dict(sorted(zip(self.classes, probabilities, strict=True), key=lambda item: -item[1]))
 
     def read_out(self, question: str, answer: str) -> dict[str, torch.Tensor]:
-        """Returns attention weights, gates and grids of one pair; see `qaexp.models.readout.read_out`.
+        """Returns attention weights, gates and grids of one pair; see `qaexp.models.scorer.read_out`.
 
         Raises:
             TypeError: a side is no text.

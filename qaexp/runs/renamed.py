@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 RENAMED = {
-    "qaexp.training.schedules.InverseEpoch": "qaexp.training.trainer.InverseEpoch",
     "qaexp.data.embeddings.OwnTextVectors": "qaexp.data.vectors.sources.OwnTextVectors",
     "qaexp.data.embeddings.PublishedVectors": "qaexp.data.vectors.sources.PublishedVectors",
     "qaexp.data.embeddings.RandomVectors": "qaexp.data.vectors.sources.RandomVectors",
@@ -25,6 +24,8 @@ RENAMED = {
     "qaexp.models.encoder.lstm.LSTM": "qaexp.models.encoder.recurrent.LSTM",
     "qaexp.models.encoder.squashed_cnn.SquashedCNN": "qaexp.models.encoder.cnn.SquashedCNN",
     "qaexp.models.encoder.stacked_cnn.StackedCNN": "qaexp.models.encoder.cnn.StackedCNN",
+    "qaexp.models.encoder.words.Words": "qaexp.models.stage.Words",
+    "qaexp.models.interaction.identity.NoInteraction": "qaexp.models.stage.NoInteraction",
     "qaexp.models.match.bilinear.BilinearMatch": "qaexp.models.pairwise.match.BilinearMatch",
     "qaexp.models.match.cosine.CosineMatch": "qaexp.models.pairwise.match.CosineMatch",
     "qaexp.models.match.tensor.TensorMatch": "qaexp.models.pairwise.match.TensorMatch",
@@ -56,6 +57,7 @@ RENAMED = {
     "qaexp.models.surface.tfidf.TFIDF": "qaexp.models.lexical.tfidf.TFIDF",
     "qaexp.models.word_attention_lstms.WordAttentionLSTMs": "qaexp.models.pairwise.sequential_lstms.WordAttentionLSTMs",
     "qaexp.models.word_overlap.WordOverlap": "qaexp.models.lexical.shared_words.WordOverlap",
+    "qaexp.training.schedules.InverseEpoch": "qaexp.training.trainer.InverseEpoch",
 }
 """The `_target_` of an older configuration to today's."""
 

@@ -8,7 +8,7 @@ from hydra.utils import instantiate
 from qaexp.config import compose
 from qaexp.errors import ConfigError
 from qaexp.explain.heats import frame, heats
-from qaexp.models.readout import read_out
+from qaexp.models.scorer import read_out
 
 QUESTION, ANSWER = ["how", "hot", "is", "it"], ["it", "is", "hot"]
 

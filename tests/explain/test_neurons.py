@@ -15,7 +15,7 @@ from qaexp.config import compose
 from qaexp.errors import ConfigError
 from qaexp.explain.neurons import PAIRS_PER_NEURON, excitations, grids, neuron_grid, table
 from qaexp.explain.run_data import Pair, data_of, pairs_of
-from qaexp.models.readout import read_out
+from qaexp.models.scorer import read_out
 from qaexp.runs.ranker import Ranker
 from qaexp.train import train
 

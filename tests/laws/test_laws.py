@@ -22,12 +22,11 @@ from qaexp.data.batch import RankingBatch
 from qaexp.data.batching import ScoringBlocks
 from qaexp.data.corpus import RankingCorpus, RankingSplit, TokenTable
 from qaexp.data.vocabulary import Vocabulary
-from qaexp.models.readout import read_out
-from qaexp.models.scorer import AnswerScorer
+from qaexp.models.scorer import AnswerScorer, read_out
 from qaexp.models.types import Text, gather_texts
-from qaexp.training.ddp import loss_of_all
 from qaexp.training.learning_pairs import LearningPairs, Objective
 from qaexp.training.losses import PairwiseHinge
+from qaexp.training.ranking import loss_of_all
 from qaexp.training.scoring import score_blocks
 
 WORDS = 60

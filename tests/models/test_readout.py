@@ -5,7 +5,7 @@ import torch
 from small_texts import built
 
 from qaexp.models.encoder.self_attention import SelfAttention
-from qaexp.models.readout import read_out
+from qaexp.models.scorer import read_out
 
 QUESTION, CANDIDATE = torch.tensor([5, 9, 2]), torch.arange(1, 24)
 

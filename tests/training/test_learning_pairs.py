@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from qaexp.config import compose
 from qaexp.data.batch import RankingBatch
 from qaexp.models.scorer import AnswerScorer, Similarity
-from qaexp.training.ddp import loss_of_all
 from qaexp.training.learning_pairs import LearningPairs
 from qaexp.training.losses import PairwiseHinge
+from qaexp.training.ranking import loss_of_all
 
 NUM_GROUPS = 6
 

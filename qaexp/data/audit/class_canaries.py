@@ -6,8 +6,7 @@ import numpy as np
 import torch
 from jaxtyping import Int
 
-from qaexp.data.audit.canaries import BROKEN, ERRORS, LEAK, NOTE, OK, Finding
-from qaexp.data.audit.chance import Chance
+from qaexp.data.audit.canaries import BROKEN, ERRORS, LEAK, NOTE, OK, Chance, Finding
 from qaexp.data.corpus import RankingSplit
 from qaexp.data.module import RankingDataModule
 

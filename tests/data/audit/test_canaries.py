@@ -14,8 +14,7 @@ from qaexp.cli import check as check_command
 from qaexp.cli.data import main
 from qaexp.config import choices
 from qaexp.data.audit import canaries
-from qaexp.data.audit.canaries import BROKEN, LEAK, NOTE, OK, check
-from qaexp.data.audit.chance import chance
+from qaexp.data.audit.canaries import BROKEN, LEAK, NOTE, OK, chance, check
 from qaexp.data.audit.class_canaries import check_classes
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.corpus_builder import CorpusBuilder

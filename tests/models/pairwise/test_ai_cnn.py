@@ -9,7 +9,7 @@ from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.encoder.cnn import CNN
 from qaexp.models.pairwise.ai_cnn import AICNN, SegmentAttention
 from qaexp.models.pairwise.match import TensorMatch
-from qaexp.models.readout import read_out
+from qaexp.models.scorer import read_out
 
 QUESTIONS = torch.tensor([[3, 4, 0], [5, 0, 0], [6, 7, 8]])
 CANDIDATES = torch.tensor([[9, 3, 4, 2], [5, 6, 0, 0], [7, 0, 0, 0]])

@@ -14,7 +14,7 @@ from qaexp.config import compose
 from qaexp.data.batch import RankingBatch
 from qaexp.models.ops.coupled_cells import CoupledCell
 from qaexp.models.pairwise.coupled_lstm import CoupledLSTM
-from qaexp.models.readout import read_out
+from qaexp.models.scorer import read_out
 
 Cell = tuple[Tensor, Tensor]
 LENGTHS = [(3, 5), (1, 4), (4, 1), (2, 2)]

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.pairwise.mp_cnn import MPCNN
-from qaexp.models.readout import read_out
+from qaexp.models.scorer import read_out
 
 QUESTIONS = torch.tensor([[3, 4, 2, 9, 0], [5, 0, 0, 0, 0], [6, 7, 8, 1, 2]])
 CANDIDATES = torch.tensor([[9, 3, 4, 2, 6, 7, 8], [5, 6, 0, 0, 0, 0, 0], [5, 6, 1, 0, 0, 0, 0]])

@@ -4,7 +4,7 @@ import pytest
 import torch
 from small_texts import built, some_tokens
 
-from qaexp.models.readout import read_out
+from qaexp.models.scorer import read_out
 
 LENGTHS = [12, 1, 10, 7]
 

@@ -254,7 +254,7 @@ def test_a_figure_is_run_drawn_and_drawn_again_without_data(tmp_path: Path, monk
     assert "![Made up.](ctrn/figure9.png)" in page
 
     kept = {path.name: path.read_bytes() for path in (results / "ctrn").iterdir()}
-    monkeypatch.setattr("qaexp.reproduction.lengths._lengths", lambda cell: pytest.fail("the data were read again"))
+    monkeypatch.setattr("qaexp.reproduction.figures.answer_length._lengths", lambda cell: pytest.fail("the data were read again"))
     for path in (results / "ctrn").glob("figure9*"):
         path.unlink()
     assert reproduce.main([*places, "--no-run"]) == 0
