@@ -6,8 +6,8 @@ from benchmarks.made_up import MEAN_LENGTH, batch_of, scorer
 from benchmarks.row import Row
 from benchmarks.timing import CPU, DEVICE, paired
 from qaexp.data.batch import RankingBatch
+from qaexp.training.hardest_negatives import hardest_negatives
 from qaexp.training.losses import PairwiseHinge
-from qaexp.training.ranking import hardest_negatives
 
 NUM_NEGATIVES = 50
 NUM_GROUPS = 4 if DEVICE == CPU else 64

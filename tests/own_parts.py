@@ -12,6 +12,7 @@ from qaexp.data.corpus import RankingCorpus
 from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.models.stage import Encoder, Stage
 from qaexp.models.types import Text
+from qaexp.training.losses import Loss
 
 
 class MeanPooling(Stage):
@@ -60,12 +61,13 @@ class PlainLoss:
         return torch.square(scores - labels).mean()
 
 
-class LossWithWeights(nn.Module):
-    reads_hardest_alone = takes_log_odds = takes_classes = False
-
+class LossWithWeights(nn.Module, Loss):
     def __init__(self, margin: float) -> None:
         super().__init__()
         self.margin = nn.Parameter(torch.tensor(margin))
+
+    def __call__(self, scores: Float[Tensor, " pair"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]) -> Float[Tensor, ""]:
+        return (self.margin - scores).mean()
 
 
 class PlainReader:

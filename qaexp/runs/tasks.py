@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from functools import singledispatch
 from pathlib import Path
 
 import numpy as np
@@ -190,9 +191,15 @@ class Classification(Task):
         return np.ones(split.num_questions, dtype=bool)
 
 
+@singledispatch
 def task_of(data: RankingDataModule) -> Task:
-    """The task that a data set sets."""
-    return Classification(data) if isinstance(data, ClassificationDataModule) else Ranking(data)
+    """The task that a data set sets. A data module of your own may register another, as below."""
+    return Ranking(data)
+
+
+@task_of.register
+def _(data: ClassificationDataModule) -> Task:
+    return Classification(data)
 
 
 def write_results(folder: Path, scores: Scores, data: RankingDataModule, tag: str) -> dict[str, Metrics]:

@@ -1,48 +1,67 @@
 """What training minimises, from raw scores of a batch's pairs."""
 
-from typing import Any, Protocol, cast, runtime_checkable
+import logging
+from abc import ABC, abstractmethod
+from typing import Any
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from qaexp.data.batch import RankingBatch
+from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError
 from qaexp.limits import NonNegativeFloat
+from qaexp.models.scorer import AnswerScorer
+from qaexp.training.hardest_negatives import by_group, hardest_negatives
+
+log = logging.getLogger(__name__)
+
+MANY_PAIRS = 4
+"""From so many pairs a group, finding the hardest negative first is cheaper than learning through all of them."""
 
 
-@runtime_checkable
-class Loss(Protocol):
+class Loss(ABC):
     """Maps scores, labels (1 for right) and groups (numbered from 0, in order) to one number."""
 
-    reads_hardest_alone: bool
-    """Whether only the highest-scoring negative of a group counts; the other negatives then need no gradient."""
-    takes_log_odds: bool
-    """Whether a score is read as log-odds, so that it must be unbounded."""
-    takes_classes: bool
-    """Whether a label is one of a data set's classes, and a pair has a score for each."""
-
+    @abstractmethod
     def __call__(
         self, scores: Float[Tensor, "pair *class"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]
     ) -> Float[Tensor, ""]: ...
+
+    def require_match(self, scorer: AnswerScorer, data: RankingDataModule) -> None:
+        """Checks model and data set before training. By default, a loss is for right and wrong candidates.
+
+        Raises:
+            ConfigError: the data set has classes.
+        """
+        if data.num_classes > 1:
+            raise ConfigError(
+                f"dataset={data.name} has {data.num_classes} classes, and {type(self).__name__} tells right from wrong; "
+                "choose loss=class_cross_entropy"
+            )
+
+    def pairs_to_learn(self, scorer: AnswerScorer, batch: RankingBatch) -> RankingBatch:
+        """The pairs of a batch that need gradients: by default all."""
+        return batch
 
 
 def as_loss(loss: Any) -> Loss:
     """Checks that what was built for `loss=` is a `Loss`, and returns it.
 
     Raises:
-        ConfigError: an attribute of `Loss` is missing, or the loss has weights, which no optimiser would train.
+        ConfigError: it is none, or it has weights, which no optimiser would train.
     """
-    for name in ("reads_hardest_alone", "takes_log_odds", "takes_classes"):
-        if not hasattr(loss, name):
-            raise ConfigError(f"loss={type(loss).__name__} does not say whether it {name}: set {name} in its class, True or False")
+    if not isinstance(loss, Loss):
+        raise ConfigError(f"loss={type(loss).__name__} is no Loss: derive it from {Loss.__module__}.{Loss.__name__}")
     weights = loss.parameters() if isinstance(loss, nn.Module) else ()
     if any(each.requires_grad for each in weights):
         raise ConfigError(f"loss={type(loss).__name__} has weights to learn, and a loss learns nothing here: put them into the model")
-    return cast(Loss, loss)
+    return loss
 
 
-class PairwiseHinge:
+class PairwiseHinge(Loss):
     """J = max(0, m − s⁺ + s⁻), with s⁻ the highest-scoring negative of the group; the mean over right candidates.
 
     Xu et al. 2019, §3.3 (one negative a group); dos Santos et al. 2016, §2.3, eq. 12 (50 drawn, "the one with the highest score").
@@ -58,10 +77,6 @@ class PairwiseHinge:
     >>> PairwiseHinge(margin=0.5)(torch.tensor([0.4, 0.1, 0.3]), torch.tensor([1, 0, 0]), torch.tensor([0, 0, 0])).item()
     0.4000000059604645
     """
-
-    reads_hardest_alone = True
-    takes_log_odds = False
-    takes_classes = False
 
     def __init__(self, margin: NonNegativeFloat) -> None:
         self.margin = margin
@@ -79,8 +94,12 @@ class PairwiseHinge:
             )
         return (self.margin - scores[right] + highest).clamp(min=0).mean()
 
+    def pairs_to_learn(self, scorer: AnswerScorer, batch: RankingBatch) -> RankingBatch:
+        """Right candidates and each group's hardest negative: the others get no gradient from this loss."""
+        return hardest_negatives(scorer, batch) if len(batch.labels) > MANY_PAIRS * batch.num_groups else batch
 
-class PointwiseCrossEntropy:
+
+class PointwiseCrossEntropy(Loss):
     """J = −[y log σ(s) + (1 − y) log(1 − σ(s))], the mean over pairs (Xu et al. 2019, §3.3).
 
     Reading: the paper's 2-way softmax over logits (z0, z1) is the logistic function of s = z1 − z0, the score.
@@ -92,18 +111,19 @@ class PointwiseCrossEntropy:
     0.6931471824645996
     """
 
-    reads_hardest_alone = False
-    takes_log_odds = True
-    takes_classes = False
-
     def __call__(
         self, scores: Float[Tensor, "pair *class"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]
     ) -> Float[Tensor, ""]:
         _require_one_score(scores, "pointwise_cross_entropy")
         return F.binary_cross_entropy_with_logits(scores, labels.to(scores.dtype))
 
+    def require_match(self, scorer: AnswerScorer, data: RankingDataModule) -> None:
+        """Also warns of a model with bounded scores, which are no log-odds."""
+        super().require_match(scorer, data)
+        _warn_of_bounded_scores(scorer)
 
-class ClassCrossEntropy:
+
+class ClassCrossEntropy(Loss):
     """J = −log softmax(s)_y, with y the class of the pair; the mean over pairs (Liu et al. 2016, §4.5).
 
     Raises:
@@ -112,10 +132,6 @@ class ClassCrossEntropy:
     >>> ClassCrossEntropy()(torch.tensor([[0.0, 0.0]]), torch.tensor([1]), torch.tensor([0])).item()
     0.6931471824645996
     """
-
-    reads_hardest_alone = False
-    takes_log_odds = True
-    takes_classes = True
 
     def __call__(
         self, scores: Float[Tensor, "pair *class"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]
@@ -127,6 +143,19 @@ class ClassCrossEntropy:
             )
         return F.cross_entropy(scores, labels)
 
+    def require_match(self, scorer: AnswerScorer, data: RankingDataModule) -> None:
+        """Checks that the data set has classes, and warns of a model with bounded scores.
+
+        Raises:
+            ConfigError: the data set has right and wrong candidates.
+        """
+        if data.num_classes == 1:
+            raise ConfigError(
+                f"{type(self).__name__} takes classes, and dataset={data.name} has right and wrong candidates; "
+                "choose loss=pairwise_hinge or pointwise_cross_entropy"
+            )
+        _warn_of_bounded_scores(scorer)
+
 
 def _require_one_score(scores: Float[Tensor, "pair *class"], loss: str) -> None:
     if scores.ndim != 1:
@@ -136,9 +165,9 @@ def _require_one_score(scores: Float[Tensor, "pair *class"], loss: str) -> None:
         )
 
 
-def by_group(scores: Float[Tensor, " pair"], groups: Int[Tensor, " pair"], keep: Bool[Tensor, " pair"]) -> Float[Tensor, "group place"]:
-    """A row for each group with the scores of its pairs in `keep`. The rest of a row is the lowest number of the type."""
-    sizes = torch.bincount(groups)
-    place = torch.arange(len(groups), device=groups.device) - (sizes.cumsum(0) - sizes)[groups]
-    rows = scores.new_full((len(sizes), int(sizes.max())), torch.finfo(scores.dtype).min)
-    return rows.index_put((groups[keep], place[keep]), scores[keep])
+def _warn_of_bounded_scores(scorer: AnswerScorer) -> None:
+    if scorer.bounded:
+        log.warning(
+            "the scores of this model stay within a narrow range, and this loss reads them as log-odds: it cannot come near 0, and "
+            "hardly tells right from wrong; choose loss=pairwise_hinge, or model/similarity=mlp where the model has that slot"
+        )

@@ -142,7 +142,7 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
         ),
         ("model.pooling._targt_=own_parts.MeanPooling", "there is no option model.pooling._targt_"),
         ("model.similarity._target_=own_parts.PlainSimilarity", "derive it from qaexp.models.stage.Similarity"),
-        ("loss._target_=own_parts.PlainLoss", "loss=PlainLoss does not say whether it reads_hardest_alone"),
+        ("loss._target_=own_parts.PlainLoss", "loss=PlainLoss is no Loss: derive it from qaexp.training.losses.Loss"),
         ("loss._target_=own_parts.LossWithWeights", "loss=LossWithWeights has weights to learn, and a loss learns nothing here"),
         ("dataset.reader._target_=own_parts.PlainReader", "PlainReader is not a reader: it lacks version and files. A reader has files()"),
         ("dataset.reader._target_=own_parts.ReaderOfNoSettings", "ReaderOfNoSettings is not a reader: make it a dataclass"),

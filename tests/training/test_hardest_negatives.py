@@ -9,8 +9,8 @@ from hydra.utils import instantiate
 from qaexp.config import compose
 from qaexp.data.batch import RankingBatch
 from qaexp.models.scorer import AnswerScorer
+from qaexp.training.hardest_negatives import batch_scores, hardest_negatives
 from qaexp.training.losses import PairwiseHinge
-from qaexp.training.ranking import batch_scores, hardest_negatives
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def batch() -> RankingBatch:
 def test_blocks_of_similar_length_score_as_the_whole_batch(
     scorer: AnswerScorer, batch: RankingBatch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qaexp.training.ranking.BLOCK_TOKENS", 50)
+    monkeypatch.setattr("qaexp.training.hardest_negatives.BLOCK_TOKENS", 50)
     with torch.no_grad():
         torch.testing.assert_close(batch_scores(scorer, batch), scorer(batch), rtol=1e-5, atol=1e-5)
 
@@ -77,7 +77,7 @@ def test_of_texts_with_fields_the_longest_field_counts(batch: RankingBatch, monk
     options = ["model=rcnn", "model.embedding.dropout_rate=0.0", "model.encoder.hidden_dim=8"]
     torch.manual_seed(7)
     scorer = instantiate(compose(options).model, vectors=torch.randn(60, 12))
-    monkeypatch.setattr("qaexp.training.ranking.BLOCK_TOKENS", 50)
+    monkeypatch.setattr("qaexp.training.hardest_negatives.BLOCK_TOKENS", 50)
     scores = scorer(fields)
     torch.testing.assert_close(batch_scores(scorer, fields), scores.detach(), rtol=1e-5, atol=1e-5)
     loss, chosen = PairwiseHinge(margin=0.5), hardest_negatives(scorer, fields)
@@ -100,3 +100,10 @@ def test_a_group_without_negatives_keeps_its_right_candidates_once(scorer: Answe
     chosen = hardest_negatives(scorer, replace(batch, labels=labels))
     assert chosen.labels[chosen.groups == 1].tolist() == [1] * 9
     assert chosen.groups.tolist() == [0, 0, *[1] * 9, 2, 2, 3, 3, 3, 4, 4]
+
+
+def test_the_hinge_leaves_small_groups_whole(scorer: AnswerScorer, batch: RankingBatch) -> None:
+    small = batch.of_pairs(torch.arange(45)[torch.arange(45) % 9 < 4])
+    loss = PairwiseHinge(margin=0.5)
+    assert loss.pairs_to_learn(scorer, small) is small
+    assert torch.equal(loss.pairs_to_learn(scorer, batch).labels, hardest_negatives(scorer, batch).labels)
