@@ -13,8 +13,8 @@ from hydra.utils import instantiate
 
 from qaexp.config import compose
 from qaexp.data.batch import RankingBatch
-from qaexp.training import ddp
-from qaexp.training.losses import PairwiseHinge, PointwiseCrossEntropy
+from qaexp.training import ranking
+from qaexp.training.losses import Loss, PairwiseHinge, PointwiseCrossEntropy
 
 ROOT = Path(__file__).resolve().parents[1]
 SMALL = ["dataset.reader.num_train=61", "dataset.reader.num_dev=21", "dataset.reader.num_test=20", "dataset.vectors.dim=12"]
@@ -64,7 +64,7 @@ def test_no_question_is_split_between_processes_and_every_pair_is_scored_once(tm
 @pytest.mark.parametrize("loss", [PairwiseHinge(margin=0.5), PointwiseCrossEntropy()], ids=["hinge", "cross entropy"])
 @pytest.mark.parametrize("num_groups", [1, 2, 5])
 def test_the_mean_of_the_processes_gradients_is_that_of_the_whole_batch(
-    loss: ddp.Loss, num_groups: int, monkeypatch: pytest.MonkeyPatch
+    loss: Loss, num_groups: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     torch.manual_seed(0)
     sizes = torch.tensor([3, 2, 4, 2, 3])[:num_groups]
@@ -79,16 +79,16 @@ def test_the_mean_of_the_processes_gradients_is_that_of_the_whole_batch(
     whole = loss(features @ weights, labels, groups)
     [expected] = torch.autograd.grad(whole, weights)
 
-    parts = [ddp.share_of(batch, process, 2) for process in range(2)]
+    parts = [ranking.share_of(batch, process, 2) for process in range(2)]
     places = [torch.nonzero(groups % 2 == process).squeeze(1) for process in range(2)]
     counted = [place if len(place) else place[:0] for place in places]
     queue: list[list[torch.Tensor]] = []
-    monkeypatch.setattr(ddp, "all_gather_ragged", lambda tensor: queue.pop(0))
+    monkeypatch.setattr(ranking, "all_gather_ragged", lambda tensor: queue.pop(0))
     gradients = []
     for process in range(2):
         mine = places[process] if len(places[process]) else torch.nonzero(groups == 0).squeeze(1)
         queue += [[groups[p] for p in counted], [labels[p] for p in counted], [(features[p] @ weights).detach() for p in counted]]
-        measured, objective = ddp.loss_of_all(loss, features[mine] @ weights, parts[process], num_groups, process, 2)
+        measured, objective = ranking.loss_of_all(loss, features[mine] @ weights, parts[process], num_groups, process, 2)
         torch.testing.assert_close(measured, whole.detach())
         gradients.append(torch.autograd.grad(objective, weights)[0])
     torch.testing.assert_close(sum(gradients) / 2, expected)
