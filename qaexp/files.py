@@ -2,6 +2,8 @@
 
 import logging
 import os
+import re
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from errno import EISDIR
@@ -36,7 +38,7 @@ def atomic_write(path: Path, remedy: str = RUNS_REMEDY) -> Iterator[Path]:
     Raises:
         OutputError: the file cannot be written; the message ends with `remedy`. An earlier file at `path` is kept.
     """
-    staging = path.with_name(f".{path.name}.{os.getpid()}")
+    staging = path.with_name(f".{path.name}.{secrets.token_hex(8)}")  # no pid: containers that share a disk have the same ones
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield staging
@@ -56,6 +58,13 @@ def atomic_write_text(path: Path, text: str, remedy: str = RUNS_REMEDY) -> None:
     """
     with atomic_write(path, remedy) as staging:
         staging.write_text(text, encoding="utf-8", newline="\n")
+
+
+def remove_staging(folder: Path) -> None:
+    """Remove what killed processes left of `atomic_write` in a folder. For a process that holds the folder's lock."""
+    for path in folder.glob(".*.*"):
+        if re.fullmatch(r"\..+\.([0-9a-f]{16}|\d+)", path.name):  # the digits are the pids of former versions
+            path.unlink(missing_ok=True)
 
 
 def require_writable(path: Path, remedy: str = RUNS_REMEDY) -> None:

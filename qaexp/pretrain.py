@@ -34,7 +34,8 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
     from qaexp.data.reconstruction import ReconstructionDataModule
     from qaexp.models.decoder import TitleDecoder
     from qaexp.models.scorer import num_parameters
-    from qaexp.runs.checkpoint import best_checkpoint, clear, last_checkpoint, rebuild_plan
+    from qaexp.runs.checkpoint import best_checkpoint, last_checkpoint, rebuild_plan
+    from qaexp.runs.folder import clear
     from qaexp.runs.tasks import write_results
     from qaexp.tracking.logger import open_logger
     from qaexp.training.callbacks import callbacks

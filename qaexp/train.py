@@ -13,8 +13,8 @@ from qaexp.data.missing_files import reads_vectors
 from qaexp.data.module_cache import open_data
 from qaexp.ddp import is_rank_zero, on_rank_zero
 from qaexp.models.scorer import num_parameters
-from qaexp.runs.checkpoint import best_checkpoint, clear, last_checkpoint, rebuild_plan
-from qaexp.runs.folder import BEST
+from qaexp.runs.checkpoint import best_checkpoint, last_checkpoint, rebuild_plan
+from qaexp.runs.folder import BEST, clear
 from qaexp.runs.initial_weights import begin_from, with_pinned_source
 from qaexp.runs.record import RunRecord
 from qaexp.runs.tasks import write_results

@@ -1,12 +1,12 @@
 """A file is whole or as it was, and what stands in its way is said with the option that names another place."""
 
-import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from qaexp.errors import OutputError
-from qaexp.files import FIGURES_REMEDY, atomic_write, atomic_write_text
+from qaexp.files import FIGURES_REMEDY, atomic_write, atomic_write_text, remove_staging
 from qaexp.reproduction.cells import Keys, cells_of
 from qaexp.reproduction.spec import result_tables
 
@@ -47,9 +47,20 @@ def test_keys_that_cannot_be_kept_are_composed_again(tmp_path: Path) -> None:
     assert Keys(tmp_path / "file" / "plans").of(cell, [1]) == found
 
 
-def test_two_processes_do_not_write_into_one_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_writers_with_the_same_pid_do_not_write_into_one_another(tmp_path: Path) -> None:
+    """As the processes of two containers that share a disk."""
     with atomic_write(tmp_path / "table.csv") as mine:
         mine.write_text("mine")
-        monkeypatch.setattr(os, "getpid", lambda: 1)
         atomic_write_text(tmp_path / "table.csv", "another process's")
         assert mine.read_text() == "mine"
+
+
+def test_half_written_files_are_removed_and_no_others(tmp_path: Path) -> None:
+    with suppress(KeyboardInterrupt), atomic_write(tmp_path / "record.json") as staging:
+        name = staging.name
+        raise KeyboardInterrupt
+    kept = ["record.json", ".claim", ".hydra", ".notes.txt"]
+    for each in (name, ".last.ckpt.4711", *kept):
+        (tmp_path / each).touch()
+    remove_staging(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(kept)

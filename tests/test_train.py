@@ -5,6 +5,7 @@ import errno
 import inspect
 import json
 import shutil
+import tempfile
 from itertools import count, product
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,13 +18,12 @@ import pytrec_eval
 import torch
 from hydra.utils import instantiate
 from omegaconf import DictConfig
-from pytorch_lightning.plugins.io import TorchCheckpointIO
 
 import qaexp
 from qaexp.config import compose
 from qaexp.data.batch import RankingBatch
 from qaexp.errors import CheckpointError, ConfigError, NonFiniteLossError, OutputError
-from qaexp.runs.checkpoint import last_checkpoint, rebuild_plan
+from qaexp.runs.checkpoint import WholeCheckpoints, last_checkpoint, rebuild_plan
 from qaexp.runs.record import RunRecord, config_key
 from qaexp.train import train
 from qaexp.training.callbacks import StopEarly
@@ -265,6 +265,34 @@ def test_a_damaged_last_checkpoint_is_named_with_the_remedy(overrides: list[str]
         train(compose(overrides), tmp_path, resume=True)
 
 
+def test_best_weights_that_are_gone_or_damaged_are_named_with_the_remedy(
+    overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RankingModule, "test_step", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        train(compose(overrides), tmp_path)
+    best = tmp_path / "best.ckpt"
+    best.write_bytes(best.read_bytes()[:-200])
+    with pytest.raises(CheckpointError, match=r"best\.ckpt is damaged .*; delete its folder, and the same command begins anew"):
+        train(compose(overrides), tmp_path, resume=True)
+    best.unlink()
+    with pytest.raises(CheckpointError, match=r"best\.ckpt is gone, .*; delete its folder, and the same command begins anew"):
+        train(compose(overrides), tmp_path, resume=True)
+
+
+def test_checkpoints_do_not_pass_through_the_folder_of_temporary_files(
+    overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    for name in ("mkstemp", "mkdtemp", "NamedTemporaryFile", "TemporaryFile", "TemporaryDirectory"):
+        monkeypatch.setattr(tempfile, name, full)
+    WholeCheckpoints().save_checkpoint({"epoch": 3}, tmp_path / "last.ckpt")
+    assert [path.name for path in tmp_path.iterdir()] == ["last.ckpt"]
+    assert torch.load(tmp_path / "last.ckpt", weights_only=True) == {"epoch": 3}
+
+
 def test_a_run_does_not_go_on_with_other_data(overrides: list[str], tmp_path: Path) -> None:
     train_until(overrides, tmp_path, epoch=1)
     changed = compose([*overrides, "dataset.reader.generator_seed=8"])
@@ -342,15 +370,15 @@ def test_a_run_that_was_moved_goes_on_with_the_best_so_far(overrides: list[str],
 def test_a_disk_that_fills_up_within_a_checkpoint_leaves_the_one_before(
     overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original = TorchCheckpointIO.save_checkpoint
+    original = Path.write_bytes
 
-    def save(self: TorchCheckpointIO, checkpoint: dict[str, Any], path: Path, storage_options: Any = None) -> None:
-        original(self, checkpoint, path, storage_options)
-        if checkpoint["epoch"] == 1:
-            path.write_bytes(path.read_bytes()[:1000])
+    def write(path: Path, content: memoryview) -> None:
+        original(path, content)
+        if torch.load(path, weights_only=True)["epoch"] == 1:
+            original(path, content[:1000])
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(TorchCheckpointIO, "save_checkpoint", save)
+    monkeypatch.setattr(Path, "write_bytes", write)
     with pytest.raises(OutputError, match=r"cannot write .*No space left on device. The checkpoint before it is kept"):
         train(compose(overrides), tmp_path)
     assert not list(tmp_path.glob(".*"))
@@ -367,14 +395,14 @@ def test_a_stop_between_two_checkpoints_leaves_both_of_one_epoch(
     def epoch_of(name: str) -> int:
         return torch.load(tmp_path / name, weights_only=True)["epoch"]
 
-    original = TorchCheckpointIO.save_checkpoint
+    original = WholeCheckpoints.save_checkpoint
 
-    def save(self: TorchCheckpointIO, checkpoint: dict[str, Any], path: Path, storage_options: Any = None) -> None:
-        if checkpoint["epoch"] and "last" in path.name and (tmp_path / "next.ckpt").exists():  # a better one than the first
-            raise OSError(errno.ENOSPC, "No space left on device")
+    def save(self: WholeCheckpoints, checkpoint: dict[str, Any], path: str, storage_options: Any = None) -> None:
+        if checkpoint["epoch"] and "last" in Path(path).name and (tmp_path / "next.ckpt").exists():  # a better one than the first
+            raise OutputError("No space left on device")
         original(self, checkpoint, path, storage_options)
 
-    monkeypatch.setattr(TorchCheckpointIO, "save_checkpoint", save)
+    monkeypatch.setattr(WholeCheckpoints, "save_checkpoint", save)
     longer = [*overrides, "trainer.max_epochs=9"]
     with pytest.raises(OutputError, match="No space left on device"):
         train(compose(longer), tmp_path)

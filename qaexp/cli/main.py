@@ -16,10 +16,10 @@ from typing import Any
 
 from qaexp.cli.command import INTERRUPTED, USER_ERROR
 from qaexp.config import CONF, PRETRAIN, RANK, Program, is_choice, join_options
-from qaexp.errors import ConfigError, OutputError, QaexpError
+from qaexp.errors import CheckpointError, ConfigError, OutputError, QaexpError
 from qaexp.logs import silence_libraries
 from qaexp.mistakes import SWEEP_FLAGS, check_config, explain, is_sweep
-from qaexp.runs.folder import BEST, CONFIG, LAST, LOG, RECORD, TRACEBACK, require_initial_run
+from qaexp.runs.folder import BEST, CONFIG, LAST, LOG, RECORD, TRACEBACK, clear, require_initial_run
 
 log = logging.getLogger(__name__)
 
@@ -201,6 +201,7 @@ def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: b
     logging.getLogger().addHandler(log_file)
     try:
         if resume and (finished := RunRecord.with_status(folder, "finished")):
+            clear(folder)  # a kill may have come just before it was
             console.show_results(finished, folder)
             if not (folder / BEST).is_file():
                 log.warning("%s, with the best epoch's weights, was deleted; the run's command line makes it again", folder / BEST)
@@ -218,10 +219,11 @@ def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: b
         else:
             log.error("interrupted before anything was measured; start again with the same command")
         raise KeyboardInterrupt from stop
-    except Exception:
+    except Exception as error:
         with contextlib.suppress(OSError):  # the disk may be full
             (folder / TRACEBACK).write_text(traceback.format_exc(), encoding="utf-8")
-        if (folder / LAST).exists() and (folder / RECORD).exists():
+        resumable = (folder / LAST).exists() and (folder / RECORD).exists()
+        if resumable and not isinstance(error, CheckpointError):  # which has a remedy of its own
             again = join_options([f"resume={folder}"])
             log.error("the measurements so far are in %s; to continue after its last epoch: %s %s", folder, program.command, again)
         raise

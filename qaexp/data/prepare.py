@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.files import digest
 from qaexp.errors import ConfigError, OutputError
-from qaexp.files import file_lock
+from qaexp.files import atomic_write_text, file_lock
 
 log = logging.getLogger(__name__)
 
@@ -166,11 +166,8 @@ def remembered_digest(path: Path, cache: Path) -> str:
         return note.read_text(encoding="ascii")
     computed = digest(path)
     if time.time() - facts.st_mtime > SETTLED:
-        with contextlib.suppress(OSError):  # then it is computed again
-            note.parent.mkdir(parents=True, exist_ok=True)
-            part = note.with_suffix(f".{os.getpid()}")
-            part.write_text(computed, encoding="ascii")
-            os.replace(part, note)
+        with contextlib.suppress(OutputError):  # then it is computed again
+            atomic_write_text(note, computed)
     return computed
 
 

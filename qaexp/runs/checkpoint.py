@@ -3,6 +3,7 @@
 import logging
 import os
 from collections.abc import Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +27,18 @@ log = logging.getLogger(__name__)
 class WholeCheckpoints(TorchCheckpointIO):
     """Writes a checkpoint whole or not at all: a full disk, or a kill in the middle, leaves the one before it.
 
+    It is staged beside its place. Lightning would write it through $TMPDIR, which may be small.
+
     Raises:
         OutputError: the folder is full or read-only.
     """
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: str | os.PathLike[str], storage_options: Any = None) -> None:
-        with atomic_write(Path(path), "The checkpoint before it is kept: free some space there, then resume") as staging:
-            super().save_checkpoint(checkpoint, staging, storage_options)
+        remedy = "The checkpoint before it is kept: free some space there, then resume"
+        content = BytesIO()  # of a full disk, torch itself says no more than "unexpected pos"
+        torch.save(checkpoint, content)
+        with atomic_write(Path(path), remedy) as staging:
+            staging.write_bytes(content.getbuffer())
 
 
 def rebuild_plan(config: Mapping[str, Any], data: RankingDataModule, vector_dim: int, key: str, command: str) -> dict[str, Any]:
@@ -65,33 +71,32 @@ def require_same_vocabulary(checkpoint: Mapping[str, Any], expected: Sequence[st
     )
 
 
-def part_of_test(folder: Path, process: int) -> Path:
-    """Where a process of a run keeps what it has scored of a test that is not over."""
-    return folder / f"test-{process}.part"
+BEGIN_ANEW = "delete its folder, and the same command begins anew"
 
 
-def clear(folder: Path) -> None:
-    """Remove what only an unfinished run needs, and what a kill has left that came while one of its files was written."""
-    for path in (folder / LAST, folder / NEXT, *folder.glob("test-*.part"), *folder.glob(".*.ckpt.*"), *folder.glob(".test-*.part.*")):
-        path.unlink(missing_ok=True)
+def _require_whole(path: Path) -> dict[str, Any]:
+    """The content of a run's checkpoint.
+
+    Raises:
+        CheckpointError: the file is damaged.
+    """
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+    except Exception as error:
+        raise CheckpointError(f"{path} is damaged ({type(error).__name__}); {BEGIN_ANEW}") from error
 
 
 def last_checkpoint(folder: Path) -> Path | None:
     """Where a run is taken up again: its last whole epoch, or None before the first one ended.
 
     Raises:
-        CheckpointError: the file is damaged.
+        CheckpointError: the file is damaged, or that of newer best weights.
     """
     path = folder / LAST
     if path.is_file():
-        try:
-            last = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
-            if is_rank_zero():
-                settle_best(folder, of=last["epoch"])
-        except Exception as error:
-            raise CheckpointError(
-                f"{path} is damaged ({type(error).__name__}); delete its folder, and the same command begins anew"
-            ) from error
+        last = _require_whole(path)
+        if is_rank_zero():
+            settle_best(folder, of=last["epoch"])
         return path
     log.info("%s has no checkpoint yet: its first epoch starts again", folder)
     return None
@@ -102,7 +107,7 @@ def settle_best(folder: Path, of: int | None = None) -> None:
     path = folder / NEXT
     if not path.is_file():
         return
-    if of is None or torch.load(path, map_location="cpu", weights_only=True, mmap=True)["epoch"] == of:
+    if of is None or _require_whole(path)["epoch"] == of:
         path.replace(folder / BEST)
     else:
         path.unlink()
@@ -112,11 +117,12 @@ def best_checkpoint(folder: Path) -> Path:
     """The weights that a run ranks with.
 
     Raises:
-        CheckpointError: the file is gone.
+        CheckpointError: the file is gone or damaged.
     """
     path = folder / BEST
     if not path.is_file():
-        raise CheckpointError(f"{path} is gone, and with it the weights of the best epoch; run the same command again")
+        raise CheckpointError(f"{path} is gone, and with it the weights of the best epoch; {BEGIN_ANEW}")
+    _require_whole(path)
     return path
 
 

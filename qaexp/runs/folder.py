@@ -8,6 +8,8 @@ CONFIG, RECORD, LOG = "config.yaml", "record.json", "run.log"
 BEST, LAST = "best.ckpt", "last.ckpt"
 NEXT = "next.ckpt"
 """The best weights until `last.ckpt` is of their epoch, too; then they are `best.ckpt`."""
+SET_ASIDE = "record.json.damaged"
+"""A record that could not be read, when the run began anew."""
 ERROR, TRACEBACK = "error.txt", "error.log"
 """Why a run failed: in a sentence, where runs are kept for tables and sweeps; and where in the code."""
 
@@ -22,6 +24,17 @@ def checkpoint_file(path: str | Path) -> Path:
     if not file.is_file():
         raise CheckpointError(f"{file} does not exist; name a run's folder or a .ckpt file in one")
     return file
+
+
+def part_of_test(folder: Path, process: int) -> Path:
+    """Where a process of a run keeps what it has scored of a test that is not over."""
+    return folder / f"test-{process}.part"
+
+
+def clear(folder: Path) -> None:
+    """Remove what only an unfinished run needs."""
+    for path in (folder / LAST, folder / NEXT, *folder.glob("test-*.part")):
+        path.unlink(missing_ok=True)
 
 
 def require_initial_run(source: str | None) -> None:

@@ -15,7 +15,8 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 from qaexp.config import CONF, without_keys
 from qaexp.ddp import is_rank_zero
@@ -96,10 +97,11 @@ class RunRecord:
         path = folder / RECORD
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
+            _require_kinds(content)
             return cls(**{**content, "config": with_current_targets(content.get("config"))})
         except OSError as error:
             raise RecordError(f"{path}: {error.strerror}") from error
-        except (json.JSONDecodeError, TypeError, AttributeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:  # ValueError: bytes that are not UTF-8, JSON that is none
             raise RecordError(f"{path} is no run's record ({error}); delete its folder, and the same command runs it anew") from error
 
     @classmethod
@@ -201,12 +203,51 @@ class RunRecord:
             atomic_write_text(folder / RECORD, json.dumps(kept, indent=1) + "\n")
 
 
+def records_below(folder: Path) -> Iterator[tuple[Path, RunRecord]]:
+    """The runs anywhere below a folder, by path. A record that cannot be read is left out, with a warning that names it."""
+    for path in sorted(folder.rglob(RECORD)):
+        try:
+            yield path.parent, RunRecord.load(path.parent)
+        except RecordError as error:
+            log.warning("left out: %s", error)
+
+
+def _require_kinds(content: Any) -> None:
+    """Raises: TypeError, if this is not the content of a record: a value is of another type than its field."""
+    if not isinstance(content, dict):
+        raise TypeError(f"it holds a {type(content).__name__}")
+    kinds = get_type_hints(RunRecord)
+    for name, value in content.items():
+        if name in kinds and not _is_of(value, kinds[name]):
+            raise TypeError(f"{name} is of another type")
+
+
+def _is_of(value: Any, kind: Any) -> bool:
+    """Whether a value from JSON is of a type, with all that it holds.
+
+    >>> _is_of({"dev": {"map": 1}}, dict[str, dict[str, int | float]]), _is_of([{"epoch": "1"}], list[dict[str, int | float]])
+    (True, False)
+    """
+    origin, parts = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return True
+    if origin is UnionType:
+        return any(_is_of(value, part) for part in parts)
+    if origin is dict:
+        return isinstance(value, dict) and all(_is_of(each, parts[1]) for each in value.values())
+    if origin is list:
+        return isinstance(value, list) and all(_is_of(each, parts[0]) for each in value)
+    if kind in (int, float):
+        return isinstance(value, (int, kind)) and not isinstance(value, bool)
+    return isinstance(value, NoneType if kind is None else kind)
+
+
 def is_over(data: Mapping[str, Any], fingerprint: str, vector_files: Sequence[str] | None) -> bool:
     """Whether a record's data has this fingerprint and its word vectors come from these files.
 
     The files are unknown (None) for runs without word vectors and for older records; then only the fingerprint counts.
     """
-    return data["fingerprint"] == fingerprint and (
+    return data.get("fingerprint") == fingerprint and (
         vector_files is None or data.get("vectors", {}).get("files", vector_files) == vector_files
     )
 

@@ -14,11 +14,11 @@ from omegaconf import DictConfig, OmegaConf
 
 from qaexp.config import RANK, Program, compose, join_options
 from qaexp.ddp import require_one_process
-from qaexp.errors import BadDataError, MissingDataError, OutputError, PrunedError
-from qaexp.files import atomic_write_text
+from qaexp.errors import BadDataError, MissingDataError, OutputError, PrunedError, RecordError
+from qaexp.files import atomic_write_text, remove_staging
 from qaexp.logs import silence_libraries
 from qaexp.mistakes import check_config, config_of_choices, explain
-from qaexp.runs.folder import CONFIG, ERROR, LAST, TRACEBACK
+from qaexp.runs.folder import CONFIG, ERROR, LAST, RECORD, SET_ASIDE, TRACEBACK, clear
 from qaexp.runs.record import RunRecord, config_key
 
 log = logging.getLogger(__name__)
@@ -70,12 +70,17 @@ def run_or_reuse(
     except (MissingDataError, BadDataError) as error:
         return Outcome("failed", folder, error=str(error))
     if former and former.status == "finished":
+        if (folder / LAST).exists():  # a kill came just before it was removed
+            with claim(folder) as mine:
+                if mine:
+                    clear(folder)
         return Outcome("kept", folder, former)
     with claim(folder) as mine:
         if not mine:
             return Outcome("busy", folder)
         if record := RunRecord.with_status(folder, "finished"):  # by the process that had claimed it until now
             return Outcome("kept", folder, record)
+        _set_damaged_record_aside(folder)
         atomic_write_text(folder / CONFIG, OmegaConf.to_yaml(cfg, resolve=True))
         work = program.load()  # torch and Lightning: some seconds, which kept runs need not wait for
         silence_libraries()
@@ -96,6 +101,17 @@ def run_or_reuse(
         for name in (ERROR, TRACEBACK):
             (folder / name).unlink(missing_ok=True)
         return Outcome("ran", folder, record)
+
+
+def _set_damaged_record_aside(folder: Path) -> None:
+    """A run whose record cannot be read begins anew: without its history no checkpoint can be resumed."""
+    try:
+        if (folder / RECORD).exists():
+            RunRecord.load(folder)
+    except RecordError as error:
+        log.warning("%s; it is now %s, and the run begins anew", str(error).partition(";")[0], SET_ASIDE)
+        (folder / RECORD).replace(folder / SET_ASIDE)
+        clear(folder)
 
 
 def of_these_data(cfg: DictConfig, runs: Path, overrides: Sequence[str]) -> RunRecord | None:
@@ -136,7 +152,7 @@ def set_aside(folder: Path, fingerprint: str, vector_files: Sequence[str] | None
             record = RunRecord.with_status(folder, "finished", "pruned")
             if record is None or record.is_over(fingerprint, vector_files):
                 return None
-            digests = [record.data["fingerprint"], *record.data.get("vectors", {}).get("files", [])]
+            digests = [record.data.get("fingerprint", "unknown"), *record.data.get("vectors", {}).get("files", [])]
             name = "_".join([folder.name, *(digest[:8] for digest in digests)])
             names = (name if number == 1 else f"{name}_{number}" for number in count(1))
             return folder.rename(next(other for other in map(folder.with_name, names) if not other.exists()))
@@ -161,6 +177,8 @@ def run_overrides(
 def claim(folder: Path) -> Iterator[bool]:
     """Whether this process alone may write in `folder`, until the block ends. A process that is killed gives its claim up by dying.
 
+    What such a process left half written is removed.
+
     Raises:
         OutputError: the folder cannot be made.
     """
@@ -174,6 +192,7 @@ def claim(folder: Path) -> Iterator[bool]:
     except OSError as error:
         raise OutputError(f"cannot write {folder}: {error.strerror}. Name another place for the runs") from error
     try:
+        remove_staging(folder)
         yield True
     finally:
         lock.release()
@@ -182,6 +201,6 @@ def claim(folder: Path) -> Iterator[bool]:
 def error_of(folder: Path) -> str:
     """What ended the last attempt at a run, in a sentence; empty when nothing did."""
     try:
-        return (folder / ERROR).read_text(encoding="utf-8").strip()
+        return (folder / ERROR).read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
         return ""

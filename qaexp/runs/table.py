@@ -9,10 +9,10 @@ from typing import Any
 import pandas as pd
 
 from qaexp.config import join_options, split_options, without_keys
-from qaexp.errors import ConfigError, QaexpError, RecordError, meant
+from qaexp.errors import ConfigError, QaexpError, meant
 from qaexp.evaluation.conventions import METRICS
 from qaexp.runs.folder import RECORD
-from qaexp.runs.record import RunRecord, config_key
+from qaexp.runs.record import RunRecord, config_key, records_below
 
 log = logging.getLogger(__name__)
 
@@ -22,22 +22,27 @@ VOLATILE = ("output_dir", "logger", "labels", "seed", "cache_dir", "data_dir", "
 """Overrides that do not make another row."""
 
 
+SHOWN_OF = {"config": ("choices", "dataset"), "data": ("name", "partial", "fingerprint", "vectors"), "seconds": ("total",)}
+"""What a table shows of these parts of a record."""
+
+
 def read_records(folder: Path) -> list[RunRecord]:
     """The finished runs anywhere below a folder, oldest first.
 
     Raises:
         QaexpError: there is none.
     """
-    records = list[RunRecord]()
-    for path in folder.rglob(RECORD):
-        try:
-            records.append(RunRecord.load(path.parent))
-        except RecordError as error:
-            log.warning("left out: %s", error)
-    done = sorted((record for record in records if record.status == "finished"), key=lambda record: record.started)
-    if not done:
+    records = [record for run, record in records_below(folder) if record.status == "finished" and _can_be_shown(record, run)]
+    if not records:
         raise QaexpError(f"{folder} holds no finished run; `python -m qaexp` makes one")
-    return done
+    return sorted(records, key=lambda record: record.started)
+
+
+def _can_be_shown(record: RunRecord, run: Path) -> bool:
+    lacking = [f"{part}.{name}" for part, names in SHOWN_OF.items() for name in names if name not in getattr(record, part)]
+    if lacking:
+        log.warning("left out: %s lacks %s; delete its folder, and the same command runs it anew", run / RECORD, ", ".join(lacking))
+    return not lacking
 
 
 def row_name(record: RunRecord) -> str:

@@ -18,8 +18,8 @@ from torch.optim import Optimizer
 from qaexp.data.files import digest
 from qaexp.data.module import RankingDataModule
 from qaexp.ddp import rank_and_world_size
-from qaexp.runs.checkpoint import WholeCheckpoints, part_of_test, settle_best
-from qaexp.runs.folder import BEST, LAST, NEXT
+from qaexp.runs.checkpoint import WholeCheckpoints, settle_best
+from qaexp.runs.folder import BEST, LAST, NEXT, part_of_test
 from qaexp.runs.record import RunRecord
 from qaexp.tracking.logger import RunLogger
 from qaexp.training.module import ScoringModule
@@ -204,7 +204,11 @@ class KeepScores(Callback):
         of = f"weights {digest(best) if best.is_file() else 'untrained'}, data {self._record.data['fingerprint']}"
         self._written = time.monotonic()
         path = part_of_test(self._folder, rank_and_world_size()[0])
-        kept = torch.load(path, weights_only=True) if path.is_file() else {}
+        try:
+            kept = torch.load(path, weights_only=True) if path.is_file() else {}
+        except Exception as error:
+            log.warning("%s is damaged (%s) and left out: ranking begins anew", path, type(error).__name__)
+            kept = {}
         if kept.get("of") == of:
             cast(ScoringModule, pl_module).take_up(kept["scores"])
             log.info("ranking goes on: %d pairs were scored before", sum(_num_scored(scores) for scores in kept["scores"].values()))

@@ -62,10 +62,16 @@ def test_a_run_that_was_repeated_counts_once(tmp_path: Path) -> None:
 
 def test_a_damaged_record_is_left_out_with_a_word(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     record(tmp_path / "a", 1, 0.50)
-    (tmp_path / "b").mkdir()
-    (tmp_path / "b" / "record.json").write_text("{")
+    for name, content in (("b", b"{"), ("c", (tmp_path / "a" / "record.json").read_bytes()[:300] + b"\351\351")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "record.json").write_bytes(content)
+    record(tmp_path / "d", 2, 0.40)
+    whole = json.loads((tmp_path / "d" / "record.json").read_text())
+    del whole["data"]["fingerprint"]
+    (tmp_path / "d" / "record.json").write_text(json.dumps(whole))
     assert len(run_table(read_records(tmp_path), "test")) == 1
-    assert "left out: " in caplog.text
+    for name, said in (("b", "is no run's record"), ("c", "is no run's record ('utf-8' codec"), ("d", "lacks data.fingerprint;")):
+        assert f"left out: {tmp_path / name / 'record.json'} {said}" in caplog.text
 
 
 def test_a_split_that_no_run_has_is_named(tmp_path: Path) -> None:

@@ -8,10 +8,25 @@ import pytest
 from qaexp.errors import ConfigError, RecordError
 from qaexp.runs.record import RunRecord, _version, commit_of, config_key
 
+WHOLE = '{"key": "k", "config": {}, "seed": 1, "command": ""'
 
-@pytest.mark.parametrize("content", ["", '{"key": ', '{"colour": "green"}'])
-def test_a_file_that_is_no_record_is_named_with_the_remedy(content: str, tmp_path: Path) -> None:
-    (tmp_path / "record.json").write_text(content)
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b'{"key": ',
+        b'{"colour": "green"}',
+        b'{"key": "\351\351"}',
+        b"[1, 2]",
+        b"[" * 100_000,
+        *(f"{WHOLE}, {other}}}".encode() for other in ('"history": 5', '"history": [{"epoch": "1"}]', '"metrics": [1]', '"data": null')),
+        WHOLE.replace("{}", "[]").encode() + b"}",
+    ],
+    ids=lambda content: content[:60].decode(errors="replace"),
+)
+def test_a_file_that_is_no_record_is_named_with_the_remedy(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "record.json").write_bytes(content)
     with pytest.raises(RecordError, match=r"record\.json is no run's record .*; delete its folder"):
         RunRecord.load(tmp_path)
     assert RunRecord.with_status(tmp_path, "finished") is None

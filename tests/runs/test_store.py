@@ -72,6 +72,38 @@ def test_what_a_run_has_failed_of_before_is_not_said_of_it_once_it_is_finished(t
     assert again.record.steps == before.steps
 
 
+def test_a_run_with_a_damaged_record_begins_anew_and_the_record_is_set_aside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    options = [*TINY, f"cache_dir={tmp_path}"]
+    with monkeypatch.context() as patch:
+        patch.setattr("qaexp.runs.tasks.write_run", lambda *_: 1 / 0)
+        folder = run_overrides(options, tmp_path / "runs").folder
+    assert (folder / "last.ckpt").exists()
+    damaged = (folder / "record.json").read_bytes()[:500] + b"\351"
+    (folder / "record.json").write_bytes(damaged)
+    again = run_overrides(options, tmp_path / "runs")
+    assert (again.status, again.folder) == ("ran", folder)
+    assert again.record is not None
+    assert [epoch["epoch"] for epoch in again.record.history] == [1, 2]
+    assert f"{folder / 'record.json'} is no run's record" in caplog.text
+    assert "it is now record.json.damaged, and the run begins anew" in caplog.text
+    assert (folder / "record.json.damaged").read_bytes() == damaged
+
+
+def test_what_a_kill_left_is_removed_at_the_next_start(tmp_path: Path) -> None:
+    options = [*TINY, f"cache_dir={tmp_path}"]
+    folder = run_overrides(options, tmp_path / "runs").folder
+    whole = {path.name for path in folder.iterdir()}
+    for name in ("last.ckpt", "test-0.part", ".record.json.4711"):  # as a kill leaves them just after the run has finished
+        (folder / name).touch()
+    assert run_overrides(options, tmp_path / "runs").status == "kept"
+    assert {path.name for path in folder.iterdir()} == whole
+    (folder / "last.ckpt").touch()
+    assert main([f"resume={folder}"]) == 0
+    assert {path.name for path in folder.iterdir()} - {"run.log"} == whole
+
+
 def test_a_run_that_was_taken_up_for_another_table_from_another_folder_may_be_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -157,7 +157,20 @@ def test_scores_of_other_weights_or_data_are_not_taken_up(
     part["scores"]["test"] = torch.arange(300.0)
     assert part["of"].count(f"{changed} ") == 1
     torch.save({**part, "of": part["of"].replace(f"{changed} ", f"{changed} 0")}, tmp_path / "test-0.part")
-    (tmp_path / ".test-0.part.4711").touch()  # as a kill leaves it
     train(compose(overrides), tmp_path, resume=True)
     assert not [path for path in tmp_path.iterdir() if "part" in path.name]
+    assert (tmp_path / "test.run").read_bytes() == (whole / "test.run").read_bytes()
+
+
+def test_a_damaged_part_is_named_and_left_out(
+    overrides: list[str], whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(RankingModule, "test_step", stop_before(block=12))
+        with pytest.raises(PowerCutError):
+            train(compose(overrides), tmp_path)
+    part = tmp_path / "test-0.part"
+    part.write_bytes(part.read_bytes()[:-100])
+    train(compose(overrides), tmp_path, resume=True)
+    assert caplog.text.count(f"{part} is damaged") == 1
     assert (tmp_path / "test.run").read_bytes() == (whole / "test.run").read_bytes()

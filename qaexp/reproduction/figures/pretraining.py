@@ -22,8 +22,7 @@ from qaexp.errors import QaexpError
 from qaexp.explain.drawing import COLOURS, MARKERS, look, new_figure, save
 from qaexp.reproduction.figures.picture import drawn_intervals, write_footer_line
 from qaexp.reproduction.measured import MEASURED, PARTIAL
-from qaexp.runs.folder import RECORD
-from qaexp.runs.record import RunRecord
+from qaexp.runs.record import RunRecord, records_below
 from qaexp.runs.table import row_name
 
 SHORT_NAME = 16
@@ -40,8 +39,7 @@ def read_runs(places: Iterable[Path]) -> list[RunRecord]:
     """
     records: dict[str, RunRecord] = {}
     for place in places:
-        found = [RunRecord.load(path.parent) for path in sorted(place.rglob(RECORD))]
-        pretrained = [record for record in found if record.history and PERPLEXITY in record.history[0]]
+        pretrained = [record for _, record in records_below(place) if record.history and PERPLEXITY in record.history[0]]
         if not pretrained:
             raise QaexpError(f"{place} holds no run of pre-training with an epoch behind it; `python -m qaexp.pretrain` makes one")
         for record in pretrained:

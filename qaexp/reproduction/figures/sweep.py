@@ -1,7 +1,6 @@
 """A sweep in two pictures, as W&B shows it: parallel coordinates, and the effect of each hyper-parameter on the dev score."""
 
 import argparse
-import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from qaexp.config import split_options
-from qaexp.errors import QaexpError, RecordError
+from qaexp.errors import QaexpError
 from qaexp.explain.drawing import COLOURS, INK, look, new_figure, save
-from qaexp.runs.folder import RECORD
-from qaexp.runs.record import RunRecord, measured_options
+from qaexp.runs.record import RunRecord, measured_options, records_below
 from qaexp.sweep.job import dev_score
 
 DRAWN_STATUSES = ("finished", "pruned")
@@ -54,21 +52,19 @@ def sweep_table(folder: Path) -> tuple[pd.DataFrame, str]:
     options only the last is shown: the others were set aside because their data have changed.
     """
     latest: dict[frozenset[str], tuple[Path, RunRecord]] = {}
-    for path in sorted(folder.rglob(RECORD)):
-        with contextlib.suppress(RecordError):
-            record = RunRecord.load(path.parent)
-            same = frozenset(measured_options(split_options(record.command)))
-            if same not in latest or record.started > latest[same][1].started:
-                latest[same] = path, record
+    for run, record in records_below(folder):
+        same = frozenset(measured_options(split_options(record.command)))
+        if same not in latest or record.started > latest[same][1].started:
+            latest[same] = run, record
     rows, metric = [], ""
-    for same, (path, record) in latest.items():
+    for same, (run, record) in latest.items():
         score = dev_score(record)
         if record.status in DRAWN_STATUSES and score is not None:
             metric = record.config["dataset"]["selection_metric"]
             meant = (option.partition("=") for option in split_options(record.command) if option in same)
             options = {name: value for name, _, value in meant if name != "seed"}
             facts = {"dev score": score, "best epoch": record.best_epoch, "epochs": len(record.history), "status": record.status}
-            rows.append({**options, **facts, "seconds": record.seconds.get("total"), "run": path.parent.name})
+            rows.append({**options, **facts, "seconds": record.seconds.get("total"), "run": run.name})
     if len(rows) < 2:
         raise QaexpError(f"{folder} holds {len(rows)} finished runs, and a picture needs two; name the folder that a sweep has printed")
     runs = pd.DataFrame(rows)
