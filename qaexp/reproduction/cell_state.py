@@ -14,7 +14,7 @@ from qaexp.reproduction.spec import Column
 MEASURED, PARTIAL, QUICK = "measured", "partial data", "quick"
 MISSING, NOT_RUN = "data missing", "not run"
 FAR_BELOW = 0.1
-"""The page names a seed whose best metric on dev is so much below the median of its row's seeds."""
+"""The page names a seed whose best dev metric is below the median of its row's seeds by this much."""
 
 
 @dataclass(frozen=True)
@@ -109,16 +109,16 @@ class CellState:
         """Training losses that did not fall, and seeds far below the others on dev."""
         if stuck := [entry for entry in self.entries if not entry.learned]:
             seeds, losses = ", ".join(str(entry.seed) for entry in stuck), stuck[0].losses
-            yield f"next to nothing was learned with seed {seeds}; the training loss went from {losses[0]:.3g} to {losses[-1]:.3g}"
+            yield f"hardly anything was learned with seed {seeds}; the training loss went from {losses[0]:.3g} to {losses[-1]:.3g}"
         on_dev = {entry.seed: best for entry in self.entries if (best := entry.best_on_dev) is not None}
         middle = median(on_dev.values()) if on_dev else 0.0
         for seed, best in on_dev.items():
             if best < middle - FAR_BELOW:
-                yield f"seed {seed} is far below the others on dev, {best:.3f} where the median of its seeds is {middle:.3f}"
+                yield f"seed {seed} is far below the others on dev, {best:.3f} and the median of its seeds is {middle:.3f}"
 
 
 def found_in(ledger: Ledger, cells: Sequence[Cell], keys: Keys) -> CellState:
-    """The first alternative with results; else the one that would be run here, or that other cells were run on elsewhere."""
+    """The first alternative with results; else the one that would run here, or the one that other cells ran on elsewhere."""
     for cell in cells:
         if cell.dataset not in ledger.datasets:  # there is no need to compose it
             continue
@@ -130,5 +130,5 @@ def found_in(ledger: Ledger, cells: Sequence[Cell], keys: Keys) -> CellState:
             return CellState(cell, entries if entries[0].random else entries[:1], "", of_seeds[0].max_epochs)
     chosen = at_hand(cells)
     if (lacks := lacking(chosen)) and (elsewhere := next((cell for cell in cells if (cell.dataset, cell.vectors) in ledger.data), None)):
-        return CellState(elsewhere, [], "")  # so that tables are the same with the data and without
+        return CellState(elsewhere, [], "")  # so that tables do not depend on whether the data are here
     return CellState(chosen, [], lacks)

@@ -106,7 +106,7 @@ def cells_of(table: Table) -> Iterator[Cell]:
 
 
 def at_hand(cells: Sequence[Cell]) -> Cell:
-    """The first alternative with all its files on disk, even those that it does not read; else the first that can run."""
+    """The first alternative with all files on disk, also those that it does not read; else the first that can run."""
     whole = (cell for cell in cells if not _lacking(*cell.beginning(*READING), *cell.beginning(*VECTORS)))
     enough = (cell for cell in cells if not lacking(cell))
     return next(chain(whole, enough), cells[0])

@@ -1,4 +1,4 @@
-"""What the papers say in words of one model against another (`experiments/<paper>/claims.yaml`), tested on our runs.
+"""What the papers say in words about one model against another (`experiments/<paper>/claims.yaml`), tested on our runs.
 
 Statement → claims (one for each two rows) → comparison of two rows, question by question → verdict.
 """

@@ -1,4 +1,4 @@
-"""What `make learn` does: trains named models briefly on real data, and says which of them are above the baselines on dev."""
+"""Runs `make learn`: trains named models briefly on real data, and says which of them are above the baselines on dev."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -99,7 +99,7 @@ def compare(plan: Plan, models: Sequence[str], csv: Path, runs: Path) -> tuple[p
             raise ConfigError(f"model={name} is not among the choices: {meant(name, known)}")
     _require_learning_curves(csv)
     if left_out := [name for name in models if name in plan.left_out]:
-        raise ConfigError(f"model={left_out[0]} cannot be served by {' or '.join(plan.datasets)}; leave it out")
+        raise ConfigError(f"model={left_out[0]} cannot be trained on {' or '.join(plan.datasets)}; leave it out")
     others = [name for name in models or known if name not in (*plan.baselines, *plan.left_out)]
     order = [*plan.baselines, *(name for name in known if name not in plan.baselines)]
     curves, failed = _learn(plan, [*plan.baselines, *others], order, csv, runs)
@@ -115,7 +115,7 @@ def _require_learning_curves(csv: Path) -> None:
     except ValueError:  # it is empty, or no text
         columns = set[str]()
     if not {"dataset", "model", "epoch", "dev map"} <= columns:
-        raise ConfigError(f"{csv} holds no learning curves, and would be written over; name another file with --csv FILE")
+        raise ConfigError(f"{csv} holds something else than learning curves and would be overwritten; name another file with --csv FILE")
 
 
 def _learn(plan: Plan, models: Sequence[str], order: Sequence[str], csv: Path, runs: Path) -> tuple[pd.DataFrame, list[str]]:
@@ -129,7 +129,7 @@ def _learn(plan: Plan, models: Sequence[str], order: Sequence[str], csv: Path, r
             outcome = run_overrides(overrides, runs)
             if outcome.record:
                 rows += learning_curve(outcome.record, dataset)
-            else:  # the others go on
+            else:  # the other models still run
                 log.error("model=%s dataset=%s %s: %s", model, dataset, outcome.status, outcome.error or outcome.folder)
                 failed.append(f"{model} on {dataset}")
             if rows:

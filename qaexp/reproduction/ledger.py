@@ -26,7 +26,7 @@ SECONDS = "seconds per"
 
 
 class Key(NamedTuple):
-    """Identifies a run for a cell of a table."""
+    """The key by which a table's cell finds its run."""
 
     whole: str
     without_max_epochs: str
@@ -179,12 +179,12 @@ class Ledger:
 
     @cached_property
     def datasets(self) -> set[str]:
-        """The choices of data set that there are entries of."""
+        """The choices of data set that have entries."""
         return {dataset for dataset, _ in self.data}
 
     @cached_property
     def data(self) -> set[tuple[str, str]]:
-        """The choices of data set and word vectors that there are entries of."""
+        """The choices of data set and word vectors that have entries."""
         return {dataset_and_vectors(split_options(entry.command)) for entry in self.entries}
 
     def find(self, key: Key, over: Over = _anything) -> Entry | None:

@@ -52,11 +52,11 @@ class Measured:
         if cut:
             epochs = sorted({len(entry.history) for state in cut.values() for entry in state.cut_short})
             runs = ", ".join(f"{name} ({len(state.cut_short)} of {len(state.entries)})" for name, state in cut.items())
-            found.append(f"dev might have become better after the {' or '.join(map(str, epochs))} epochs that these runs had: {runs}")
+            found.append(f"dev might have improved after the {' or '.join(map(str, epochs))} epochs that these runs had: {runs}")
         for name in self._timed_columns:
             if elsewhere := [label for label, state in self._timed(name).items() if state.on_gpu != self._shown_on_gpu[name]]:
                 where = "without a GPU" if self._shown_on_gpu[name] else "with a GPU"
-                found.append(f"{name}: not shown for {', '.join(elsewhere)}, timed {where} where the other rows were not")
+                found.append(f"{name}: not shown for {', '.join(elsewhere)}, timed {where}, unlike the other rows")
         return found
 
     @property
@@ -91,7 +91,7 @@ class Measured:
                 verdicts[name] = state.verdict(column, ours, printed)
         if row.overrides is None:
             return {**line, "seeds": "", "status": PUBLISHED, "verdict": "", "command": ""}
-        if isinstance(table, Tuning):  # a blank says enough of values without a run
+        if isinstance(table, Tuning):  # values without a run are left blank
             states = {name: state for name, state in states.items() if state.entries} or states
         return {
             **line,
@@ -152,7 +152,7 @@ def values_in_tables(tuning: Tuning) -> dict[str, str]:
 
 
 def _best(tuning: Tuning, row: Row, states: Mapping[tuple[str, str], CellState], in_tables: str | None) -> str:
-    """The best of two or more values, over the seeds that they share. A value with fewer seeds than the second most is left out."""
+    """The best of two or more values, over the seeds that they share. Values with fewer seeds than the second most are left out."""
     columns = tuning.columns
     of_value = {name: states[row.label, tuning.setting_of(row, column)] for name, column in columns.items()}
     seeds = {name: {entry.seed for entry in state.entries} for name, state in of_value.items()}

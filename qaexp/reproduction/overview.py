@@ -16,30 +16,30 @@ from qaexp.reproduction.statistics import StatisticsTable
 from qaexp.runs.table import markdown
 
 EXPLAINED = """\
-A row is one of the paper's, in its order; `(paper)` is what it prints, the number beside it what we measured: the mean over seeds, \
-with half the width of its 95% confidence interval (`±`).
+Rows are the paper's, in its order. A cell has the number that we measured, and the paper's in brackets. Ours is the mean over seeds; \
+`±` is half the width of its 95% confidence interval.
 
-| status | what |
+| status | meaning |
 |---|---|
 | measured | on the whole data set |
-| partial data | on the part of the data set that could be had: never to be reported as the data set's |
-| not run | runnable, and not yet run |
-| data missing | runnable where the data are, which no run here had |
-| published only | the paper quotes it, and does not define its model |
+| partial data | on the part of the data set that is available; never report it as a result on the data set |
+| not run | it can run, but has not run yet |
+| data missing | it can run, but needs data that are not here |
+| published only | the paper quotes it and does not define its model |
 
-A cell is a row under a setting; `runs` is how many of its seeds are run, over all cells, of how many.
+A cell is a row under a setting. `runs` counts the seeds that have run, over all cells, and the seeds that the tables ask for.
 
-The verdict is a one-sample t-test at 5% over seeds against the printed number with its rounding: `reproduced`, which is not told \
-apart from it, `above` or `below`. What no seed changes, as BM25, is compared as it is. `not comparable` where data or word vectors \
-are others than the paper's, which it names.
+The verdict is a one-sample t-test at 5% over seeds against the printed number and its rounding: `reproduced` (no significant \
+difference), `above` or `below`. Where the seed makes no difference, as for BM25, the two numbers are compared directly. A verdict \
+`not comparable` says which data or word vectors differ from the paper's.
 """
 
 FIGURES_EXPLAINED = """\
-Each figure lies beside its paper's tables as PNG and SVG, with what is drawn as CSV. Figures of a single run are drawn by commands: \
-what a model shows of a pair (ap 5 and 6, clstm 3) by `python -m qaexp.figures heat_map` and `python -m qaexp.figures neurons`, \
-pre-training and gates (rcnn 3 to 5) by `python -m qaexp.figures pretraining` and `python -m qaexp.figures gates`."""
+Each figure is in its paper's folder, as PNG and SVG, with its data as CSV. Four commands draw figures of single runs: \
+`python -m qaexp.figures heat_map` (ap 5 and 6), `python -m qaexp.figures neurons` (clstm 3), `python -m qaexp.figures pretraining` \
+(rcnn 3) and `python -m qaexp.figures gates` (rcnn 4 and 5)."""
 
-TUNINGS_EXPLAINED = "What a paper tuned, by its grid, on dev; its tables are run with what is `taken`."
+TUNINGS_EXPLAINED = "Tunings try the values of a paper's grid on dev. The tables run with the value that is `taken`."
 
 
 def write_overview(
@@ -65,7 +65,7 @@ def write_overview(
     head = [
         "# Results",
         "",
-        "Written by `make tables` from `results/ledger/`, one file a run.",
+        "`make tables` writes this page from `results/ledger/`, which has one file for each run.",
         "",
         EXPLAINED,
         _made_by([entry for each in (*tables, *figures, *tunings) for state in each.states.values() for entry in state.entries]),
@@ -80,7 +80,7 @@ def write_overview(
         "",
         markdown(_states("tuning", [(each, f"{each.table.name}.md") for each in tunings])),
         "",
-        f"Settings and data sets, ours beside the papers': {', '.join(_links(others, folder))}.",
+        f"Settings and data sets, ours and the papers': {', '.join(_links(others, folder))}.",
         "",
         CLAIMS_EXPLAINED,
         "",
@@ -92,14 +92,14 @@ def write_overview(
 
 
 def _made_by(entries: Iterable[Entry]) -> str:
-    """Which machines and which code made the runs."""
+    """The machines and the code that made the runs."""
     runs = {entry.key: entry for entry in entries}.values()
     machines = ", ".join(f"{count} on {machine}" for machine, count in Counter(entry.machine for entry in runs).most_common())
     changed = sum(any(commit.endswith("+changes") for commit in entry.commits) for entry in runs)
     return (
-        f"Of {len(runs)} runs: {machines}; seeds of one cell may be of several. {changed} were made by a commit with changes beside it "
-        "(`commit` in the ledger ends in `+changes`; tables written since had counted, too, until November 2026): made again, such a run "
-        "may differ by as much as another seed."
+        f"{len(runs)} runs: {machines}. Seeds of one cell may have run on several machines. {changed} runs were made with uncommitted "
+        "changes (`commit` in the ledger ends in `+changes`; until November 2026 newly written tables counted as changes, too). Repeating "
+        "such a run may give another result, as another seed does."
     )
 
 

@@ -20,12 +20,12 @@ from qaexp.runs.table import markdown
 
 
 def as_markdown(measured: Measured, commands: bool = True) -> str:
-    """The table as a page: cells are `ours ± ci95 (paper)`; reasons, notes and commands follow below."""
+    """The table as a page: cells are `ours ± ci95 (paper)`, and reasons, notes and commands follow."""
     table, frame = measured.table, measured.frame
     shown = compact(measured)
     verdicts, reasons = _lettered(frame["verdict"].tolist(), {s.cell.differs: None for s in measured.states.values() if s.entries})
     shown = shown.assign(seeds=frame["seeds"], status=frame["status"], verdict=verdicts)
-    said = ["the tables are run with what is taken"] if isinstance(table, Tuning) else []
+    said = ["the tables run with the values that are taken"] if isinstance(table, Tuning) else []
     notes = [*measured.doubts(), *said, *notes_of(table)]
     lines = [
         f"# {table.title}",
@@ -156,10 +156,10 @@ def _escape(text: str) -> str:
 _write = partial(atomic_write_text, remedy=RESULTS_REMEDY)
 
 CLAIMS_EXPLAINED = """\
-What a paper says of one model against another is held against our runs by two tests of the difference, a paired randomisation over \
-questions (of means over seeds) and Welch's t-test over seeds. The larger p counts, Holm-corrected over the paper's claims that could \
-be tested: `held`, `reversed` or `undecided` at 5%, on the data named; what rests on one seed is undecided. Numbers of parameters are \
-`as counted` or not."""
+Claims are what a paper says about one model against another. Two tests compare the two rows on our runs: a paired randomisation test \
+over questions (on means over seeds), and Welch's t-test over seeds. The larger p counts, Holm-corrected over all claims of the paper \
+that could be tested. At 5% a claim is `held`, `reversed` or `undecided`, on the data that the line names; with one seed it is \
+undecided. Numbers of parameters are only compared: `as counted` or not."""
 
 
 def write_table(measured: Measured, folder: Path, latex: bool) -> None:

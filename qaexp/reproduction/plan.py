@@ -1,4 +1,4 @@
-"""The runs that tables need: done, to do, or impossible and why, and how long they will take."""
+"""The runs that tables need: which are done, to do or impossible (and why), and how long they will take."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What `make reproduce-table4` does: selects tables, plans and makes their runs, and writes tables, figures, claims and overview."""
+"""Runs `make reproduce-table4`: selects tables, plans and makes their runs, and writes tables, figures, claims and overview."""
 
 import argparse
 import logging
@@ -83,11 +83,11 @@ def _of(paper: str, tables: Sequence[Measured]) -> list[Measured]:
 
 
 def _write(table: Measured, ledger: Ledger, results: Path, latex: bool) -> None:
-    """Writes a table, or a figure if anything was measured for it."""
+    """Writes a table, or a figure that has measurements."""
     folder, about = results / table.table.paper, table.table
     if isinstance(about, Figure):
         drawn = write_figure(table, ledger, folder)
-        log.info("%s", drawn[0] if drawn else f"{about.title}: nothing measured that it could show")
+        log.info("%s", drawn[0] if drawn else f"{about.title}: there are no measurements to draw")
     else:
         write_table(table, folder, latex)
         log.info("%s", folder / f"{about.name}.md")
@@ -109,7 +109,7 @@ def _write_other(table: Other, folder: Path, latex: bool) -> None:
 def _report_strays(everything: Sequence[Measured], ledger: Ledger, keys: Keys, prune: bool) -> None:
     """Warns of ledger entries that no table shows: a run is identified by its configuration, which may have changed since.
 
-    Runs that a table would show without some of the data, as on a part of a data set, are no strays.
+    Runs on another choice of data, such as a part of a data set, are no strays if a table would show them there.
     """
     shown = {entry.key for each in everything for state in each.states.values() for entry in state.entries}
     cells = [cell for each in everything for cell in cells_of(each.table) if cell.dataset in ledger.datasets]
@@ -126,7 +126,7 @@ def select(tables: Sequence[Table], figures: Sequence[Figure], others: Sequence[
     """The tables and figures with the given numbers; all if neither a table nor a figure is named.
 
     Raises:
-        ConfigError: there is no such paper, table or figure. A number of the `others` is no mistake, though they need no runs.
+        ConfigError: there is no such paper, table or figure. The numbers of `others` are accepted; they need no runs.
     """
     papers = papers_of([*tables, *figures])
     if options.paper is not None and options.paper not in papers:

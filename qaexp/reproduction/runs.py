@@ -26,7 +26,7 @@ SIGN_OF_LIFE = 300.0
 """Seconds between the progress lines of a run, for logs without a terminal."""
 
 ATTEMPTS = 2
-"""Runs that another process holds are tried again: with several jobs, two may start from the same pre-training."""
+"""How often a run that another process holds is tried: two jobs may start from the same pre-training."""
 
 
 def show_plan(planned: Plan, times: Times, runs: Path, jobs: int, each: bool) -> None:
@@ -65,7 +65,7 @@ def show_plan(planned: Plan, times: Times, runs: Path, jobs: int, each: bool) ->
         console.print(f"  published only: {len(planned.published_only)} rows ({named}): {reason}", markup=False)
     for run in to_do:
         if record := begun[run.key]:
-            console.print(f"  begun: {run.title}, as far as epoch {len(record.history)}", markup=False)
+            console.print(f"  begun: {run.title}, up to epoch {len(record.history)}", markup=False)
         for folder in _folders(run, runs):
             if before := error_of(folder):
                 console.print(f"  failed before: {run.title}: {before}", markup=False)
@@ -133,8 +133,8 @@ def _outcomes(runs: Iterator[Run], options: argparse.Namespace) -> Iterator[tupl
         yield from cast(Iterator[tuple[Run, Outcome]], several(delayed(_run)(run, options) for run in runs))
     except BrokenProcessPool as error:
         raise KilledError(
-            f"the process of a run was killed, perhaps as memory ran out (fewer than --jobs {options.jobs} need less); what is finished is "
-            "kept, and the same command resumes"
+            f"the process of a run was killed, perhaps for lack of memory (fewer than --jobs {options.jobs} need less); "
+            "finished runs are kept, and the same command resumes"
         ) from error
 
 

@@ -150,7 +150,7 @@ def _overrides(table: Table | None, label: str, whose: str) -> Sequence[str]:
 
 
 def _count(cfg: DictConfig, counts: Mapping[str, str], whose: str) -> int:
-    import torch  # some seconds, which those who only read or write tables need not wait for
+    import torch  # takes seconds, and reading or writing tables does not need it
 
     scorer: torch.nn.Module = instantiate(cfg.model, vectors=torch.zeros(3, vector_width(cfg)))
     try:

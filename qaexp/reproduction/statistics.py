@@ -21,7 +21,7 @@ from qaexp.errors import MissingDataError
 from qaexp.files import atomic_write_text, name_another_place
 from qaexp.reproduction.spec import EXPERIMENTS, PaperTable, read_all
 
-if TYPE_CHECKING:  # it needs torch, and tables are written without
+if TYPE_CHECKING:  # it needs torch, which writing tables does not
     from qaexp.data.module import RankingDataModule
 
 log = logging.getLogger(__name__)
@@ -149,7 +149,7 @@ def show(table: StatisticsTable, rows: Sequence[MeasuredRow], console: Console) 
     console.print(shown)
     for row in rows:
         if row.status == PARTIAL:
-            line = f"{row.row.label}: {PARTIAL}, counted on {row.measured_on}; not to be reported as {row.row.label}"
+            line = f"{row.row.label}: {PARTIAL}, counted on {row.measured_on}; not a result on {row.row.label}"
             console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 

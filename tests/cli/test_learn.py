@@ -67,7 +67,7 @@ def test_a_mistyped_model_is_named_with_what_comes_near(caplog: pytest.LogCaptur
 def test_a_file_of_something_else_is_not_written_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
     assert main(["ggsa", "--csv", str(tmp_path / "other.csv"), "--runs", str(tmp_path / "runs")]) == 2
-    assert "other.csv holds no learning curves, and would be written over" in caplog.text
+    assert "other.csv holds something else than learning curves and would be overwritten" in caplog.text
     assert (tmp_path / "other.csv").read_text() == "a,b\n1,2\n"
     assert not (tmp_path / "runs").exists()
 

@@ -91,7 +91,7 @@ def test_data_or_vectors_that_differ_from_the_papers_are_named() -> None:
 def test_a_run_whose_loss_did_not_move_is_named_below_its_table(keys: Keys, tmp_path: Path) -> None:
     (key, *_), *_ = keys.of(next(alternatives(TABLE, TABLE.rows[2], "toy")), TABLE.seeds)
     for name, losses, doubts in (
-        ("stuck", [1.011, 1.0, 1.0], ["CNN (toy): next to nothing was learned with seed 1; the training loss went from 1.01 to 1"]),
+        ("stuck", [1.011, 1.0, 1.0], ["CNN (toy): hardly anything was learned with seed 1; the training loss went from 1.01 to 1"]),
         ("learning", [1.011, 1.0, 0.9], []),
         ("short", [1.011], []),
     ):
@@ -101,7 +101,7 @@ def test_a_run_whose_loss_did_not_move_is_named_below_its_table(keys: Keys, tmp_
         (ledger.folder / "one.json").write_text(json.dumps(entry))
         measured_now = measured(TABLE, ledger, keys)
         assert measured_now.doubts() == doubts
-        assert ("next to nothing was learned" in as_markdown(measured_now)) == bool(doubts)
+        assert ("hardly anything was learned" in as_markdown(measured_now)) == bool(doubts)
 
 
 def test_a_seed_far_below_the_others_on_dev_is_named(keys: Keys, tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_a_seed_far_below_the_others_on_dev_is_named(keys: Keys, tmp_path: Path)
         entry = {**asdict(entry_of(key, seed, [0.5])), "history": history, "config": {"dataset": {"selection_metric": "dev/map"}}}
         (ledger.folder / f"{seed}.json").write_text(json.dumps(entry))
     assert measured(TABLE, ledger, keys).doubts() == [
-        "CNN (toy): seed 2 is far below the others on dev, 0.550 where the median of its seeds is 0.700"
+        "CNN (toy): seed 2 is far below the others on dev, 0.550 and the median of its seeds is 0.700"
     ]
 
 
@@ -126,10 +126,10 @@ def _of(max_epochs: int, fixed: bool = False) -> Table:
 @pytest.mark.parametrize(
     ("best", "table", "doubts"),
     [
-        (4, _of(5), ["dev might have become better after the 5 epochs that these runs had: CNN (toy) (1 of 1)"]),
-        (4, _of(50), ["dev might have become better after the 5 epochs that these runs had: CNN (toy) (1 of 1)"]),
+        (4, _of(5), ["dev might have improved after the 5 epochs that these runs had: CNN (toy) (1 of 1)"]),
+        (4, _of(50), ["dev might have improved after the 5 epochs that these runs had: CNN (toy) (1 of 1)"]),
         (4, _of(5, fixed=True), []),
-        (4, _of(50, fixed=True), ["dev might have become better after the 5 epochs that these runs had: CNN (toy) (1 of 1)"]),
+        (4, _of(50, fixed=True), ["dev might have improved after the 5 epochs that these runs had: CNN (toy) (1 of 1)"]),
         (2, _of(5), []),
         (2, _of(50), []),
         (2, _of(50, fixed=True), []),
@@ -212,7 +212,7 @@ def test_a_column_shows_seconds_of_one_kind_of_machine(filled: Measured) -> None
 
     one = on({"CNN, wide": "H100"})
     assert one.frame.set_index("Model")["MAP"][["CNN", "CNN, wide"]].tolist() == ["150.0", ""]
-    assert "MAP: not shown for CNN, wide, timed with a GPU where the other rows were not" in one.doubts()
+    assert "MAP: not shown for CNN, wide, timed with a GPU, unlike the other rows" in one.doubts()
     assert one.frame.set_index("Model")["verdict"]["CNN, wide"] == ""
     both = on({"CNN": "H100", "CNN, wide": "H100"})
     assert both.frame.set_index("Model")["MAP"][["CNN", "CNN, wide"]].tolist() == ["150.0", "150.0"]
@@ -256,5 +256,5 @@ def test_a_tuning_names_the_best_value_and_the_one_in_the_tables(
     assert found.frame.loc[0, "status"] == "measured"
     page = as_markdown(found)
     assert page.startswith("# ctrn, tuning on toy\n")
-    assert "- the tables are run with what is taken" in page
+    assert "- the tables run with the values that are taken" in page
     assert "(paper" not in page

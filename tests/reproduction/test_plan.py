@@ -43,7 +43,7 @@ def test_the_plan_names_an_interrupted_run_and_predicts_the_rest_of_it(
     assert "1 runs done, 1 to run" in said
     assert "expected: 3 min" in said
     assert "  to run: ctrn, Table 9: CNN, seed 2: 3 min\n" in said
-    assert "begun: ctrn, Table 9: CNN, seed 2, as far as epoch 1" in said
+    assert "begun: ctrn, Table 9: CNN, seed 2, up to epoch 1" in said
 
 
 @pytest.mark.parametrize(("option", "kind"), [([], "run"), (["--quick"], "quick version")])

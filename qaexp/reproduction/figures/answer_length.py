@@ -22,7 +22,7 @@ from qaexp.reproduction.ledger import Ledger, PerQuestion, digest
 from qaexp.reproduction.measured import CellState, Measured
 from qaexp.reproduction.spec import READING_ERRORS, describe
 
-if TYPE_CHECKING:  # it needs torch, and tables are written without
+if TYPE_CHECKING:  # it needs torch, which writing tables does not
     from qaexp.data.module import RankingDataModule
 
 LENGTH, QUESTIONS = "answer length up to", "questions"
@@ -66,7 +66,7 @@ class AnswerLength:
         for row, colour, marker in zip(table.rows, cycle(COLOURS), cycle(MARKERS), strict=False):
             points = frame[frame[table.label] == row.label]
             if len(points):
-                style: Any = {"color": colour, "marker": marker, "markevery": 0.08}  # markers some way apart, not one a point
+                style: Any = {"color": colour, "marker": marker, "markevery": 0.08}  # not a marker for every point
                 axes.plot(points[LENGTH], points[name], label=row.label, **style)
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
@@ -80,8 +80,8 @@ class AnswerLength:
 
 
 def answer_lengths(state: CellState, split: str, scored: PerQuestion, ledger: Ledger) -> Int[np.ndarray, " question"] | None:
-    """The number of tokens of each scored question's longest right answer, 0 if it has none. None if neither the stored lengths nor the
-    data are there. Lengths that are read from the data are stored in `lengths/` of the ledger's folder.
+    """The number of tokens of each scored question's longest right answer, 0 if it has none. None if there are neither stored lengths nor
+    data. Lengths that are read from the data are stored in `lengths/` of the ledger's folder.
 
     Raises:
         OutputError: the ledger's folder cannot be written.
@@ -107,8 +107,8 @@ def _read(path: Path, split: str, scored: PerQuestion) -> Int[np.ndarray, " ques
         return tokens
     except (ValueError, *READING_ERRORS) as error:
         raise QaexpError(
-            f"{path}: not the lengths of answers ({describe(error)}); restore it from git, or delete it, and where the data are, the next "
-            "`make reproduce-figure...` writes it again"
+            f"{path}: not the lengths of answers ({describe(error)}); restore it from git, or delete it: if the data are there, "
+            "the next `make reproduce-figure...` writes it again"
         ) from error
 
 

@@ -275,7 +275,7 @@ def test_a_figures_page_says_what_is_to_be_doubted_of_its_runs_as_a_tables_does(
     cut = replace(entry(), history=[{"train/loss": 1.0}, {"train/loss": 0.5}], best_epoch=2, config={"patience": 3})
     (tmp_path / "ctrn").mkdir()
     (tmp_path / "ctrn" / "figure9.png").touch()
-    for has, doubts in (([cut], ["dev might have become better after the 2 epochs that these runs had: LSTM (1 of 1)"]), ([], [])):
+    for has, doubts in (([cut], ["dev might have improved after the 2 epochs that these runs had: LSTM (1 of 1)"]), ([], [])):
         write_overview([], [filled(timed, {"LSTM": has})], [], [], tmp_path, {})
         page = (tmp_path / "README.md").read_text().partition("![Made up.](ctrn/figure9.png)")[2]
         assert page.splitlines()[2:] == [*(f"- {doubt}" for doubt in doubts), "- made up"]
