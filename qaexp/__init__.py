@@ -1,6 +1,6 @@
 """qaexp: repeatable experiments in neural answer selection.
 
-`qaexp.load(path).rank(question, answers)` ranks with a trained model; `python -m qaexp --help` tells how to train one.
+`qaexp.load(path).rank(question, answers)` ranks with a trained model; `python -m qaexp --help` says how to train one.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ __all__ = ["load"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import torch only for those who need it: `python -m qaexp --help` does not."""
+    """Import torch only when a name needs it: `python -m qaexp --help` does not."""
     if name == "load":
         from qaexp.runs.ranker import load
 

@@ -89,7 +89,7 @@ def compose(overrides: Sequence[str] = (), program: Program = RANK) -> DictConfi
     HydraConfig.instance().set_config(cfg)
     with open_dict(cfg):
         del cfg["hydra"]
-        cfg.choices = OmegaConf.to_container(cfg.choices, resolve=True)  # now, since Hydra resolves them by its last composition
+        cfg.choices = OmegaConf.to_container(cfg.choices, resolve=True)  # resolve now: Hydra would resolve them by its latest composition
     return cfg
 
 

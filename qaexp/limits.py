@@ -42,7 +42,7 @@ TRAINER_VALUES: Mapping[str, tuple[Sequence[Any], str]] = {
     **dict.fromkeys(("limit_val_batches", "limit_test_batches", "val_check_interval"), ((None,), WHOLE_EPOCHS)),
     **dict.fromkeys(("check_val_every_n_epoch", "max_steps", "max_time"), ((None,), WHOLE_EPOCHS)),
 }
-"""What some options of Lightning's trainer may be, and why: other values would lead to wrong numbers in a record."""
+"""Limits of some options of Lightning's trainer, with reasons: other values would put wrong numbers into a record."""
 
 LARGEST_FLOAT32 = 3.4e38
 
@@ -84,7 +84,7 @@ def violations(config: Mapping[Any, Any], prefix: str = "") -> Iterator[str]:
 
 @cache
 def parameter_types(target: str) -> Mapping[str, Any]:
-    """The annotations of what a `_target_` names, by parameter, those of base classes included; empty where they cannot be read."""
+    """The annotations of the class that a `_target_` names, by parameter, with those of base classes; empty if they cannot be read."""
     if not target or target.startswith(("torch.", "pytorch_lightning.")):  # they have no limits, and take seconds to import
         return {}
     built: Any = locate(target)
@@ -98,7 +98,7 @@ def parameter_types(target: str) -> Mapping[str, Any]:
 
 
 def _fault(value: Any, annotation: Any) -> str:
-    """What a value must be and is not; empty where it is within its limits, or has none.
+    """What a value must be and is not; empty if it is within its limits, or has none.
 
     >>> [_fault(value, PositiveInt | None) for value in (1, None, 0, 2.5)]
     ['', '', 'must be at least 1', 'must be a whole number']

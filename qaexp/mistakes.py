@@ -30,7 +30,7 @@ IGNORED_BY_PRETRAINING = r"loss\b|dataset[./]negatives\b|dataset\.batch_size$"
 
 
 def explain(error: Exception, arguments: Sequence[str], program: Program = RANK) -> str | None:
-    """A sentence for an error that the user can mend; None for a bug of ours, which should keep its traceback."""
+    """A sentence for an error that the user can correct; None for a bug of ours, which should keep its traceback."""
     ours = next((each for each in _causes(error) if isinstance(each, QaexpError)), None)
     if ours is not None:
         return str(ours)
@@ -62,7 +62,7 @@ def _unreadable(error: Exception) -> str:
 
 
 def _mistyped(arguments: Sequence[str], program: Program) -> Iterator[str]:
-    """A sentence for each argument that names no group, choice or key, with what was probably meant."""
+    """A sentence for each argument that names no group, choice or key, with the name that was probably meant."""
     overrides = [argument.lstrip("+~").partition("=")[::2] for argument in arguments if not argument.startswith("-")]
     for key, value in overrides:
         for choice in _each_choice(key, value) if key in program.groups() else ():

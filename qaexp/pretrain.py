@@ -1,4 +1,4 @@
-"""`python -m qaexp.pretrain`: an encoder learns to tell titles from their contexts, and is left as a checkpoint for `init_from`.
+"""`python -m qaexp.pretrain`: an encoder learns to generate titles from their contexts, and is saved as a checkpoint for `init_from`.
 
 One run, top to bottom: configuration → data → encoder and decoder → training → perplexity and ranking → record.
 """
@@ -16,18 +16,18 @@ from qaexp.runs.record import RunRecord
 
 
 def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False, watchers: Sequence[Any] | None = None) -> RunRecord:
-    """Learn P(title | context), measure the checkpoint with the best dev metric, and leave everything measured in `folder`.
+    """Learn P(title | context), measure the checkpoint with the best dev metric, and write everything measured into `folder`.
 
     The record's history has train/loss, held_out/perplexity and the dev metrics of the last states every `pairs.steps_per_epoch` steps.
     Its metrics are `held out` and, of every ranked split, `<split> titles`: questions ranked by their titles' last states alone.
-    With `resume`, training goes on from the folder's last whole epoch, to the same numbers as if it had never stopped.
-    `watchers` look on in place of the screen.
+    With `resume`, training goes on from the folder's last whole epoch, to the same numbers as without the interruption. `watchers` are
+    callbacks that replace the screen.
 
     Raises:
         ConfigError: several processes are asked for.
     """
     require_one_process(cfg.trainer, "pre-training")
-    import pytorch_lightning as pl  # some seconds, which help and mistyped options need not wait for
+    import pytorch_lightning as pl  # takes seconds, and help and mistyped options do not need it
     from hydra.utils import instantiate
 
     from qaexp.data.module_cache import open_data

@@ -27,10 +27,10 @@ from qaexp.training.trainer import open_trainer
 
 
 def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False, watchers: Sequence[Callback] | None = None) -> RunRecord:
-    """Train, rank every split with the best checkpoint, and leave everything measured in `folder`.
+    """Train, rank every split with the best checkpoint, and write everything measured into `folder`.
 
-    With `resume`, training goes on from the folder's last whole epoch, to the same scores as if it had never stopped.
-    `watchers` look on in place of the screen.
+    With `resume`, training goes on from the folder's last whole epoch, to the same scores as without the interruption. `watchers` are
+    callbacks that replace the screen.
     """
     config: dict[str, Any] = OmegaConf.to_container(cfg, resolve=True)  # type: ignore[assignment]
     record = RunRecord.resumed(folder) if resume else RunRecord.begin(with_pinned_source(config), command)

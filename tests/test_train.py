@@ -261,7 +261,7 @@ def test_a_damaged_last_checkpoint_is_named_with_the_remedy(overrides: list[str]
     train_until(overrides, tmp_path, epoch=1)
     last = tmp_path / "last.ckpt"
     last.write_bytes(last.read_bytes()[:-200])
-    with pytest.raises(CheckpointError, match=r"last\.ckpt is damaged .*; delete its folder, and the same command begins anew"):
+    with pytest.raises(CheckpointError, match=r"last\.ckpt is damaged .*; delete its folder, and the same command starts again"):
         train(compose(overrides), tmp_path, resume=True)
 
 
@@ -273,10 +273,10 @@ def test_best_weights_that_are_gone_or_damaged_are_named_with_the_remedy(
         train(compose(overrides), tmp_path)
     best = tmp_path / "best.ckpt"
     best.write_bytes(best.read_bytes()[:-200])
-    with pytest.raises(CheckpointError, match=r"best\.ckpt is damaged .*; delete its folder, and the same command begins anew"):
+    with pytest.raises(CheckpointError, match=r"best\.ckpt is damaged .*; delete its folder, and the same command starts again"):
         train(compose(overrides), tmp_path, resume=True)
     best.unlink()
-    with pytest.raises(CheckpointError, match=r"best\.ckpt is gone, .*; delete its folder, and the same command begins anew"):
+    with pytest.raises(CheckpointError, match=r"best\.ckpt is gone, .*; delete its folder, and the same command starts again"):
         train(compose(overrides), tmp_path, resume=True)
 
 
@@ -296,7 +296,7 @@ def test_checkpoints_do_not_pass_through_the_folder_of_temporary_files(
 def test_a_run_does_not_go_on_with_other_data(overrides: list[str], tmp_path: Path) -> None:
     train_until(overrides, tmp_path, epoch=1)
     changed = compose([*overrides, "dataset.reader.generator_seed=8"])
-    with pytest.raises(ConfigError, match="the data of toy are others than when this run began"):
+    with pytest.raises(ConfigError, match="the data of toy have changed since this run started"):
         train(changed, tmp_path, resume=True)
 
 
@@ -379,7 +379,7 @@ def test_a_disk_that_fills_up_within_a_checkpoint_leaves_the_one_before(
             raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", write)
-    with pytest.raises(OutputError, match=r"cannot write .*No space left on device. The checkpoint before it is kept"):
+    with pytest.raises(OutputError, match=r"cannot write .*No space left on device. The previous checkpoint is kept"):
         train(compose(overrides), tmp_path)
     assert not list(tmp_path.glob(".*"))
     assert torch.load(tmp_path / "last.ckpt", weights_only=True)["epoch"] == 0

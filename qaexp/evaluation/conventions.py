@@ -1,4 +1,4 @@
-"""What is measured of a ranking, and under which named convention: how ties are broken and what is divided by. Needs no torch."""
+"""The measures of a ranking and their named conventions: how ties are broken, and what is divided by what. Needs no torch."""
 
 import difflib
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ from jaxtyping import Int
 from qaexp.errors import ConfigError
 
 METRICS = ("p@1", "mrr", "map", "p@5")
-"""In trec_eval's words: P_1, recip_rank, map, P_5."""
+"""trec_eval calls them P_1, recip_rank, map and P_5."""
 
 
 def string_tie_order(candidate_ids: Sequence[str] | np.ndarray) -> Int[np.ndarray, " pair"]:
@@ -24,7 +24,7 @@ def string_tie_order(candidate_ids: Sequence[str] | np.ndarray) -> Int[np.ndarra
 
 
 def file_tie_order(candidate_ids: Sequence[str] | np.ndarray) -> Int[np.ndarray, " pair"]:
-    """Minus the position: among equal scores the pair that came first goes first, in whatever order pairs are scored.
+    """Minus the position: among equal scores the pair that came first goes first, whatever order pairs are scored in.
 
     >>> file_tie_order(["a9", "a10", "b"]).tolist()
     [0, -1, -2]
@@ -37,11 +37,11 @@ class Convention:
     """How a published evaluation breaks ties and what it divides by. PAPERS.md, "Scoring conventions have names"."""
 
     tie_order: Callable[[Sequence[str] | np.ndarray], Int[np.ndarray, " pair"]]
-    """From the candidate ids of a split's pairs, in file order, to an integer a pair; among equal scores the larger goes first."""
+    """Maps candidate ids, in file order, to one integer for each pair. Among equal scores the larger integer goes first."""
     counts_unanswered: bool
     """Questions without a right candidate count as 0; otherwise they are left out."""
     depth: int | None
-    """Reciprocal rank and average precision see no rank below this one; None: they see all."""
+    """Reciprocal rank and average precision ignore ranks below this one. None: they ignore none."""
     divides_by_found: bool
     """Average precision divides by the right candidates that it sees; otherwise by all right candidates."""
     precision_divides_by_pool: bool
@@ -55,8 +55,8 @@ CONVENTIONS: dict[str, Convention] = {
 }
 """`trec`: trec_eval 9, to 1e-9. `semeval10`: the scorer of SemEval-2016 task 3. `lei16`: Lei et al. 2016, AskUbuntu.
 
-Reading: PAPERS.md gives `semeval10` a depth for average precision; the scorer's `metrics.mrr(out, th)` is cut at the same 10, so ours is.
-It matters only to pools of more than 10.
+Reading: PAPERS.md gives `semeval10` a depth for average precision; the scorer's `metrics.mrr(out, th)` is cut at the same 10, and so is
+ours. It only matters for pools of more than 10.
 """
 
 

@@ -11,7 +11,7 @@ from qaexp.evaluation.conventions import METRICS, Convention, find_convention
 
 
 class UnrankableScoresError(QaexpError):
-    """Scores that no ranking can be made of: NaN among them, or none at all."""
+    """Scores that cannot be ranked: some are NaN, or there are none."""
 
 
 def rank_pairs(scores: Float[Tensor, " pair"], questions: Int[Tensor, " pair"], tie_order: Int[Tensor, " pair"]) -> Int[Tensor, " pair"]:
@@ -19,7 +19,7 @@ def rank_pairs(scores: Float[Tensor, " pair"], questions: Int[Tensor, " pair"], 
 
     One stable sort by the key question · 2³² + place of the score among all float32 values, over pairs already in tie order.
 
-    Reading: trec_eval keeps scores in C floats, so doubles that differ only beyond float32 are ties; so they are here, under every
+    Reading: trec_eval keeps scores in C floats, so doubles that differ only beyond float32 are ties. They are ties here, too, under every
     convention. Half precision widens without loss.
 
     Raises: UnrankableScoresError on NaN (naming the question), on no pairs, and on question numbers beyond 31 bits.
@@ -36,7 +36,7 @@ def rank_pairs(scores: Float[Tensor, " pair"], questions: Int[Tensor, " pair"], 
         )
     if int(questions.abs().max()) >= 2**31:
         raise UnrankableScoresError("question numbers must fit in 31 bits: number the questions of a split from 0")
-    bits = (scores.float() + 0.0).view(torch.int32)  # + 0.0 makes −0.0 equal 0.0, as comparison has it
+    bits = (scores.float() + 0.0).view(torch.int32)  # + 0.0 turns −0.0 into 0.0, since the two compare equal
     ascending = bits ^ ((bits >> 31) & 0x7FFFFFFF)  # floats below 0 count their bits downwards: flip all but the sign
     keys = (questions.long() << 32) + ~ascending.long()  # ~x = −x − 1: descending
     by_tie = tie_order.argsort(descending=True, stable=True)
@@ -98,7 +98,7 @@ def measure_questions(
 def share_tied_at_first_answer(
     scores: Float[Tensor, " pair"], labels: Int[Tensor, " pair"], questions: Int[Tensor, " pair"]
 ) -> Float[Tensor, ""]:
-    """Share of questions whose best right candidate has the same (float32) score as a wrong one: there the order of ties sets the metrics.
+    """Share of questions whose best right candidate has the same (float32) score as a wrong one, so that the order of ties decides.
 
     Reading: a share of the questions that have a right candidate; the others have no such rank. 0 when none has one.
 
@@ -118,10 +118,10 @@ def share_tied_at_first_answer(
 class RankingMetrics(Metric):
     """Means of `measure_questions` over the pairs of all updates and all processes; a question's pairs may arrive in any order and place.
 
-    `tie_order` is `find_convention(...).tie_order` of the split's candidate ids, computed once at load: as it travels with the pairs, no
-    result depends on the order in which they arrive, that of the stable conventions included.
+    `tie_order` is `find_convention(...).tie_order` of the split's candidate ids, computed once at load: since it travels with the pairs,
+    no result depends on the order in which they arrive, not even under the stable conventions.
 
-    Departs: torchmetrics 1.7.4 to 1.9.0 holds candidates with scores ≤ 0 to be not retrieved; only its state and sync are used here.
+    Departs: torchmetrics 1.7.4 to 1.9.0 treats candidates with scores ≤ 0 as not retrieved; only its state and sync are used here.
 
     Raises: ConfigError on an unknown convention; on reading a result, UnrankableScoresError if there is NaN or nothing to average.
 
@@ -162,7 +162,7 @@ class RankingMetrics(Metric):
         measured = measure_questions(*self._pairs(), self.convention)
         if not len(measured["question"]):
             raise UnrankableScoresError(
-                "no question has a right candidate, and this convention leaves out all such: there is nothing to average"
+                "no question has a right candidate, and this convention leaves such questions out: there is nothing to average"
             )
         return {name: measured[name].mean() for name in METRICS}
 

@@ -31,7 +31,7 @@ class Interval:
 
     @classmethod
     def of(cls, values: Sequence[float], random: bool) -> "Interval":
-        """`random` is false where the seed makes no difference: then one value is all there is, and exact.
+        """`random` is false where the seed makes no difference: then the one value is exact.
 
         >>> Interval.of([1.0, 2.0, 3.0], random=True)
         Interval(mean=2.0, half=2.484...)
@@ -64,9 +64,9 @@ def paired_randomisation(differences: Float[np.ndarray, " question"]) -> float:
 
         p = P(|Σ_q s_q·d_q| ≥ |Σ_q d_q|),  s_q = ±1 with even odds
 
-    No signs are drawn. p is counted where differences are multiples of a sixtieth or more, as means of P@1 over up to six seeds are, and
-    where up to twenty questions differ; otherwise it is approximated, to some hundredths of itself, or a tenth where it is below 1e-4. Of a
-    few dozen questions of which some differ much and the others next to nothing it may be off by a half of itself.
+    No signs are drawn. p is exact if all differences are multiples of 1/n for some n up to 60, as for means of P@1 over up to six seeds, or
+    if at most twenty questions differ. Otherwise it is approximated, with a relative error of some hundredths, or a tenth below 1e-4. For a
+    few dozen questions, some with large differences and the others with tiny ones, the relative error may reach a half.
 
     >>> round(paired_randomisation(np.array([0.5, 0.5, 0.5, 0.5])), 9)  # 2 of the 16 choices of signs reach their sum
     0.125
@@ -83,7 +83,7 @@ def paired_randomisation(differences: Float[np.ndarray, " question"]) -> float:
 
 
 def _parts_of_one(sizes: Float[np.ndarray, " question"]) -> int | None:
-    """The number that makes every size a whole one; None where that is above 60."""
+    """The number that turns every size into a whole number; None if it is above 60."""
     for parts in range(1, MAX_PARTS + 1):
         whole = np.rint(sizes * parts)
         if whole.min() >= 1 and np.abs(sizes * parts - whole).max() < 1e-4:
@@ -92,7 +92,7 @@ def _parts_of_one(sizes: Float[np.ndarray, " question"]) -> int | None:
 
 
 def _counted(sizes: Float[np.ndarray, " question"], observed: float) -> float:
-    """Of whole numbers. Their sum has the characteristic function Π_q cos(t·d_q), and the transform of that is its distribution."""
+    """Exact p for whole numbers. Their sum has the characteristic function Π_q cos(t·d_q), whose transform is its distribution."""
     steps, counts = np.unique(sizes, return_counts=True)
     farthest = int(steps @ counts)
     num_sums = 2 ** math.ceil(math.log2(2 * farthest + 2))
@@ -100,7 +100,7 @@ def _counted(sizes: Float[np.ndarray, " question"], observed: float) -> float:
     characteristic = np.ones_like(angles)
     for step, count in zip(steps, counts, strict=True):
         characteristic *= np.cos(step * angles) ** count
-    probabilities = np.fft.irfft(characteristic, num_sums)  # of a sum of 0, 1, 2, ...; those below zero are the same
+    probabilities = np.fft.irfft(characteristic, num_sums)  # of the sums 0, 1, 2, ...; negative sums have the same
     return 2 * float(probabilities[math.ceil(observed - 0.5) : farthest + 1].sum())
 
 
@@ -112,15 +112,15 @@ def _of_all_signs(sizes: Float[np.ndarray, " question"], observed: float) -> flo
 
 
 def _approximated(sizes: Float[np.ndarray, " question"], observed: float) -> float:
-    """The saddle point's approximation (Lugannani & Rice 1980). With K(t) = Σ_q log cosh(t·d_q) and K'(t) = x, the sum that is observed,
+    """The saddle point's approximation (Lugannani & Rice 1980). With K(t) = Σ_q log cosh(t·d_q) and K'(t) = x, the observed sum,
 
     P(sum ≥ x) = 1 − Φ(w) + φ(w)·(1/v − 1/w),  w = √(2(t·x − K)),  v = t·√K''
     """
     deviation = math.sqrt(sizes @ sizes)
     d, x = sizes / deviation, observed / deviation
-    if x < 1e-3:  # there w and v are nothing, and the sum is as good as normal
+    if x < 1e-3:  # w and v vanish there, and the sum is nearly normal
         return 2 * float(stats.norm.sf(x))
-    if d.sum() - x < 1e-9:  # all of one sign
+    if d.sum() - x < 1e-9:  # all differences have one sign
         return 2 * 0.5 ** len(d)
     t = optimize.root_scalar(lambda t: d @ np.tanh(t * d) - x, bracket=(0.0, 40 / d.min())).root
     K = float(np.sum(np.logaddexp(t * d, -t * d) - math.log(2)))
@@ -130,10 +130,10 @@ def _approximated(sizes: Float[np.ndarray, " question"], observed: float) -> flo
 
 
 def welch(ours: Sequence[float], theirs: Sequence[float], random: tuple[bool, bool]) -> float | None:
-    """Two-sided p of the difference of two means over seeds, whose variances may differ (Welch 1947); None where one seed says too little.
+    """Two-sided p of the difference of two means over seeds, whose variances may differ (Welch 1947); None if a random side has one seed.
 
-    Where the seed makes no difference on one side (`random` is false), its value is a number that the other's mean is held against; on
-    both sides, nothing is left to chance.
+    Where the seed makes no difference on one side (`random` is false), the other side's mean is compared with its value; on
+    both sides, p is 0 or 1.
 
     >>> welch([0.5], [0.4], random=(False, False)), welch([0.5, 0.6], [0.4], random=(True, True))
     (0.0, None)
@@ -149,7 +149,7 @@ def welch(ours: Sequence[float], theirs: Sequence[float], random: tuple[bool, bo
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjusted for as many tests as there are (Holm 1979): p₍ᵢ₎ → max over j ≤ i of min(1, (m − j + 1) · p₍ⱼ₎).
+    """p-values adjusted for the number of tests (Holm 1979): p₍ᵢ₎ → max over j ≤ i of min(1, (m − j + 1) · p₍ⱼ₎).
 
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]

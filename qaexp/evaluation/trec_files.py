@@ -22,10 +22,10 @@ def write_run(
     scores: Float[Tensor, " pair"],
     tie_order: Int[Tensor, " pair"],
 ) -> None:
-    """Writes `question Q0 candidate rank score tag`, one line a pair: questions as they first come, their candidates by rank.
+    """Writes `question Q0 candidate rank score tag`, a line for each pair: questions in the order given, their candidates by rank.
 
-    Of equal scores the larger `tie_order` ranks first; trec_eval itself goes by the score and breaks ties by id.
-    Nine significant digits read back as the same float32. The file appears whole or not at all.
+    Among equal scores the larger `tie_order` ranks first; trec_eval itself sorts by score and breaks ties by id.
+    Nine significant digits read back as the same float32. The file is written atomically.
 
     Raises: BadDataError on ids that a line cannot hold or that repeat within a question; OutputError; as `rank_pairs`.
     """
@@ -40,7 +40,7 @@ def write_run(
 
 
 def write_qrels(path: Path, question_ids: Sequence[str], candidate_ids: Sequence[str], labels: Int[Tensor, " pair"]) -> None:
-    """Writes `question 0 candidate label`, one line a pair, wrong candidates included, in the order in which they come.
+    """Writes `question 0 candidate label`, one line for each pair, also for wrong candidates, in the order given.
 
     Raises: BadDataError on ids that a line cannot hold or that repeat within a question; OutputError.
     """
@@ -50,7 +50,7 @@ def write_qrels(path: Path, question_ids: Sequence[str], candidate_ids: Sequence
 
 
 def _number_pairs(path: Path, question_ids: Sequence[str], candidate_ids: Sequence[str]) -> Int[np.ndarray, " pair"]:
-    """Each pair's question, numbered as they first come, once the ids are known to be fit for a line."""
+    """Each pair's question, numbered by first occurrence, after checking that the ids fit a line."""
     questions, distinct_questions = pd.factorize(np.asarray(question_ids, dtype=object))
     candidates, distinct_candidates = pd.factorize(np.asarray(candidate_ids, dtype=object))
     _require_words(path, "question id", distinct_questions)
@@ -58,13 +58,13 @@ def _number_pairs(path: Path, question_ids: Sequence[str], candidate_ids: Sequen
     repeats = np.flatnonzero(pd.Series(questions * (len(distinct_candidates) + 1) + candidates).duplicated())
     if len(repeats):
         faults = [f"question {question_ids[pair]}: candidate {candidate_ids[pair]} again" for pair in repeats.tolist()]
-        raise BadDataError(path, faults, "trec_eval takes a candidate once a question: give each repeat an id of its own, such as a9#2.")
+        raise BadDataError(path, faults, "trec_eval takes each candidate once per question: give each repeat its own id, such as a9#2.")
     return questions
 
 
 def _require_words(path: Path, kind: str, ids: Iterable[str]) -> None:
     if faults := [f"{kind} {word!r}" for word in ids if word.split() != [word]]:
-        raise BadDataError(path, faults, "A field of a trec_eval line holds no white space and is not empty: change these.")
+        raise BadDataError(path, faults, "Fields of a trec_eval line have no white space and are not empty: change these.")
 
 
 def _write(path: Path, lines: Iterable[str]) -> None:

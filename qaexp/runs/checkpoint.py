@@ -1,4 +1,4 @@
-"""Checkpoints: whole files that hold what is needed to build their model again."""
+"""Checkpoints: files that hold what is needed to build their model again, written atomically."""
 
 import logging
 import os
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class WholeCheckpoints(TorchCheckpointIO):
-    """Writes a checkpoint whole or not at all: a full disk, or a kill in the middle, leaves the one before it.
+    """Writes a checkpoint atomically: after a full disk, or a kill in the middle, the previous one is still there.
 
     It is staged beside its place. Lightning would write it through $TMPDIR, which may be small.
 
@@ -34,15 +34,15 @@ class WholeCheckpoints(TorchCheckpointIO):
     """
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: str | os.PathLike[str], storage_options: Any = None) -> None:
-        remedy = "The checkpoint before it is kept: free some space there, then resume"
-        content = BytesIO()  # of a full disk, torch itself says no more than "unexpected pos"
+        remedy = "The previous checkpoint is kept: free some space there, then resume"
+        content = BytesIO()  # torch only reports a full disk as "unexpected pos"
         torch.save(checkpoint, content)
         with atomic_write(Path(path), remedy) as staging:
             staging.write_bytes(content.getbuffer())
 
 
 def rebuild_plan(config: Mapping[str, Any], data: RankingDataModule, vector_dim: int, key: str, command: str) -> dict[str, Any]:
-    """Plain values from which `load` rebuilds the model: everything that the weights alone do not say. Key and command name the run."""
+    """Plain values from which `load` rebuilds the model: everything beside the weights. Key and command name the run."""
     return {
         "key": key,
         "command": command,
@@ -66,12 +66,12 @@ def require_same_vocabulary(checkpoint: Mapping[str, Any], expected: Sequence[st
         return
     first = next((i for i, (a, b) in enumerate(zip(words, expected, strict=False)) if a != b), min(len(words), len(expected)))
     raise CheckpointError(
-        f"the checkpoint was trained with another vocabulary ({len(words)} words, the data have {len(expected)}; they part at id {first}): "
-        f"{remedy}"
+        f"the checkpoint was trained with another vocabulary ({len(words)} words, the data have {len(expected)}; "
+        f"they first differ at id {first}): {remedy}"
     )
 
 
-BEGIN_ANEW = "delete its folder, and the same command begins anew"
+START_AGAIN = "delete its folder, and the same command starts again"
 
 
 def _require_whole(path: Path) -> dict[str, Any]:
@@ -83,11 +83,11 @@ def _require_whole(path: Path) -> dict[str, Any]:
     try:
         return torch.load(path, map_location="cpu", weights_only=True, mmap=True)
     except Exception as error:
-        raise CheckpointError(f"{path} is damaged ({type(error).__name__}); {BEGIN_ANEW}") from error
+        raise CheckpointError(f"{path} is damaged ({type(error).__name__}); {START_AGAIN}") from error
 
 
 def last_checkpoint(folder: Path) -> Path | None:
-    """Where a run is taken up again: its last whole epoch, or None before the first one ended.
+    """The checkpoint to resume from: that of the last whole epoch, or None before the first one ended.
 
     Raises:
         CheckpointError: the file is damaged, or that of newer best weights.
@@ -103,7 +103,7 @@ def last_checkpoint(folder: Path) -> Path | None:
 
 
 def settle_best(folder: Path, of: int | None = None) -> None:
-    """Put newer best weights, if there are any, in their place; those of another epoch than `of` are of one that is trained again."""
+    """Move newer best weights, if there are any, to `best.ckpt`. Drop those of another epoch than `of`: that epoch is trained again."""
     path = folder / NEXT
     if not path.is_file():
         return
@@ -114,14 +114,14 @@ def settle_best(folder: Path, of: int | None = None) -> None:
 
 
 def best_checkpoint(folder: Path) -> Path:
-    """The weights that a run ranks with.
+    """The checkpoint that a run ranks with.
 
     Raises:
         CheckpointError: the file is gone or damaged.
     """
     path = folder / BEST
     if not path.is_file():
-        raise CheckpointError(f"{path} is gone, and with it the weights of the best epoch; {BEGIN_ANEW}")
+        raise CheckpointError(f"{path} is gone, and with it the weights of the best epoch; {START_AGAIN}")
     _require_whole(path)
     return path
 
@@ -144,7 +144,7 @@ def open_checkpoint(path: str | Path) -> dict[str, Any]:
 
 
 def rebuild_scorer(checkpoint: Mapping[str, Any]) -> AnswerScorer:
-    """The scorer of an opened checkpoint, with its weights; a decoder that was trained beside it stays out.
+    """The scorer of an opened checkpoint, with its weights; a decoder that was trained beside it is left out.
 
     Raises:
         CheckpointError: its model has changed since.

@@ -1,4 +1,4 @@
-"""What lies in a run's folder, by name: whoever only looks for a run, or at it, needs no torch for that."""
+"""The names of the files in a run's folder. Needs no torch."""
 
 from pathlib import Path
 
@@ -7,11 +7,11 @@ from qaexp.errors import CheckpointError, MissingDataError
 CONFIG, RECORD, LOG = "config.yaml", "record.json", "run.log"
 BEST, LAST = "best.ckpt", "last.ckpt"
 NEXT = "next.ckpt"
-"""The best weights until `last.ckpt` is of their epoch, too; then they are `best.ckpt`."""
+"""The best weights until `last.ckpt` has the same epoch; then they become `best.ckpt`."""
 SET_ASIDE = "record.json.damaged"
-"""A record that could not be read, when the run began anew."""
+"""A damaged record, set aside when the run started again."""
 ERROR, TRACEBACK = "error.txt", "error.log"
-"""Why a run failed: in a sentence, where runs are kept for tables and sweeps; and where in the code."""
+"""Why a run of a table or sweep failed, in a sentence; and the traceback."""
 
 
 def checkpoint_file(path: str | Path) -> Path:
@@ -27,7 +27,7 @@ def checkpoint_file(path: str | Path) -> Path:
 
 
 def part_of_test(folder: Path, process: int) -> Path:
-    """Where a process of a run keeps what it has scored of a test that is not over."""
+    """Where a process of a run keeps its scores of an unfinished test."""
     return folder / f"test-{process}.part"
 
 

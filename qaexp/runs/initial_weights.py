@@ -1,4 +1,4 @@
-"""`init_from`: a run begins with the word vectors and the encoder of another one, such as an encoder that was pre-trained."""
+"""`init_from`: a run starts with the word vectors and the encoder of another run, such as a pre-trained encoder."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,9 +11,9 @@ from qaexp.runs.checkpoint import open_checkpoint, rebuild_scorer, require_same_
 
 
 def with_pinned_source(config: dict[str, Any]) -> dict[str, Any]:
-    """The configuration with, in place of the path at `init_from`, also what lies there: the run's key and command, and its step.
+    """The configuration with, with the key, command and step of the run at `init_from` beside its path.
 
-    Key and step are what counts as identity, so that a folder may be moved, and a path come to hold something else.
+    Key and step are what counts as identity, so that a folder may be moved, and another run at the same path is noticed.
 
     Raises:
         CheckpointError: there is no checkpoint.
@@ -31,8 +31,7 @@ def with_pinned_source(config: dict[str, Any]) -> dict[str, Any]:
 def begin_from(source: Mapping[str, Any] | None, scorer: AnswerScorer, vocabulary: Sequence[str]) -> None:
     """Copy word vectors and encoder of a pinned `init_from` into the scorer. None leaves it alone.
 
-    Of two encoders each takes that of its own side, or the only one that there is. What else the models have, such as poolings and
-    similarities, is not copied.
+    Each of two encoders takes the one of its own side, or the only one. Other parts, such as poolings and similarities, are not copied.
 
     Raises:
         CheckpointError: the checkpoint is not the one that was pinned, its word ids mean other words, or its encoder is of another make;
@@ -44,7 +43,7 @@ def begin_from(source: Mapping[str, Any] | None, scorer: AnswerScorer, vocabular
     found = checkpoint["qaexp"]["key"], checkpoint["global_step"]
     if found != (source["key"], source["step"]):
         raise CheckpointError(
-            f"init_from={source['path']} holds another run than when this one began (key and step {found}, not "
+            f"init_from={source['path']} holds another run than when this one started (key and step {found}, not "
             f"{(source['key'], source['step'])}); put that one back, or start a new run"
         )
     require_same_vocabulary(checkpoint, vocabulary, "init_from takes a run on the same data set, read in the same way")

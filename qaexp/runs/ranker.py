@@ -15,7 +15,7 @@ from qaexp.models.types import Text
 from qaexp.runs.checkpoint import open_checkpoint, rebuild_scorer
 
 BLOCK = 256
-"""Answers that a `Ranker` encodes at a time: the states of one may take a megabyte."""
+"""The number of answers that a `Ranker` encodes at a time: the states of one may take a megabyte."""
 
 
 class RankedAnswer(NamedTuple):
@@ -45,8 +45,8 @@ class Ranker:
         """The answers, best first. Words that the vocabulary lacks are read as one unknown word.
 
         Raises:
-            ValueError: there is no answer to rank, or one text in place of a list, or the model gives classes.
-            TypeError: something that is to be read is no text.
+            ValueError: there is no answer to rank, or one text in place of a list, or the model predicts classes.
+            TypeError: the question or an answer is no text.
         """
         if isinstance(answers, str):
             raise ValueError("rank needs a list of answers, and was given a single text; write [answer]")
@@ -54,7 +54,7 @@ class Ranker:
             raise ValueError("rank needs a list of at least one answer")
         _require_texts({"the question": question, **{f"answer {place}": answer for place, answer in enumerate(answers)}})
         if self.classes:
-            raise ValueError(f"this model tells {', '.join(self.classes)} apart and ranks nothing; call classify(first, second)")
+            raise ValueError(f"this model predicts one of {', '.join(self.classes)} and cannot rank; call classify(first, second)")
         scores = self._scores(question, answers).tolist()
         order = sorted(range(len(answers)), key=lambda i: -scores[i])
         return [RankedAnswer(answers[i], scores[i], i) for i in order]
@@ -68,7 +68,7 @@ class Ranker:
             TypeError: a side is no text.
         """
         if not self.classes:
-            raise ValueError("this model ranks answers and knows no classes; call rank(question, answers)")
+            raise ValueError("this model ranks answers and has no classes; call rank(question, answers)")
         _require_texts({"the first": first, "the second": second})
         probabilities = self._scores(first, [second])[0].softmax(dim=0).tolist()
         return dict(sorted(zip(self.classes, probabilities, strict=True), key=lambda item: -item[1]))
@@ -89,7 +89,7 @@ class Ranker:
         return first, second
 
     def read(self, question: str) -> tuple[list[str], Int[torch.Tensor, " length"]]:
-        """The words of a question as the model is given them, and their ids."""
+        """The words of a question that the model reads, and their ids."""
         [ids] = self._ids([question], self._max_lengths[0])
         return self._words(question, self._max_lengths[0]), ids
 

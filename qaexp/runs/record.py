@@ -55,7 +55,7 @@ class RunRecord:
     matmul: str = ""
     """The float32 backend of the CPU in the last process of the run: mkl or onednn. Empty in records made before it was noted."""
     continued: list[dict[str, Any]] = field(default_factory=list)
-    """Commit, versions, hardware and first epoch of each process that resumed the run with other ones than the process before."""
+    """Commit, versions, hardware and first epoch of each process that resumed the run, if they differ from the process before."""
     data: dict[str, Any] = field(default_factory=dict)
     parameters: dict[str, int] = field(default_factory=dict)
     convention: str = ""
@@ -69,7 +69,7 @@ class RunRecord:
     """Split to metric to value, with the number of questions and pairs and the share of questions tied at the first answer."""
     schema: int = SCHEMA
     _watches: dict[str, Callable[[], float]] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """What reads the seconds of each stage that the run is in."""
+    """Functions that give the seconds so far of the stages in progress."""
 
     @classmethod
     def begin(cls, config: dict[str, Any], command: str) -> "RunRecord":
@@ -77,7 +77,7 @@ class RunRecord:
 
     @classmethod
     def resumed(cls, folder: Path) -> "RunRecord":
-        """The record of a run that this process goes on with, told where its code or its libraries are others than before.
+        """The record of a run that this process continues. Warns if the code or the libraries have changed since.
 
         Raises:
             RecordError: as `load`.
@@ -87,13 +87,13 @@ class RunRecord:
         if any(before[name] != value for name, value in now.items()):
             record.continued.append({"from_epoch": len(record.history) + 1, **now})
         was, is_now = ({"commit": process["commit"], **process["versions"]} for process in (before, now))
-        if told := [f"{name} {was.get(name, '')} then, {value} now" for name, value in is_now.items() if was.get(name, "") != value]:
-            log.warning("%s goes on with other code than before: %s (`continued` in its %s)", folder, "; ".join(told), RECORD)
+        if told := [f"{name} {was.get(name, '')} before, {value} now" for name, value in is_now.items() if was.get(name, "") != value]:
+            log.warning("%s continues with other code than before: %s (`continued` in its %s)", folder, "; ".join(told), RECORD)
         return record
 
     @classmethod
     def load(cls, folder: Path) -> "RunRecord":
-        """Raises: RecordError, for a file that is not there or is no record."""
+        """Raises: RecordError, if the file does not exist or is no record."""
         path = folder / RECORD
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
@@ -101,8 +101,8 @@ class RunRecord:
             return cls(**{**content, "config": with_current_targets(content.get("config"))})
         except OSError as error:
             raise RecordError(f"{path}: {error.strerror}") from error
-        except (ValueError, TypeError, RecursionError) as error:  # ValueError: bytes that are not UTF-8, JSON that is none
-            raise RecordError(f"{path} is no run's record ({error}); delete its folder, and the same command runs it anew") from error
+        except (ValueError, TypeError, RecursionError) as error:  # ValueError: not UTF-8, or not JSON
+            raise RecordError(f"{path} is no run's record ({error}); delete its folder, and the same command runs it again") from error
 
     @classmethod
     def with_status(cls, folder: Path, *statuses: str) -> "RunRecord | None":
@@ -122,7 +122,7 @@ class RunRecord:
         )
 
     def is_of(self, config: Any) -> bool:
-        """Whether this is the run's configuration. Folders, labels and the way in which `init_from` names its run do not count."""
+        """Whether this is the run's configuration. Folders, labels and the path of `init_from` do not count."""
         left_out = (*NOT_IDENTITY, "init_from")
         ours, theirs = ({name: each[name] for name in each if name not in left_out} for each in (self.config, config))
         return _digest(with_places(ours, _places(self.config))) == _digest(with_places(theirs, _places(config)))
@@ -131,17 +131,17 @@ class RunRecord:
         """Note the data and the scoring convention of the run.
 
         Raises:
-            ConfigError: the run began on other data, or with other word vectors.
+            ConfigError: the run started on other data, or with other word vectors.
         """
         if self.data and self.data["fingerprint"] != described["fingerprint"]:
             raise ConfigError(
-                f"the data of {self.config['dataset']['name']} are others than when this run began ({self.data['fingerprint'][:8]} then, "
-                f"{described['fingerprint'][:8]} now); put the former files back, or delete its folder and begin again"
+                f"the data of {self.config['dataset']['name']} have changed since this run started ({self.data['fingerprint'][:8]} then, "
+                f"{described['fingerprint'][:8]} now); put the old files back, or delete its folder and start again"
             )
         if self.data and not self.is_over(described["fingerprint"], described["vectors"].get("files")):
             raise ConfigError(
-                f"the word vectors of {described['vectors']['source']} are others than when this run began; put the former file back, or "
-                "delete its folder and begin again"
+                f"the word vectors of {described['vectors']['source']} have changed since this run started; put the old file back, or "
+                "delete its folder and start again"
             )
         self.data, self.convention = described, convention
 
@@ -161,14 +161,14 @@ class RunRecord:
             self.status = "failed" if isinstance(error, Exception) else "interrupted"
             self.status = "pruned" if isinstance(error, PrunedError) else self.status
             self.error = str(error) if isinstance(error, QaexpError) else repr(error)
-            with suppress(OutputError):  # what went wrong first is what the user should hear
+            with suppress(OutputError):  # the user should see the first error
                 self.save(folder)
             raise
         self.save(folder)
 
     @contextmanager
     def timing(self, stage: str) -> Iterator[None]:
-        """Add the block's time to the seconds of a stage. A record that is saved meanwhile has the time so far."""
+        """Add the block's time to the seconds of a stage. A record that is saved in between has the time so far."""
         before, start = self.seconds.get(stage, 0.0), time.perf_counter()
         self._watches[stage] = lambda: round(before + time.perf_counter() - start, 3)
         try:
@@ -263,7 +263,7 @@ def key_without_max_epochs(placeless: Mapping[str, Any]) -> str:
 
 
 def _digest(identity: Mapping[str, Any]) -> str:
-    """Sixteen digits for a configuration. Classes count by their names, not by their modules, so that a move changes no key."""
+    """Sixteen hexadecimal digits. Classes count by name, not by module, so that moving a class changes no key."""
     named = with_short_targets(identity)
     if isinstance(trainer := named.get("trainer"), dict):
         named["trainer"] = {name: value for name, value in trainer.items() if name != "matmul"}  # it changes speed and last digits alone
@@ -273,7 +273,7 @@ def _digest(identity: Mapping[str, Any]) -> str:
 def measured_config(config: dict[str, Any]) -> dict[str, Any]:
     """The part of a configuration that says what is measured, with `data_dir` and `cache_dir` in place of folders.
 
-    Of `init_from` the run and step found there count, not the path.
+    For `init_from`, the run and its step count, not the path.
     """
     identity = {name: value for name, value in config.items() if name not in NOT_IDENTITY}
     if identity.pop("init_from", None) is not None:
@@ -289,7 +289,7 @@ def _places(config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def with_places(node: Any, places: Mapping[str, str]) -> Any:
-    """Each path of a configuration that is one of the places, or lies in one, as a path in what stands there for it.
+    """A configuration with the name of a place instead of its folder, wherever a path is that folder or below it.
 
     >>> with_places({"folder": "/home/me/data/wikiqa"}, {"/home/me/data": "data_dir"})
     {'folder': 'data_dir/wikiqa'}
@@ -300,7 +300,7 @@ def with_places(node: Any, places: Mapping[str, str]) -> Any:
         return {name: with_places(value, places) for name, value in node.items()}
     if isinstance(node, list):
         return [with_places(value, places) for value in node]
-    for place in sorted(places, key=len, reverse=True):  # one may lie in the other
+    for place in sorted(places, key=len, reverse=True):  # one folder may be inside the other
         if isinstance(node, str) and (node == place or node.startswith(f"{place}/")):
             return places[place] + node[len(place) :]
     return node
@@ -312,14 +312,14 @@ def _this_process() -> dict[str, Any]:
 
 @cache
 def versions() -> dict[str, str]:
-    """Of Python and of what the numbers come from."""
+    """The versions of Python and of the libraries that numbers depend on."""
     return {"python": platform.python_version(), **{library: _version(library) for library in LIBRARIES}}
 
 
 def _version(library: str) -> str:
     try:
         return version(library)
-    except PackageNotFoundError:  # a checkout that is run where it is not installed, or a library that only some runs need
+    except PackageNotFoundError:  # a checkout that is not installed, or a library that only some runs need
         return "not installed"
 
 
@@ -330,7 +330,7 @@ def git_commit() -> str:
 
 
 def commit_of(repository: Path) -> str:
-    """That of a repository. Tables and figures written since change nothing of what a run measures, and do not count as changes."""
+    """The commit of a repository. Changed tables and figures do not count as changes, since no run depends on them."""
 
     def git(*command: str) -> str:
         return subprocess.run(["git", *command], cwd=repository, capture_output=True, text=True, check=True).stdout.strip()

@@ -1,4 +1,4 @@
-"""Where the classes that older configurations name are now, so that every checkpoint and record made before a move still loads."""
+"""Today's places of classes in older configurations, so that checkpoints and records made before a move still load."""
 
 from collections.abc import Callable
 from typing import Any
@@ -63,7 +63,7 @@ RENAMED = {
 
 
 def with_current_targets(node: Any) -> Any:
-    """A configuration in plain dicts and lists, with today's `_target_` wherever it names an older one.
+    """A configuration in plain dicts and lists, with today's `_target_` in place of older ones.
 
     >>> with_current_targets({"tokenise": {"_target_": "qaexp.losses.PairwiseHinge", "margin": 0.2}})
     {'tokenise': {'_target_': 'qaexp.training.losses.PairwiseHinge', 'margin': 0.2}}
@@ -72,7 +72,7 @@ def with_current_targets(node: Any) -> Any:
 
 
 def with_short_targets(node: Any) -> Any:
-    """The same configuration, each class by today's name without its module: an identity does not depend on where a class lives.
+    """The same configuration, with the names of classes but not their modules, since identity does not depend on where a class lives.
 
     >>> with_short_targets({"_target_": "qaexp.losses.PairwiseHinge", "margin": 0.2})
     {'_target_': 'PairwiseHinge', 'margin': 0.2}

@@ -1,4 +1,4 @@
-"""Runs kept by what they measure: one folder a key, one process at a time in it, and nothing finished is run again."""
+"""Runs stored by key: one folder for each, used by one process at a time. Finished runs are not run again."""
 
 import logging
 import traceback
@@ -28,10 +28,8 @@ CLAIM, ASIDE = ".claim", ".aside"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a run that was asked for.
-
-    `ran` now; `kept` from before; `pruned`, given up by a callback that watched; `failed`, with one sentence that says why; or `busy`,
-    as another process is at it.
+    """The outcome of a requested run: `ran` now; `kept` from before; `pruned` by a callback; `failed`, with one sentence that says why;
+    or `busy` in another process.
     """
 
     status: Literal["ran", "kept", "pruned", "failed", "busy"]
@@ -54,12 +52,12 @@ def run_or_reuse(
     watchers: Sequence[Any] | None = None,
     usual: DictConfig | None = None,
 ) -> Outcome:
-    """Run a configuration in its own folder below `runs`, unless it is finished there, over the data as they are now, or another process is
-    at it.
+    """Run a configuration in its own folder below `runs`, unless it is finished there, over the data as they are now, or another process
+    runs it.
 
-    An interrupted run is taken up from its last whole epoch. A failure leaves its sentence in `error.txt` and its traceback in
-    `error.log`, and is no reason to stop what follows; only Ctrl-C, and a folder that cannot be written, end more than the run.
-    `watchers` are callbacks that look on in place of the screen. Against the `usual` configuration mistakes in the overrides are told.
+    An interrupted run continues after its last whole epoch. A failure leaves its sentence in `error.txt` and its traceback in
+    `error.log`, and does not stop the runs after it; only Ctrl-C and a folder that cannot be written do.
+    `watchers` are callbacks that replace the screen. Overrides are checked against the `usual` configuration.
 
     Raises:
         OutputError: the folder cannot be written.
@@ -82,7 +80,7 @@ def run_or_reuse(
             return Outcome("kept", folder, record)
         _set_damaged_record_aside(folder)
         atomic_write_text(folder / CONFIG, OmegaConf.to_yaml(cfg, resolve=True))
-        work = program.load()  # torch and Lightning: some seconds, which kept runs need not wait for
+        work = program.load()  # imports torch and Lightning, which takes seconds; kept runs do not need them
         silence_libraries()
         try:
             require_one_process(cfg.trainer, "a run of a table or a sweep")
@@ -115,8 +113,8 @@ def _set_damaged_record_aside(folder: Path) -> None:
 
 
 def of_these_data(cfg: DictConfig, runs: Path, overrides: Sequence[str]) -> RunRecord | None:
-    """What a run that has ended, finished or pruned, left below `runs`, if it was over the data as they are now; one over former data is
-    set aside, with a word.
+    """The result of a run that has ended (finished or pruned) on the present data. A run on earlier data is set aside, and the log says
+    so.
 
     Raises:
         MissingDataError, BadDataError: there was one, and its data cannot be read any more.
@@ -127,22 +125,23 @@ def of_these_data(cfg: DictConfig, runs: Path, overrides: Sequence[str]) -> RunR
     if former is None:
         return None
     from qaexp.data.missing_files import reads_vectors
-    from qaexp.data.module_cache import open_data  # torch: some seconds, which those who have no run yet need not wait for here
+    from qaexp.data.module_cache import open_data  # imports torch, which takes seconds and is only needed if there is a run
 
     data = open_data(cfg.dataset)
     over = data.corpus.fingerprint, data.vector_files if reads_vectors(cfg.model) else None
     if former.is_over(*over):
         return former
     if aside := set_aside(folder, *over):
-        log.error("%s: the data have changed since; the former run is now in %s", join_options(overrides), aside)
+        log.error("%s: the data have changed since; the old run is now in %s", join_options(overrides), aside)
     return None
 
 
 def set_aside(folder: Path, fingerprint: str, vector_files: Sequence[str] | None) -> Path | None:
-    """Give the place of a run that has ended to one over these data; where it is now. None where another process has done so.
+    """Move the folder of a run that has ended out of the way of a run on these data; returns its new path, None if another process has
+    moved it.
 
-    What it was over is in the name: digests of its texts and, where its record has them, of the files of its word vectors. Of runs over the
-    same the second is `_2`.
+    The name has the digests of its texts and, if its record has them, of the files of its word vectors. A second run on the same data
+    ends in `_2`.
 
     Raises:
         OutputError: the folder above cannot be written.
@@ -175,7 +174,7 @@ def run_overrides(
 
 @contextmanager
 def claim(folder: Path) -> Iterator[bool]:
-    """Whether this process alone may write in `folder`, until the block ends. A process that is killed gives its claim up by dying.
+    """Whether this process alone may write in `folder`, until the block ends. A killed process releases its claim.
 
     What such a process left half written is removed.
 
@@ -199,7 +198,7 @@ def claim(folder: Path) -> Iterator[bool]:
 
 
 def error_of(folder: Path) -> str:
-    """What ended the last attempt at a run, in a sentence; empty when nothing did."""
+    """Why the last attempt at a run failed, in a sentence; empty if it did not."""
     try:
         return (folder / ERROR).read_text(encoding="utf-8", errors="replace").strip()
     except OSError:

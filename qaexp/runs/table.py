@@ -1,4 +1,4 @@
-"""Records of many runs to one table: a row for each configuration, mean ± deviation over its seeds."""
+"""Makes one table of many records: a row for each configuration, mean ± deviation over its seeds."""
 
 import logging
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ SHOWN_OF = {"config": ("choices", "dataset"), "data": ("name", "partial", "finge
 
 
 def read_records(folder: Path) -> list[RunRecord]:
-    """The finished runs anywhere below a folder, oldest first.
+    """All finished runs below a folder, oldest first.
 
     Raises:
         QaexpError: there is none.
@@ -46,7 +46,7 @@ def _can_be_shown(record: RunRecord, run: Path) -> bool:
 
 
 def row_name(record: RunRecord) -> str:
-    """The command that makes the row, without seed and places; of `init_from`, the command of the run that it began with."""
+    """The command that makes the row, without seed and places; and with the command of the run that it started from, for `init_from`."""
     begun = record.config.get("init_from")
     source = [f"init_from=({_lasting(begun['command'])})"] if begun else []
     return " ".join([_lasting(record.command), *source]).strip()
@@ -57,7 +57,7 @@ def _lasting(command: str) -> str:
 
 
 def run_table(records: Sequence[RunRecord], split: str) -> pd.DataFrame:
-    """One line a run that has the split: its options, seed, metrics in [0, 1], epochs and seconds.
+    """One line for each run that has the split: its options, seed, metrics in [0, 1], epochs and seconds.
 
     Raises:
         ConfigError: no run has it.
@@ -92,8 +92,8 @@ def run_table(records: Sequence[RunRecord], split: str) -> pd.DataFrame:
 def by_row(runs: pd.DataFrame) -> pd.DataFrame:
     """Mean and deviation over the seeds of each configuration, metrics in percent; its options are as the first run's command has them.
 
-    `data` tells apart what files of one name gave, `configuration` what the same options meant, as before a change of conf/; they are left
-    out where there is nothing to tell apart.
+    `data` distinguishes files of the same name, and `configuration` what the same options meant before and after a change of conf/; both
+    are left out if they distinguish nothing.
     """
     data, configuration = _several(runs, ["dataset"], "data"), _several(runs, ["dataset", "model", "options"], "configuration")
     named = ["dataset", *data, "model", "options", *configuration]
@@ -106,12 +106,12 @@ def by_row(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _several(runs: pd.DataFrame, same: Sequence[str], column: str) -> list[str]:
-    """The column, if it tells apart what is otherwise the same."""
+    """The column, if it distinguishes rows that are otherwise the same."""
     return [column] if len(runs[[*same, column]].drop_duplicates()) > len(runs[[*same]].drop_duplicates()) else []
 
 
 def _configuration(record: RunRecord) -> str:
-    """What is the same of all seeds of a row; of `init_from`, whose runs differ with the seed, the command."""
+    """What all seeds of a row share. For `init_from`, whose runs differ with the seed, this is the command."""
     config, begun = _seedless(record.config), record.config.get("init_from")
     return config_key({**config, "init_from": None, "began with": _lasting(begun["command"])} if begun else config)[:8]
 

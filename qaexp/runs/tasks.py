@@ -1,4 +1,4 @@
-"""The two tasks: ranking a question's candidates, and telling the class of a pair. Each owns what is written and shown of its scores."""
+"""The two tasks: ranking a question's candidates, and classifying a pair. Each writes and shows its own results."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -29,10 +29,10 @@ Scores = Mapping[str, Float[Tensor, "pair *class"]]
 
 
 class Task(ABC):
-    """What is measured, written and shown of a data set's scores. Scores are those of a split's pairs, in order."""
+    """Measures, writes and shows the scores of a data set. Scores are those of a split's pairs, in order."""
 
     headings: Sequence[str]
-    """Of the three columns of measures in the table of canaries."""
+    """Headings of the three columns of measures in the table of canaries."""
 
     @abstractmethod
     def write(self, folder: Path, split: str, scores: Float[Tensor, "pair *class"], tag: str) -> Metrics:
@@ -52,7 +52,7 @@ class Task(ABC):
 
     @abstractmethod
     def shown_pairs(self, run: Path, split: str, questions: Sequence[int]) -> list[tuple[str, int]]:
-        """For each question, a title and the pair that shows best what a run makes of it.
+        """For each question, a title and its most telling pair.
 
         Raises:
             ConfigError: a question has no such pair, or the run left no ranking.
@@ -60,7 +60,7 @@ class Task(ABC):
 
     @abstractmethod
     def can_be_shown(self, split: RankingSplit) -> Bool[np.ndarray, " question"]:
-        """The questions that `shown_pairs` has a pair for."""
+        """The questions for which `shown_pairs` has a pair."""
 
 
 class Ranking(Task):
@@ -91,14 +91,14 @@ class Ranking(Task):
         }
 
     def hardest(self, split: str, scores: Float[Tensor, "pair *class"], count: int) -> pd.DataFrame:
-        """Questions whose best right answer ranks lowest. Of two with the same rank, the one with the larger gap in score is harder.
+        """Questions whose best right answer ranks lowest. At the same rank, a larger gap in score is harder.
 
-        The index is the pair of the best right answer. `answer` spells it out, beside the candidate that ranks first.
+        The index is the pair of the best right answer. `answer` is its text; the candidate that ranks first stands beside it.
         """
         table, values = self.data.splits[split], scores.float().numpy()
         questions, starts = table.pair_question, table.offsets[:-1]
         order = rank_pairs(scores, torch.from_numpy(questions), torch.from_numpy(self.data.tie_orders[split])).numpy()
-        ranks = np.arange(len(order)) - starts[questions[order]] + 1  # questions stand in order, so that each has its stretch of `order`
+        ranks = np.arange(len(order)) - starts[questions[order]] + 1  # questions are in order, so each has its own range of `order`
         right = np.flatnonzero(table.labels[order] == 1)
         answered, firsts = np.unique(questions[order[right]], return_index=True)
         best, leading, rank = order[right[firsts]], order[starts[answered]], ranks[right[firsts]]
@@ -193,7 +193,7 @@ class Classification(Task):
 
 @singledispatch
 def task_of(data: RankingDataModule) -> Task:
-    """The task that a data set sets. A data module of your own may register another, as below."""
+    """The task of a data set. Your own data module may register another, as below."""
     return Ranking(data)
 
 

@@ -1,4 +1,4 @@
-"""Whose parts a checkpoint may build: a file from elsewhere may name anything to call, and that is looked at before anything is called."""
+"""Which classes and functions a checkpoint may use. A file from elsewhere could name any function, so names are checked before any call."""
 
 import os
 from collections.abc import Mapping
@@ -12,14 +12,14 @@ from qaexp.data import tokenise
 from qaexp.errors import CheckpointError
 
 TRUSTED = "QAEXP_TRUSTED"
-"""The environment variable with packages of the user's own, separated by commas, whose classes and functions a checkpoint may name."""
+"""The environment variable with the user's own packages, separated by commas, whose classes and functions a checkpoint may name."""
 
 
 def require_ours(node: object, file: Path) -> None:
-    """Of qaexp, modules and tokenisers are built; of packages in `QAEXP_TRUSTED`, what they define; nothing that either has imported.
+    """Allow qaexp's modules and tokenisers, and what packages in `QAEXP_TRUSTED` define themselves; nothing that either imports.
 
     Raises:
-        CheckpointError: something else would be built, wherever in the node it stands; or a reference, which only says so when built.
+        CheckpointError: some part of the node names anything else, or holds a reference, which could name anything when resolved.
     """
     if isinstance(node, Mapping):
         if "_target_" in node:
@@ -29,7 +29,7 @@ def require_ours(node: object, file: Path) -> None:
         for each in node:
             require_ours(each, file)
     if isinstance(node, str) and "${" in node:
-        raise CheckpointError(f"{file} has {node} where a run leaves plain values; do not load it")
+        raise CheckpointError(f"{file} has {node} in place of a plain value; do not load it")
 
 
 def _require_our_part(target: str, file: Path) -> None:
@@ -49,7 +49,7 @@ def _require_our_part(target: str, file: Path) -> None:
 
 
 def _located(target: str, file: Path) -> Any:
-    """What Hydra would call by this name."""
+    """The object that Hydra would call by this name."""
     try:
         return get_object(target)
     except Exception as error:

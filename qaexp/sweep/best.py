@@ -34,7 +34,7 @@ class Best:
 
 
 def best_of(results: Sequence[JobResult]) -> Best | None:
-    """The options with the highest mean score over their seeds, the first of equals; None when no run has a score.
+    """The options with the highest mean score over their seeds, the first of several; None when no run has a score.
 
     Options that failed with some seeds rank behind those that never failed.
     """
@@ -76,8 +76,8 @@ def best_yaml(best: Best, record: RunRecord, num_jobs: int, program: Program = R
     where += f"; {best.failed} more failed" if best.failed else ""
     return (
         "# @package _global_\n"
-        f"# The best of {num_jobs} runs by {dev}, {100 * best.score:.2f}{where}; selection saw "
-        f"dev alone.\n# {program.command} {record.command}\n# Run {record.key}, commit {record.commit}.\n"
+        f"# The best of {num_jobs} runs by {dev}, {100 * best.score:.2f}{where}; chosen on "
+        f"dev only.\n# {program.command} {record.command}\n# Run {record.key}, commit {record.commit}.\n"
         + yaml.safe_dump({"defaults": [*defaults, "_self_"], **settings}, sort_keys=False, default_flow_style=None, width=140)
     )
 

@@ -69,7 +69,7 @@ class Job:
 
     def _run(self, cfg: DictConfig, cell: int, options: Sequence[str]) -> JobResult:
         check_config(cfg, self.usual, options)
-        from qaexp.data.module_cache import reuse_data_modules  # torch, which a sweep of finished runs need not import
+        from qaexp.data.module_cache import reuse_data_modules  # imports torch, which a sweep of finished runs does not need
         from qaexp.runs.store import of_these_data, place, run_or_reuse
         from qaexp.sweep.pruning import PruneByDev
 

@@ -29,7 +29,7 @@ class Watch:
         self._outcomes, self._total, self._axes, self._metric = outcomes, total, axes, metric
         self.results: dict[int, JobResult] = {}
         self.best: JobResult | None = None
-        """The job with the highest dev score, the first of equals."""
+        """The job with the highest dev score, the first of several."""
         self._lock, self._stop = threading.Lock(), threading.Event()
         self._thread = threading.Thread(target=self._read_repeatedly, daemon=True)
         self._terminal = sys.stderr.isatty()
@@ -85,7 +85,7 @@ class Watch:
 
 
 def _better(best: JobResult | None, result: JobResult) -> JobResult | None:
-    """The result with the higher score, or the earlier cell of equals."""
+    """The result with the higher score, or the earlier cell if both are equal."""
     if result.score is None:
         return best
     if best is None or best.score is None:

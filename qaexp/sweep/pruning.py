@@ -43,8 +43,8 @@ class PruneByDev(Callback):
             trial.report(float(epoch[chosen]), int(epoch["epoch"]))
         if trial.should_prune():
             raise PrunedError(
-                f"stopped after epoch {trainer.current_epoch + 1}: {chosen} {record.history[-1][chosen]:.4f} is low beside the other runs; "
-                "hydra.sweeper.pruner=null lets every run finish"
+                f"stopped after epoch {trainer.current_epoch + 1}: {chosen} {record.history[-1][chosen]:.4f} is low compared "
+                "with the other runs; hydra.sweeper.pruner=null lets every run finish"
             )
 
 

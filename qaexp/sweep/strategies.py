@@ -88,7 +88,7 @@ def _distribution(override: Override) -> BaseDistribution:
     if override.is_discrete_sweep():
         values = tuple(dict.fromkeys(override.sweep_string_iterator()))
         if not values:
-            raise ConfigError(f"{override.input_line}: there are no values in it")
+            raise ConfigError(f"{override.input_line}: it has no values")
         return CategoricalDistribution(values)
     interval, name = override.value(), override.get_key_element()
     start, end, log = getattr(interval, "start", None), getattr(interval, "end", None), "log" in getattr(interval, "tags", ())
@@ -107,7 +107,7 @@ where an interrupted sweep stopped.
 """
 
 MAX_REPEATED_PROPOSALS = 100
-"""After so many a search over lists takes random cells that were not run yet, and a search over intervals ends."""
+"""After this many, a search over lists takes random cells that have not run yet, and a search over intervals ends."""
 
 
 @runtime_checkable
@@ -178,7 +178,7 @@ class TPESearch(_Search):
 
 
 def _ask(study: optuna.Study, space: Space, seen: dict[tuple, float | None], number: int, seed: int) -> list[Trial]:
-    """Cells that were not run yet. A repeated proposal is answered with its known score.
+    """Cells that have not run yet. A repeated proposal is answered with its known score.
 
     Axes are sorted by name, so that the order of a command's options does not matter.
     """

@@ -38,7 +38,7 @@ from qaexp.sweep.strategies import Cell, Space
 log = logging.getLogger(__name__)
 
 MAX_FRUITLESS = 3
-"""After so many launches in a row without any result, the first remaining job counts as failed."""
+"""After this many launches in a row without a result, the first remaining job counts as failed."""
 
 WAITS = (1, 2, 5, 10, 30)
 """Seconds before jobs that are busy in another process are launched again; the last one repeats."""
@@ -184,7 +184,9 @@ class Sweep(Sweeper):
         HydraConfig.instance().set_config(config)  # for interpolations such as ${hydra:runtime.choices.model}
         with open_dict(config):
             del config["hydra"]
-            config.choices = OmegaConf.to_container(config.choices, resolve=True)  # now, since Hydra resolves them by its last composition
+            config.choices = OmegaConf.to_container(
+                config.choices, resolve=True
+            )  # resolve now: Hydra would resolve them by its latest composition
         require_one_process(config.trainer, "a run of a sweep")
         return config
 

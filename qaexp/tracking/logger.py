@@ -1,4 +1,4 @@
-"""Logging to W&B: online with a key, offline without one or out of reach, never a prompt. A run is closed however it ends."""
+"""Logging to W&B: online with a key, offline without a key or a network, and never a prompt. Every run is closed, also after an error."""
 
 import logging
 import os
@@ -32,10 +32,10 @@ HARDEST_LISTED = 20
 
 
 class RunLogger(WandbLogger):
-    """A W&B run with one line an epoch. Its steps are epochs, so that a resumed run goes on where it stopped."""
+    """A W&B run with one line for each epoch. Its steps are epochs, so that a resumed run continues where it stopped."""
 
     def log_line(self, line: Mapping[str, Any], step: int) -> None:
-        """Log everything of a step at once."""
+        """Log all values of a step at once."""
         self.experiment.log(dict(line), step=step, commit=True)
 
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
@@ -49,7 +49,7 @@ class RunLogger(WandbLogger):
     def log_questions(
         self, folder: Path, record: RunRecord, data: RankingDataModule, scores: Mapping[str, Float[Tensor, "pair *class"]]
     ) -> None:
-        """Log two tables a split, by the weights of the best epoch, in a last line:
+        """Log two tables for each split, made with the weights of the best epoch, in a last line:
 
         questions/<split>         the run's CSV of the split: metrics of each question, or the prediction for each pair with a class
         hardest/<split>           the 20 hardest questions
@@ -122,7 +122,7 @@ def _mode(asked: str) -> Mode:
 def identity(record: RunRecord) -> dict[str, Any]:
     """How a run is named and found in W&B: grouped by paper and table, named by row, tagged by model, data set and seed.
 
-    Its configuration is nested as in `conf/`, beside `fingerprints` of code and data and what else the record knows of them.
+    Its configuration is nested as in `conf/`, beside `fingerprints` of code and data and the rest of the record.
     """
     config = record.config
     paper, table, row = (config.get("labels", {}).get(part) for part in ("paper", "table", "row"))

@@ -57,7 +57,7 @@ def _is_open(run: Path) -> bool:
 
 
 def sync(folder: Path) -> str:
-    """Upload what is pending; returns a sentence on what was done.
+    """Upload all pending runs; returns a sentence that says what was done.
 
     Raises:
         ConfigError: there is no such folder, or no key to upload with.

@@ -20,13 +20,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class View:
-    """What is sent of a workspace or a report: they differ in `type` and `spec` only."""
+    """The content of a workspace or a report: only `type` and `spec` differ."""
 
     type: str
     entityName: str  # noqa: N815  W&B's spelling
     projectName: str  # noqa: N815
     name: str
-    """Empty if W&B is to choose one."""
+    """Empty: W&B chooses one."""
     displayName: str  # noqa: N815
     description: str
     spec: dict[str, Any]

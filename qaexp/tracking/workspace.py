@@ -23,8 +23,8 @@ PINNED = ("summary:test/map", "summary:test/mrr", "summary:test/p@1", "summary:d
 
 
 def workspace(entity: str, project: str) -> ws.Workspace:
-    """Results, learning curves, training, speed and the hardest questions. Runs are grouped by table, then by row; runs of no table by
-    model."""
+    """Results, learning curves, training, speed and the hardest questions. Runs are grouped by table, then by row; runs without a table
+    by model."""
     sections = [
         ws.Section("Results", [bars(metric) for metric in FINAL], is_open=True),
         ws.Section("Learning", [curve("train/loss"), *map(curve, DEV)], is_open=True),
@@ -48,12 +48,12 @@ def workspace(entity: str, project: str) -> ws.Workspace:
 
 
 def curve(metric: str, group_by: str | None = None, log_y: bool = False) -> wr.LinePlot:
-    """A metric by epoch: a line a run, or the mean and deviation of a group."""
+    """A metric by epoch: a line for each run, or the mean and deviation of a group."""
     return wr.LinePlot(title=metric, x=EPOCH, y=[metric], title_x=EPOCH, log_y=log_y or None, **_grouped(group_by))
 
 
 def bars(metric: str, group_by: str | None = None) -> wr.BarPlot:
-    """A final metric: a bar a run, or the mean and deviation of a group."""
+    """A final metric: a bar for each run, or the mean and deviation of a group."""
     return wr.BarPlot(title=metric, metrics=[metric], max_bars_to_show=40, **_grouped(group_by))
 
 

@@ -1,4 +1,4 @@
-"""What happens between epochs: checkpoints, early stopping, the record, and what the screen shows."""
+"""Callbacks between epochs: checkpoints, early stopping, the record, and progress lines."""
 
 import logging
 import sys
@@ -59,7 +59,7 @@ class Checkpoints(ModelCheckpoint):
 
     @property
     def state_key(self) -> str:
-        return super().state_key.replace(type(self).__qualname__, ModelCheckpoint.__qualname__)  # as earlier runs have it
+        return super().state_key.replace(type(self).__qualname__, ModelCheckpoint.__qualname__)  # the name in earlier runs
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         before = state_dict["dirpath"]
@@ -69,13 +69,13 @@ class Checkpoints(ModelCheckpoint):
                 return {moved(key): each for key, each in value.items()}
             if not isinstance(value, str) or not value.startswith(before):
                 return value
-            return str(self.dirpath) + value.removeprefix(before).replace(BEST, NEXT)  # which earlier runs wrote at once
+            return str(self.dirpath) + value.removeprefix(before).replace(BEST, NEXT)  # earlier runs wrote it directly
 
         super().load_state_dict({name: moved(value) for name, value in state_dict.items()})
 
 
 class WholeEpochs(Checkpoints):
-    """Writes `last.ckpt` after each epoch, then moves the best weights to `best.ckpt`. A kill in between leaves both of the same epoch."""
+    """Writes `last.ckpt` after each epoch, then moves the best weights to `best.ckpt`. A kill in between leaves both at the same epoch."""
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         super().on_train_epoch_end(trainer, pl_module)
@@ -120,7 +120,7 @@ class KeepHistory(Callback):
 
 
 class Lines(Callback):
-    """Logs a line for each epoch, and one a minute during a long test. Replaces the progress bar where there is no terminal."""
+    """Logs a line for each epoch, and one line a minute during a long test. Replaces the progress bar if there is no terminal."""
 
     def __init__(self, record: RunRecord) -> None:
         self._record, self._told = record, 0.0
@@ -147,8 +147,8 @@ class LogEpochs(Callback):
         speed/examples_per_second    right answers, each with its negatives
         speed/tokens_per_second      of distinct texts of a batch, padding left out
 
-    Speeds are of the clock from the epoch's start to its last step, without scoring dev. They stay out of the record's history, which
-    is the same whether a run was interrupted or not. Does nothing where no logger listens.
+    Speeds are measured by the clock, from the epoch's start to its last step, without scoring dev. They are not in the record's history, which is
+    the same whether a run was interrupted or not. Does nothing without a logger.
     """
 
     def __init__(self, record: RunRecord) -> None:
@@ -189,11 +189,11 @@ class LogEpochs(Callback):
 
 
 SECONDS_BETWEEN_SAVES = 60.0
-"""A killed process loses at most this much of a test. One that Ctrl-C or an error stops loses nothing."""
+"""A killed process loses at most the test scores of this many seconds. After Ctrl-C or an error nothing is lost."""
 
 
 class KeepScores(Callback):
-    """Saves the scores of a test now and then. They are used again only with the same weights and data."""
+    """Saves the scores of a test at intervals. They are used again only with the same weights and data."""
 
     def __init__(self, folder: Path, record: RunRecord) -> None:
         self._folder, self._record = folder, record
@@ -211,7 +211,7 @@ class KeepScores(Callback):
             kept = {}
         if kept.get("of") == of:
             cast(ScoringModule, pl_module).take_up(kept["scores"])
-            log.info("ranking goes on: %d pairs were scored before", sum(_num_scored(scores) for scores in kept["scores"].values()))
+            log.info("ranking continues: %d pairs were scored before", sum(_num_scored(scores) for scores in kept["scores"].values()))
         self._of = of
 
     def on_test_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *args: Any, **kwargs: Any) -> None:
@@ -219,7 +219,7 @@ class KeepScores(Callback):
             self._write(pl_module)
 
     def on_exception(self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException) -> None:
-        if self._of:  # before that, what is there is another attempt's
+        if self._of:  # before that, the file belongs to another attempt
             self._write(pl_module)
 
     def _write(self, module: pl.LightningModule) -> None:

@@ -1,4 +1,4 @@
-"""The hardest negative of each group: it is found without gradients, so that only its pair and the right ones are learned from."""
+"""The hardest negative of each group, found without gradients. Only its pair and those of right candidates need gradients."""
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -10,8 +10,8 @@ from qaexp.models.scorer import AnswerScorer
 from qaexp.training.scoring import SplitScores
 
 BLOCK_TOKENS = 2**14
-"""Tokens of candidates that are encoded at once, padding included: what conf/dataset/_base.yaml gives the blocks of a split, which go the
-same way. No setting, so that none of scoring's changes how training rounds.
+"""Tokens of candidates that are encoded at once, padding included, as in conf/dataset/_base.yaml for the blocks of a split. It is no
+option, so that the options of scoring do not change how training rounds.
 """
 
 
@@ -20,8 +20,8 @@ def hardest_negatives(scorer: AnswerScorer, batch: RankingBatch) -> RankingBatch
 
     dos Santos et al. 2016, §2.3: of 50 negatives drawn for a question, "only the one with the highest score" trains.
 
-    Reading: the scores that choose are those the model ranks with, so dropout is off while choosing. Of lists likewise (Lei et al. 2016,
-    §3), in batches with more than four candidates a list, where the authors' release takes the maximum of scores with dropout.
+    Reading: the model chooses with the scores that it ranks with, so dropout is off. The same goes for lists (Lei et al. 2016, §3) in
+    batches with more than four candidates a list; there the authors' release takes the maximum of scores with dropout.
     """
     training = scorer.training
     scores = batch_scores(scorer.eval(), batch).to(batch.labels.device)

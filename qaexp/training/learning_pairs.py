@@ -1,4 +1,4 @@
-"""A cheaper training step for hinge losses: pairs beyond the margin have no gradient, and soon that is most of them."""
+"""A cheaper training step for hinge losses: pairs beyond the margin have no gradient, and after some epochs these are most pairs."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ GPU a second pass doubles the kernels, and it costs more for GGSA even where one
 """
 
 ROUNDING = 0.02
-"""How far the second pass may be from the first, as a share of the largest score. bfloat16 is coarse."""
+"""How much the second pass may differ from the first, as a share of the largest score. bfloat16 is coarse."""
 
 LossOf = Callable[[Float[Tensor, "pair *class"]], tuple[Float[Tensor, ""], Float[Tensor, ""]]]
 """From scores to the loss, and to the number to minimise."""
@@ -25,7 +25,7 @@ Objective = tuple[Float[Tensor, ""], Float[Tensor, ""]]
 
 
 class LearningPairs:
-    """Where few pairs of an epoch have a gradient, a step scores all pairs without gradients, and those few once more with gradients.
+    """If few pairs of an epoch have a gradient, a step scores all pairs without gradients, and those few once more with gradients.
 
     With s the scores and θ the weights, ∂J/∂θ = Σ_p ∂J/∂s_p · ∂s_p/∂θ, and a pair with ∂J/∂s_p = 0 adds nothing.
 
@@ -42,7 +42,7 @@ class LearningPairs:
         self._pairs, self._learning, self._repeatable = 0, 0, True
 
     def step(self, scorer: AnswerScorer, batch: RankingBatch, loss_of: LossOf) -> Objective:
-        """Takes the cheaper way, by the pairs of the epoch so far. Calls `loss_of` once."""
+        """Takes the way that is cheaper for the pairs of the epoch so far. Calls `loss_of` once."""
         worth = WORTH.get(batch.labels.device.type)
         if worth is None:  # counting would make the CPU wait for the device
             return loss_of(scorer(batch))
@@ -62,7 +62,7 @@ class LearningPairs:
             scores = scorer(batch)
         loss, gradient, learning = self._loss_and_gradient(loss_of, scores)
         if all(map(torch.equal, _random_state(batch), before)):
-            pairs = learning if len(learning) else learning.new_zeros(1)  # any pair: the optimiser's step needs gradients, if only zeros
+            pairs = learning if len(learning) else learning.new_zeros(1)  # any pair: the optimiser needs gradients, even if they are zero
             again = scorer(batch.of_pairs(pairs))
             alike = (again.detach() - scores[pairs]).abs().amax() <= ROUNDING * scores.abs().amax()
             if alike and all(map(torch.equal, _random_state(batch), before)):

@@ -1,4 +1,4 @@
-"""What training minimises, from raw scores of a batch's pairs."""
+"""The losses that training minimises, computed from the raw scores of a batch's pairs."""
 
 import logging
 from abc import ABC, abstractmethod
@@ -19,7 +19,7 @@ from qaexp.training.hardest_negatives import by_group, hardest_negatives
 log = logging.getLogger(__name__)
 
 MANY_PAIRS = 4
-"""From so many pairs a group, finding the hardest negative first is cheaper than learning through all of them."""
+"""With more pairs a group than this, finding the hardest negative first is cheaper than taking the gradients of all."""
 
 
 class Loss(ABC):
@@ -169,5 +169,5 @@ def _warn_of_bounded_scores(scorer: AnswerScorer) -> None:
     if scorer.bounded:
         log.warning(
             "the scores of this model stay within a narrow range, and this loss reads them as log-odds: it cannot come near 0, and "
-            "hardly tells right from wrong; choose loss=pairwise_hinge, or model/similarity=mlp where the model has that slot"
+            "hardly separates right from wrong; choose loss=pairwise_hinge, or model/similarity=mlp where the model has that slot"
         )

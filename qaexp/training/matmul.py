@@ -15,7 +15,7 @@ def choose_matmul(backend: str) -> str:
     """Sets the backend for the whole process and returns its name. `auto` takes oneDNN if it is as exact as MKL here, else MKL.
 
     `trainer.precision=32-true` then means float32 on every device: cuDNN's convolutions and LSTMs do not round factors to 10 bits (TF32).
-    A machine with a GPU takes MKL for the CPU: the leave that oneDNN needs would let the GPU round factors, too. Every backend taken
+    A machine with a GPU takes MKL for the CPU: the permission that oneDNN needs would let the GPU round factors, too. Every backend taken
     here multiplies in full float32, so that `trainer.matmul` need not count in a run's key.
 
     Raises:
@@ -37,8 +37,8 @@ def choose_matmul(backend: str) -> str:
 def onednn_is_exact() -> bool:
     """Whether oneDNN multiplies float32 here, and in full float32. Tries one product with each backend.
 
-    MKL is about half as fast as oneDNN on AMD's processors. PyTorch gives float32 products to oneDNN only with leave to round factors
-    to bfloat16. oneDNN uses that leave on processors with bfloat16 units (AMX) alone.
+    MKL is about half as fast as oneDNN on AMD's processors. PyTorch gives float32 products to oneDNN only with permission to round
+    factors to bfloat16. oneDNN uses this permission only on processors with bfloat16 units (AMX).
     """
     by_mkl, by_onednn = _products()
     asked = not torch.equal(by_mkl, by_onednn)
@@ -52,13 +52,13 @@ def onednn_rounds() -> bool:
 
 
 def use_onednn(yes: bool) -> None:
-    """Switches float32 products on a CPU. Convolutions and LSTMs are oneDNN's in any case.
+    """Switches float32 products on a CPU. Convolutions and LSTMs always use oneDNN.
 
     Fused attention asks for one product per head and text, and oneDNN is slow to start one. Batched products take its place,
     with the same sums. They keep a weight for every two words of a text: 4 bytes · heads · length² each.
     """
     torch.set_float32_matmul_precision("medium" if yes else "highest")
-    torch.backends.cuda.enable_flash_sdp(not yes)  # this switch is the CPU's, too
+    torch.backends.cuda.enable_flash_sdp(not yes)  # this switch also controls the CPU
 
 
 def _products() -> tuple[Tensor, Tensor]:

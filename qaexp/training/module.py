@@ -1,4 +1,4 @@
-"""What every LightningModule here has in common: optimiser, schedule, seeds, checkpoints, and scoring whole splits."""
+"""The base of all LightningModules: optimiser, schedule, seeds, checkpoints, and scoring whole splits."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -20,11 +20,11 @@ from qaexp.runs.checkpoint import require_same_vocabulary
 from qaexp.training.scoring import SplitScores
 
 EPOCHS, SEEDS = 1_000_003, 2**40
-"""Larger than any number of epochs, and than any seed times that. So no two of (seed, epoch, process) draw the same dropout."""
+"""Larger than any number of epochs. It keeps the seeds of dropout of any two (seed, epoch, process) apart."""
 
 
 class ScoringModule(pl.LightningModule):
-    """A scorer, its optimiser and learning-rate schedule; the data module says what is ranked and under which convention.
+    """A scorer, its optimiser and learning-rate schedule; the data module defines what is ranked and under which convention.
 
     `rebuild` is what a checkpoint must hold to build the scorer again without any file of the data set.
     """
@@ -74,7 +74,7 @@ class ScoringModule(pl.LightningModule):
             raise NonFiniteLossError(f"the loss became {loss.item()} in epoch {self.current_epoch + 1}, batch {index + 1}{kept}. {remedy}")
 
     def on_test_start(self) -> None:
-        """Forget the dev scores of training: they are of other weights than the test's."""
+        """Forget the dev scores of training: the test has other weights."""
         self.scores.clear()
 
     def take_up(self, scores: Mapping[str, Float[Tensor, "pair *class"]]) -> None:
@@ -99,11 +99,11 @@ class ScoringModule(pl.LightningModule):
 
     @property
     def progress(self) -> tuple[str, int, int]:
-        """The split at hand, how many of this process' pairs of it are scored, and how many there are."""
+        """The current split, how many of this process' pairs of it are scored, and how many there are."""
         return (self._ranking, self._scoring.num_scored, len(self._scoring.scores)) if self._scoring else (self._ranking, 0, 0)
 
     def score_block(self, block: ScoringBlock) -> None:
-        """Go on with the block's split; the first block of another split finishes the one before."""
+        """Score the block's pairs. The first block of another split finishes the previous one."""
         if self._scoring is None or block.split != self._ranking:
             self.finish_split()
             self._ranking = block.split
@@ -112,7 +112,7 @@ class ScoringModule(pl.LightningModule):
         self._scoring.add(block)
 
     def finish_split(self) -> None:
-        """Keep the scores of the split at hand.
+        """Keep the scores of the current split.
 
         Raises:
             ConfigError: not all of its pairs were scored.

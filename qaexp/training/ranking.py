@@ -20,7 +20,7 @@ from qaexp.training.module import ScoringModule
 
 
 class RankingModule(ScoringModule):
-    """Scorer and loss, over a data set's pairs.
+    """A scorer and a loss on a data set's pairs.
 
     Raises:
         ConfigError: the loss does not match the data set.
@@ -84,12 +84,12 @@ def loss_of_all(
 
     With L(s) the loss of all scores and θ the weights, ∂L/∂θ = Σ_p ∂L/∂s_p · ∂s_p/∂θ over the processes' own scores s_p. The scores of
     the others come without a gradient, so each process has its own term of the sum. DDP averages these terms, hence the factor
-    `processes`. Shares of different sizes are therefore weighted rightly, and no group is counted twice.
+    `processes`. So shares of different sizes have the right weights, and no group counts twice.
     """
     if processes == 1:
         whole = loss(scores, share.labels, share.groups)
         return whole.detach(), whole
-    counts = process < num_groups  # else the share is ballast: DDP wants every process to take part
+    counts = process < num_groups  # otherwise the share is a dummy: DDP needs every process to take part
     own = scores if counts else scores[:0]
     numbers = share.groups * processes + process
     groups = torch.cat(list(all_gather_ragged(numbers if counts else numbers[:0])))

@@ -1,4 +1,4 @@
-"""The LightningModule of pre-training: learns to tell titles from contexts, and ranks by what the encoder learned from that."""
+"""The LightningModule of pre-training: learns to generate titles from contexts, and ranks with the encoder."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -42,7 +42,7 @@ class ReconstructionModule(ScoringModule):
     ) -> None:
         super().__init__(scorer, optimizer, schedule, data, rebuild)
         if scorer.candidate_encoder is not scorer.question_encoder:
-            raise ConfigError("model.shared=false makes two encoders, and pre-training has one to give; set model.shared=true")
+            raise ConfigError("model.shared=false makes two encoders, and pre-training trains one; set model.shared=true")
         self.scorer, self.decoder = scorer, decoder
         self.held_out: dict[str, int | float] = {}
         """Perplexity, and the words and questions it was measured on."""
@@ -51,7 +51,7 @@ class ReconstructionModule(ScoringModule):
     def log_probabilities(self, batch: ReconstructionBatch) -> Float[Tensor, " token"]:
         """log P of each word of each title given its context, title after title, ends included."""
         encoder = self.scorer.question_encoder
-        assert isinstance(encoder, RecurrentEncoder)  # as its decoder is
+        assert isinstance(encoder, RecurrentEncoder)  # like its decoder
         context = self.scorer.embedding.of(batch.contexts)
         _, state = encoder.run(context, None)
         return self.decoder(batch.titles, state, self.scorer.embedding)

@@ -1,6 +1,6 @@
-"""Scoring a whole split through the cut: questions are encoded once and kept, candidates block by block and let go.
+"""Scoring a whole split through the cut: questions are encoded once and kept, candidates are encoded block by block.
 
-So memory holds one block of candidates, whatever the number of pairs, and time holds one encoding a distinct text.
+Memory holds one block of candidates, whatever the number of pairs, and each distinct text is encoded once.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,10 +16,10 @@ from qaexp.models.types import Text, concatenate_texts
 
 
 class SplitScores:
-    """Takes a split's blocks in order and ends with a score for each of its pairs.
+    """Takes a split's blocks in order and computes a score for each of its pairs.
 
-    `pair_tokens` bounds the tokens (padding included) of either side that are gathered at once for stages after the cut; where none is
-    given, as suits the device. `begun` are scores of an earlier pass, NaN where it had none: blocks that they cover are passed over.
+    `pair_tokens` bounds the tokens (padding included) of either side that are gathered at once for stages after the cut; by
+    default it depends on the device. `begun` has scores of an earlier pass, NaN where there are none; blocks with all scores are skipped.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class SplitScores:
 
     @torch.no_grad()
     def add(self, block: ScoringBlock) -> None:
-        """Encode the block's texts; for candidates, score every pair they take part in."""
+        """Encode the block's texts; for candidates, score all their pairs."""
         if block.side == "question":
             self._question_blocks.append(self._encoded(self._scorer.encode_question, block))
             return

@@ -14,7 +14,7 @@ from qaexp.errors import ConfigError
 
 
 def open_trainer(cfg: DictConfig, callbacks: Sequence[Callback], plugins: Sequence[Any], enable_progress_bar: bool) -> pl.Trainer:
-    """Builds the trainer of `conf/trainer/`, without a logger yet: W&B sees no run that Lightning refuses.
+    """Builds the trainer of `conf/trainer/`, without a logger yet, so that a run that Lightning refuses does not reach W&B.
 
     The configuration's own `callbacks` and `plugins` are used beside the run's.
 

@@ -87,4 +87,4 @@ def test_a_run_over_former_data_is_made_again(tmp_path: Path, caplog: pytest.Log
             (own / f"{split}.tsv").write_text("".join(lines))
         assert main(command) == 0
         assert len(list((tmp_path / "runs").glob("*/record.json"))) == times
-    assert caplog.text.count("the data have changed since; the former run is now in") == 1
+    assert caplog.text.count("the data have changed since; the old run is now in") == 1

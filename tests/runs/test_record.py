@@ -43,9 +43,9 @@ def test_a_run_that_began_on_other_data_does_not_go_on() -> None:
     vectors = {"source": "glove.txt", "files": ["c" * 16]}
     record.of_data({"fingerprint": "a" * 64, "vectors": vectors}, "trec")
     record.of_data({"fingerprint": "a" * 64, "vectors": vectors}, "trec")
-    with pytest.raises(ConfigError, match=r"the data of own are others than when this run began \(aaaaaaaa then, bbbbbbbb now\)"):
+    with pytest.raises(ConfigError, match=r"the data of own have changed since this run started \(aaaaaaaa then, bbbbbbbb now\)"):
         record.of_data({"fingerprint": "b" * 64, "vectors": vectors}, "trec")
-    with pytest.raises(ConfigError, match=r"the word vectors of glove\.txt are others than when this run began; put the former file back"):
+    with pytest.raises(ConfigError, match=r"the word vectors of glove\.txt have changed since this run started; put the old file back"):
         record.of_data({"fingerprint": "a" * 64, "vectors": {**vectors, "files": ["d" * 16]}}, "trec")
 
 
@@ -73,7 +73,7 @@ def test_a_run_that_goes_on_under_other_code_or_elsewhere_says_so_from_which_epo
     _, changed = go_on().continued
     assert (changed["from_epoch"], changed["commit"], changed["versions"]["torch"]) == (3, "b" * 40 + "+changes", "0.1")
     [told] = caplog.messages
-    assert f"commit {'a' * 40} then, {'b' * 40}+changes now; torch {begun.versions['torch']} then, 0.1 now" in told
+    assert f"commit {'a' * 40} before, {'b' * 40}+changes now; torch {begun.versions['torch']} before, 0.1 now" in told
     record = RunRecord.load(tmp_path)
     record.add_epoch(2, {"dev/map": 0.5}, "dev/map")  # again: it was measured, and had no checkpoint
     assert [process["from_epoch"] for process in record.continued] == [2, 2]

@@ -35,7 +35,7 @@ def test_every_model_part_of_one_and_tokeniser_is_built() -> None:
         ({"_target_": ["os.getcwd"]}, "which is no part of qaexp"),
         ({"_target_": "qaexp.models.scorer.Scorer", "_args_": [[{"_target_": "os.getcwd"}]]}, "os.getcwd, which is no part of qaexp"),
         ([({"features": {"first": {"_target_": "os.getcwd"}}},)], "os.getcwd, which is no part of qaexp"),
-        ({"text": "${oc.create:{_target_: os.getcwd}}"}, "where a run leaves plain values"),
+        ({"text": "${oc.create:{_target_: os.getcwd}}"}, "in place of a plain value"),
     ],
 )
 def test_what_is_no_part_of_a_model_is_refused_wherever_it_stands(node: Any, said: str) -> None:

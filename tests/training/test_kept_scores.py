@@ -81,7 +81,7 @@ def test_a_test_that_is_stopped_goes_on_to_the_same_scores(
     texts = count_texts(monkeypatch)
     with caplog.at_level(logging.INFO, "qaexp.training.callbacks"):
         train(compose(overrides), tmp_path, resume=True)
-    assert f"ranking goes on: {200 + some} pairs were scored before" in caplog.text
+    assert f"ranking continues: {200 + some} pairs were scored before" in caplog.text
     assert sum(texts) == 20 + 30 + 300 - some  # every question again; of the candidates those without a score
     assert (tmp_path / "test.run").read_bytes() == (whole / "test.run").read_bytes()
     assert RunRecord.load(tmp_path).metrics == RunRecord.load(whole).metrics
