@@ -171,7 +171,7 @@ def test_no_word_of_the_title_is_seen_before_it_is_told(run: Path, overrides: li
         ("output=ful", "there is no output=ful, did you mean full; choices: adaptive, full"),
         ("pairs.contexts=[title,bodies]", "pairs.contexts has 'bodies': choose some of title, body, similar"),
         ("dataset.reader.fields=[title]", "has texts without a body"),
-        ("dataset.reader.fields=[body,title]", "pre-training tells the first field, which has to be the title"),
+        ("dataset.reader.fields=[body,title]", "pre-training generates the first field, which must be the title"),
         ("dataset.reader.held_out=null", "dataset=askubuntu has no held-out questions"),
         ("model/encoder=cnn", "there is no option model.encoder.hidden_dim"),
         ("model.shared=false", "model.shared=false makes two encoders"),

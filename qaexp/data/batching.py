@@ -12,7 +12,7 @@ from qaexp.data.corpus import RankingSplit, TokenTable, ranges
 from qaexp.data.negatives import Groups
 
 WINDOW = 32
-"""Texts are sorted by length only within stretches of about so many batches, so that an epoch's order stays random."""
+"""Texts are sorted by length only within stretches of about this many batches, so that an epoch's order stays random."""
 
 
 class TrainingBatches:

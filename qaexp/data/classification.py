@@ -25,7 +25,7 @@ class ClassificationDataModule(RankingDataModule):
     """Each pair is a question with a pool of one. Its label is a class; a model gives a score for each, and the highest one counts.
 
     Raises:
-        ConfigError: the classes are not as many as `num_classes`, or a convention of ranks or negatives are asked for.
+        ConfigError: the classes are not as many as `num_classes`, or there is a convention of ranks, or negatives.
     """
 
     measures = (CONVENTION,)
@@ -39,9 +39,7 @@ class ClassificationDataModule(RankingDataModule):
         if self.convention != CONVENTION:
             raise ConfigError(f"dataset.convention={self.convention}: pairs with classes are not ranked; set {CONVENTION}")
         if not isinstance(self._negatives, PoolPairs):
-            raise ConfigError(
-                f"dataset={self.name} has classes, none of which is a wrong answer to draw: leave dataset/negatives at pool_pairs"
-            )
+            raise ConfigError(f"dataset={self.name} has classes and no wrong answers to draw: leave dataset/negatives at pool_pairs")
 
     def _warn_of_sure_ranks(self, splits: Mapping[str, RankingSplit]) -> None:
         """Classes have no ranks."""

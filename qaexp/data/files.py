@@ -61,7 +61,7 @@ def published(path: Path, hint: str) -> Faults:
 
 
 def locate(paths: Sequence[Path], hint: str) -> list[Path]:
-    """Each path as it is on disk, plain or with `.gz` added; `~` is the home folder.
+    """Each path as found on disk, plain or with `.gz` added; `~` is the home folder.
 
     Raises:
         MissingDataError: some are missing. Names all of them; `hint` tells where they are published and how to fetch them.

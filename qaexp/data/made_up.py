@@ -153,7 +153,7 @@ def _write(path: Path, lines: Iterable[str]) -> None:
 
 
 def make_folder(folder: Path, num_questions: int, seed: int) -> None:
-    """Make the files in a new folder, which appears whole or not at all.
+    """Make the files in a new folder, which appears only when it is complete.
 
     Raises:
         OutputError: the folder is there already, or cannot be written.

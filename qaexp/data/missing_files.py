@@ -1,4 +1,4 @@
-"""Whether the files that a configuration reads are on disk. Asked before anything is built from it."""
+"""Checks that the files that a configuration reads are on disk, before anything is built from it."""
 
 from hydra.utils import get_object, instantiate
 from omegaconf import DictConfig

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 class RankingDataModule(pl.LightningDataModule):
-    """Gives any ranking model its batches. `train` is learned from, `dev` selects, every other split is a test split.
+    """Gives any ranking model its batches. `train` is for learning, `dev` for selection, and every other split is a test split.
 
     Raises:
         ConfigError: the metric to select by is none of dev's.
@@ -37,7 +37,7 @@ class RankingDataModule(pl.LightningDataModule):
     classes: Sequence[str] = ()
     """Names of the classes of a pair, where these take the place of right and wrong."""
     measures: Sequence[str] = METRICS
-    """What is measured of a split."""
+    """The names of a split's measures."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class RankingDataModule(pl.LightningDataModule):
 
     @cached_property
     def splits(self) -> Mapping[str, RankingSplit]:
-        """The splits as they are used: pools shuffled, and questions without a right candidate left out where the field does so.
+        """The splits as they are used: pools shuffled, and questions without a right candidate left out if the field does so.
 
         Raises:
             ConfigError: there is none to rank.
@@ -108,7 +108,7 @@ class RankingDataModule(pl.LightningDataModule):
             used = split if keep.all() else split.keep(np.flatnonzero(keep))
             if not used.num_questions:
                 lacking = "candidates" if self._keep_unanswered and name != "train" else "a right candidate"
-                fault = f"split {name}: none of its {split.num_questions} questions has {lacking}, so nothing can be learned or measured"
+                fault = f"split {name}: none of its {split.num_questions} questions has {lacking}, so there is nothing to learn or measure"
                 remedy = "Put the published files in place of these; of your own, give questions a candidate that is labelled 1."
                 raise BadDataError(f"data set {self.name}", [fault], remedy)
             splits[name] = used if self._shuffle_seed is None else used.shuffled(self._shuffle_seed + number)
@@ -117,20 +117,20 @@ class RankingDataModule(pl.LightningDataModule):
         return splits
 
     def _warn_of_repeats(self, splits: Mapping[str, RankingSplit]) -> None:
-        """Say so where most of what is ranked was learned from: a file that was copied to two names."""
+        """Warn if most ranked questions are in training, too, as with a file that was copied to two names."""
         train = splits.get("train")
         for name, split in splits.items():
             if train is None or split is train:
                 continue
             if 2 * (seen := split.asked_in(train)) > split.num_questions:
                 log.warning(
-                    "dataset=%s: %s of the %s questions of %s are asked in train too, word for word; what is measured there says little of "
+                    "dataset=%s: %s of the %s questions of %s are asked in train too, word for word; the results there say little about "
                     "new questions",
                     *(self.name, f"{seen:,}", f"{split.num_questions:,}", name),
                 )
 
     def _warn_of_sure_ranks(self, splits: Mapping[str, RankingSplit]) -> None:
-        """Say so where any model ranks perfectly, as no candidate is a wrong one."""
+        """Warn if every order is perfect, since no candidate is wrong."""
         for name, split in splits.items():
             if name != "train" and split.labels.all():
                 log.warning(
@@ -140,7 +140,7 @@ class RankingDataModule(pl.LightningDataModule):
                 )
 
     def usable(self, name: str, split: RankingSplit) -> Bool[np.ndarray, " question"]:
-        """The questions that are learned from or ranked: those with a right candidate, or, if unanswered ones are kept, with any."""
+        """The questions to learn from or to rank: those with a right candidate or, if unanswered ones are kept, with any candidate."""
         return np.diff(split.offsets) > 0 if self._keep_unanswered and name != "train" else split.answers_per_question > 0
 
     def counts(self, split: RankingSplit) -> card.Counts:
@@ -154,7 +154,7 @@ class RankingDataModule(pl.LightningDataModule):
 
     @cached_property
     def tie_orders(self) -> Mapping[str, np.ndarray]:
-        """For each ranked split, what decides between equal scores (larger first); see `qaexp.evaluation.conventions`."""
+        """For each ranked split, the numbers that decide between equal scores (larger first); see `qaexp.evaluation.conventions`."""
         tie_order = find_convention(self.convention).tie_order
         return {name: tie_order(self.splits[name].candidate_ids) for name in self.ranked_splits}
 
@@ -181,7 +181,7 @@ class RankingDataModule(pl.LightningDataModule):
 
     @cached_property
     def vector_files(self) -> list[str]:
-        """Digests of the files that word vectors come from: none of vectors that are drawn or trained."""
+        """Digests of the files of the word vectors; empty for vectors that are drawn or trained."""
         return [remembered_digest(path, self._cache)[:16] for path in self._vectors.files()]
 
     @cached_property
@@ -222,7 +222,7 @@ class RankingDataModule(pl.LightningDataModule):
         return [self.scoring_blocks(split) for split in self.ranked_splits]
 
     def share(self, split: str, process: int, processes: int) -> tuple[RankingSplit, Int[np.ndarray, " pair"]]:
-        """The questions that one of several processes scores, none of them in part, and the places of their pairs in the split.
+        """The questions that one of several processes scores, always whole questions, and the places of their pairs in the split.
 
         Raises:
             ConfigError: there are fewer questions than processes.
@@ -248,7 +248,7 @@ class RankingDataModule(pl.LightningDataModule):
     def describe(self, reads_vectors: bool = True) -> dict[str, Any]:
         """What a record says of the data: card, counts as read and as used, irregularities, texts that were cut, fingerprint.
 
-        Vectors, which may have to be trained, come last: what is wrong with a split is told before.
+        Vectors, which may have to be trained, come last, so that a faulty split is reported first.
         """
         return {
             "name": self.name,

@@ -30,10 +30,10 @@ DAMAGE = (OSError, ValueError, KeyError)
 """Raised when an entry of the cache is missing or incomplete."""
 
 LARGE = 1 << 26
-"""Digests of files of at least so many bytes are remembered."""
+"""Digests of files of at least this many bytes are remembered."""
 
 SETTLED = 2.0
-"""A digest is remembered only if the file is older than so many seconds, so that a later change shows in its modification time."""
+"""A digest is remembered only if the file is older than this many seconds, so that a later change shows in its modification time."""
 
 Kept = TypeVar("Kept")
 
@@ -84,7 +84,7 @@ def prepared(reader: Reader, cache: Path) -> RankingCorpus:
 def kept(folder: Path, load: Callable[[Path], Kept], make: Callable[[], Kept], save: Callable[[Kept, Path], None]) -> Kept:
     """Loads `folder`. If it is missing or damaged, one process makes and saves it first.
 
-    The folder appears complete or not at all.
+    The folder appears only when it is complete.
 
     Raises:
         OutputError: the folder cannot be written. This is checked before the work begins, but the disk may still fill up later.

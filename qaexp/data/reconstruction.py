@@ -72,8 +72,8 @@ def _not_empty(texts: TokenTable, titles: Int[np.ndarray, " pair"], contexts: In
 class ReconstructionDataModule(pl.LightningDataModule):
     """Titles and contexts of a ranking data set with fields; the first field is the title.
 
-    An epoch is `steps_per_epoch` steps of an endless walk through all pairs, each pass in an order of its own: what is measured and kept
-    after every epoch is then measured every so many steps, however large the corpus is.
+    An epoch is `steps_per_epoch` steps of an endless walk through all pairs, each pass in its own order. So measuring and saving happen
+    after a fixed number of steps, however large the corpus is.
 
     Reading: "the entire raw corpus" (§8) holds the questions of dev and test too, without what was annotated of them.
 
@@ -164,7 +164,7 @@ class ReconstructionDataModule(pl.LightningDataModule):
             raise ConfigError(f"pairs.contexts has {unknown[0]!r}: choose some of {', '.join(CONTEXTS)}")
         fields = getattr(self.ranking.reader, "fields", CONTEXTS[:1])
         if fields[0] != "title":
-            raise ConfigError(f"dataset.reader.fields={list(fields)}: pre-training tells the first field, which has to be the title")
+            raise ConfigError(f"dataset.reader.fields={list(fields)}: pre-training generates the first field, which must be the title")
         if "body" in self._kinds and corpus.texts.num_fields == 1:
             raise ConfigError(
                 f"dataset={self.ranking.name} has texts without a body; read one with dataset.reader.fields=[title,body], "

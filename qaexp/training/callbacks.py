@@ -147,8 +147,8 @@ class LogEpochs(Callback):
         speed/examples_per_second    right answers, each with its negatives
         speed/tokens_per_second      of distinct texts of a batch, padding left out
 
-    Speeds are measured by the clock, from the epoch's start to its last step, without scoring dev. They are not in the record's history, which is
-    the same whether a run was interrupted or not. Does nothing without a logger.
+    Speeds are measured by the clock, from the epoch's start to its last step, without scoring dev. They are not in the record's
+    history, which is the same whether a run was interrupted or not. Does nothing without a logger.
     """
 
     def __init__(self, record: RunRecord) -> None:

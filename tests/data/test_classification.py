@@ -90,7 +90,7 @@ def test_what_does_not_fit_is_refused_with_a_remedy(snli: Callable[..., Any]) ->
     for override, named in (
         ("dataset.num_classes=2", "num_classes=2"),
         ("dataset.convention=trec", "convention=trec"),
-        ("dataset/negatives=pool", "none of which is a wrong answer to draw: leave dataset/negatives at pool_pairs"),
+        ("dataset/negatives=pool", "has classes and no wrong answers to draw: leave dataset/negatives at pool_pairs"),
         ("dataset/negatives=random", "leave dataset/negatives at pool_pairs"),
     ):
         with pytest.raises(InstantiationException) as refused:

@@ -1,4 +1,4 @@
-"""Scorers that know nothing, or everything: what they reach on a data set can be computed, so any other value shows a leak or a fault."""
+"""Canaries: scorers that know nothing or everything. Their results can be computed, so any other result shows a leak or a fault."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,24 +14,24 @@ from qaexp.evaluation.conventions import METRICS, file_tie_order, find_conventio
 from qaexp.evaluation.metrics import RankingMetrics
 
 ERRORS = 4.0
-"""Standard errors that a scorer which knows nothing may be off: by chance once in 16,000 comparisons."""
+"""How many standard errors a scorer that knows nothing may be off. By chance it is off by more once in 16,000 comparisons."""
 
 TOLD = 0.5
-"""Share of the way from chance to perfect from which on even an order that belongs to the data set tells too much."""
+"""The share of the way from chance to perfect above which an order tells too much, even if it belongs to the data set."""
 
 OK, NOTE, LEAK, BROKEN = "OK", "note", "LEAK", "BROKEN"
-"""As expected; worth knowing; something tells the labels that should not; the metrics or the labels are not what they seem."""
+"""As expected; worth knowing; something reveals the labels; the metrics or the labels are wrong."""
 
 
 @dataclass(frozen=True)
 class Chance:
-    """What a random order reaches on some pools: the mean of a metric and its standard error."""
+    """The result of a random order on some pools: the mean of a metric and its standard error."""
 
     mean: float
     error: float
 
     def deviation(self, measured: float) -> float:
-        """In standard errors. Where every order gives the same, 0 or infinite."""
+        """In standard errors; 0 or infinite if every order gives the same."""
         off = measured - self.mean
         return 0.0 if abs(off) < 1e-9 else off / self.error if self.error else float(np.copysign(np.inf, off))
 
@@ -44,10 +44,10 @@ class Finding:
     canary: str
     verdict: str
     measured: Mapping[str, float]
-    """Metrics, where the canary ranks."""
+    """The canary's metrics, if it ranks."""
     expected: Mapping[str, Chance]
     remark: str
-    """What the numbers mean; empty when there is nothing to say."""
+    """What the numbers mean; may be empty."""
 
 
 def check(data: RankingDataModule, in_files: RankingDataModule, seed: int) -> list[Finding]:
@@ -75,7 +75,7 @@ def _check_split(split: str, data: RankingDataModule, in_files: RankingDataModul
 
 
 def _labels(split: str, metrics: RankingMetrics) -> Finding:
-    """A scorer that is told the labels is right wherever a question can be answered."""
+    """A scorer that knows the labels is right for every question that has a right candidate."""
     measured = metrics.per_question()
     answered = measured["answers"] > 0
     means = {name: float(measured[name][answered].mean()) for name in METRICS[:3]}
@@ -92,13 +92,13 @@ def _random(split: str, metrics: RankingMetrics) -> Finding:
 
 
 def _constant(split: str, metrics: RankingMetrics, shuffled: bool) -> Finding:
-    """Equal scores throughout: the convention alone ranks, by candidate id or by place."""
+    """All scores are equal, so only the convention ranks, by candidate id or by place."""
     if metrics.convention.tie_order is file_tie_order:
         return _of_order(split, "constant", metrics, shuffled)
     means, expected = _means(metrics), _chance(metrics)
     side = _side(means, expected)
     points = {0: "", 1: "are worth points", -1: "cost points"}[side]
-    remark = points and f"candidate ids, which break ties, tell the labels: ties {points}"
+    remark = points and f"candidate ids, which break ties, reveal the labels: ties {points}"
     return Finding(split, "constant", {0: OK, 1: LEAK, -1: NOTE}[side], means, expected, remark)
 
 
@@ -117,13 +117,13 @@ def _order_in_use(split: str, metrics: RankingMetrics, shuffled: bool) -> Findin
 
 
 def _of_order(split: str, canary: str, metrics: RankingMetrics, must_be_chance: bool) -> Finding:
-    """The order of the candidates as they are given to models. Where it belongs to the data set, it may tell something, not most."""
+    """The order of the candidates as they are given to models. An order that belongs to the data set may tell something, but not most."""
     means, expected = _means(metrics), _chance(metrics)
     if _side(means, expected) == 0:
         return Finding(split, canary, OK, means, expected, "")
     told = _told(metrics, means, expected)
     if must_be_chance or told > TOLD:
-        return Finding(split, canary, LEAK, means, expected, "the order of the candidates tells the labels: set dataset.shuffle_seed")
+        return Finding(split, canary, LEAK, means, expected, "the order of the candidates reveals the labels: set dataset.shuffle_seed")
     remark = f"the order that the convention keeps is {told:.0%} of the way from chance to a perfect P@1: a baseline to beat"
     return Finding(split, canary, NOTE, means, expected, remark)
 
@@ -157,8 +157,8 @@ def _measure_trec(table: RankingSplit, scores: Int[np.ndarray, " pair"]) -> dict
 
 
 def _retrieval(split: str, metrics: RankingMetrics) -> Finding:
-    """The search engine's own scores, where they are published."""
-    remark = "what the scores in the files reach: a baseline to beat"
+    """The search engine's own scores, if they are published."""
+    remark = "the result of the scores in the files: a baseline to beat"
     return Finding(split, "published scores", NOTE, _means(metrics), {}, remark)
 
 
@@ -171,10 +171,12 @@ def _seen_in_training(split: str, table: RankingSplit, train: RankingSplit) -> F
 def _remembered(
     split: str, table: RankingSplit, train: RankingSplit, data: RankingDataModule, tie_breaks: Float[np.ndarray, " pair"]
 ) -> Finding:
-    """Ranks a candidate by how often that text was right in training, whatever is asked; a text that was not there is at the base rate."""
+    """Ranks a candidate by how often that text was right in training, whatever the question; a new text has the base rate."""
     size = len(data.corpus.texts)
     shown, right = np.bincount(train.candidates, minlength=size), np.bincount(train.candidates[train.labels > 0], minlength=size)
-    base = right.sum() / shown.sum() if right.sum() < shown.sum() else 0.0  # where training has right ones alone, what it lacks is wrong
+    base = (
+        right.sum() / shown.sum() if right.sum() < shown.sum() else 0.0
+    )  # if all training candidates are right, unknown ones count as wrong
     share = (right + base) / (shown + 1)
     places = np.lexsort((tie_breaks, share[table.candidates])).argsort()
     metrics = data.metrics(split, _scores(places))
@@ -183,8 +185,8 @@ def _remembered(
     told = _told(metrics, means, expected)
     remark = {
         0: "",
-        1: f"candidates recur: a memory of what was right in training is {told:.0%} of the way from chance to a perfect P@1",
-        -1: "candidates recur with other labels: what was right in training tends to be wrong here",
+        1: f"candidates recur: remembering what was right in training is {told:.0%} of the way from chance to a perfect P@1",
+        -1: "candidates recur with other labels: right candidates of training tend to be wrong here",
     }[side]
     return Finding(split, "right in train", OK if side == 0 else LEAK if told > TOLD else NOTE, means, expected, remark)
 

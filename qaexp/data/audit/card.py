@@ -1,4 +1,4 @@
-"""A data card: the counts that a configuration expects of a data set, held against what was read."""
+"""A data card: the counts that a configuration expects of a data set, compared with what was read."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ Counts = Mapping[str, int]
 
 
 def counted(split: RankingSplit) -> Counts:
-    """What a card of a ranking data set speaks of: questions, pairs, right candidates, and questions without one."""
+    """The counts of a ranking data set: questions, pairs, right candidates, and questions without one."""
     return {
         "questions": split.num_questions,
         "pairs": split.num_pairs,
@@ -32,14 +32,14 @@ def require(card: Card, name: str, splits: Mapping[str, Counts]) -> None:
 
     Raises:
         BadDataError: counts differ. Lists all that do.
-        ConfigError: the card speaks of something that is not counted.
+        ConfigError: the card has something that is not counted.
     """
     for split, numbers in card.items():
         for count in numbers:
             if split in splits and count not in splits[split]:
                 raise ConfigError(f"dataset.expected.{split}.{count} is not counted; a split's counts are {', '.join(splits[split])}")
     if faults := list(_differences(card, splits)):
-        remedy = f"The files, or the settings of their reader, are others. {fetch_hint(name)} Meant to differ? Set dataset.expected=null."
+        remedy = f"The files or the settings of their reader differ. {fetch_hint(name)} If this is intended, set dataset.expected=null."
         raise BadDataError(f"data set {name}, as read", faults, remedy)
 
 

@@ -1,4 +1,4 @@
-"""Canaries for pairs with classes: what constant, random and label-leaking scorers reach can be computed here too."""
+"""Canaries for pairs with classes: constant, random and label-leaking scorers, whose accuracy can be computed."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from qaexp.data.corpus import RankingSplit
 from qaexp.data.module import RankingDataModule
 
 FLOAT32 = 1e-6
-"""What may be off where accuracy, a float32, is compared with a share that is known exactly."""
+"""The rounding error of accuracy, a float32, against an exact share."""
 
 
 def check_classes(data: RankingDataModule, seed: int) -> list[Finding]:
@@ -37,12 +37,12 @@ def _check_split(split: str, data: RankingDataModule, seed: int) -> Iterator[Fin
 def _finding(split: str, canary: str, data: RankingDataModule, predicted: Int[np.ndarray, " pair"], expected: Chance) -> Finding:
     accuracy = _accuracy(split, data, predicted)
     as_expected = abs(expected.deviation(accuracy)) <= ERRORS
-    remark = "" if as_expected else f"accuracy is {accuracy:.4f} where {expected.mean:.4f} can be computed"
+    remark = "" if as_expected else f"accuracy is {accuracy:.4f}, {expected.mean:.4f} expected"
     return Finding(split, canary, OK if as_expected else BROKEN, {"accuracy": accuracy}, {"accuracy": expected}, remark)
 
 
 def _before(split: str, data: RankingDataModule, labels: Int[np.ndarray, " pair"]) -> Finding:
-    """Each pair is given the class of the pair before it: what the order of the file tells of the labels."""
+    """Predicts the class of the pair before: what the order of the file tells about the labels."""
     shares = np.bincount(labels) / len(labels)
     expected = Chance(float((shares**2).sum()), float(((shares**2).sum() * (1 - (shares**2).sum()) / len(labels)) ** 0.5))
     accuracy = _accuracy(split, data, np.roll(labels, 1))
@@ -55,7 +55,7 @@ def _before(split: str, data: RankingDataModule, labels: Int[np.ndarray, " pair"
 
 
 def _seen_in_training(split: str, table: RankingSplit, train: RankingSplit) -> Finding:
-    """Equal token sequences are one text of the corpus; a pair is seen where both its texts are."""
+    """Equal token sequences are one text of the corpus; a pair is seen if both its texts are."""
     num_texts = 1 + max(int(each.max()) for each in (table.candidates, train.candidates))
     seen = int(np.isin(table.questions * num_texts + table.candidates, train.questions * num_texts + train.candidates).sum())
     remark = f"{seen:,} of {table.num_pairs:,} pairs are in train too, word for word" if seen else ""

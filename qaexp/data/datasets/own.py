@@ -18,7 +18,7 @@ class OwnReader:
     """Reads `train.tsv`, `dev.tsv` and `test.tsv`, with or without a header line whose third column is `label`.
 
     Lines with the same question, wherever they stand in a file, are its pool; of equal ones the first counts. A question is named by its
-    line, `Q12`, a candidate by a digest of its words besides, `2cbb8e1f85-12`: by the line alone equal scores would be decided by where
+    line, `Q12`, a candidate also by a digest of its words, `2cbb8e1f85-12`: by the line alone equal scores would be decided by where
     files put right candidates.
     """
 

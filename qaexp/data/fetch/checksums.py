@@ -20,7 +20,7 @@ def git_blob_id(path: Path, packed: bool = False) -> str:
 
 
 def fault(content: Content, path: Path, packed: bool = False) -> str | None:
-    """Returns what is wrong with the copy of `content` at `path`, or None. A sentence that starts with the file name goes on with it."""
+    """Returns what is wrong with the copy of `content` at `path`, or None. It continues a sentence that starts with the file name."""
     try:
         return _blob_fault(content, path, packed) if content.blob_id else _lines_fault(content, path, packed)
     except CUT_OFF:
@@ -28,7 +28,7 @@ def fault(content: Content, path: Path, packed: bool = False) -> str | None:
 
 
 def verified(content: Content) -> str:
-    """How a right file was checked, for a message.
+    """How a correct file was checked, for a message.
 
     >>> verified(Content("a", blob_id="00")), verified(Content("a"))
     ('git blob id verified', 'not verified: no checksum is known')

@@ -1,4 +1,4 @@
-"""Installs a published data set: right files stay, the others are downloaded or copied, verified and moved into place.
+"""Installs a published data set: correct files stay, the others are downloaded or copied, verified and moved into place.
 
 A file is downloaded into a folder `.partial` beside its place and moved there in one step after it has been verified. So a reader
 never sees half a file, and the next fetch continues where this one stopped. A second fetch of the same set waits for the first.
@@ -40,7 +40,7 @@ class Fetch:
     """Overwrite wrong files."""
 
     def run(self, published: PublishedSet) -> None:
-        """Fetch the set's missing files. If one fails, the others are fetched all the same.
+        """Fetch the set's missing files. If one fails, the others are still fetched.
 
         Raises:
             MissingDataError: at least one file could not be fetched. Names each with the reason and the remedy.
@@ -86,7 +86,7 @@ class Fetch:
             self._download(self.source, file, wanted, folder)
 
     def _there(self, content: Content, folder: Path) -> bool:
-        """Whether a right copy is in place, plain or gzipped. If both exist, the plain one counts, as for the readers.
+        """Whether a correct copy is in place, plain or gzipped. If both exist, the plain one counts, as for the readers.
 
         Raises:
             MissingDataError: the copy in place is wrong and `replace` is off.
@@ -136,7 +136,7 @@ class Fetch:
 
     def _remedy(self, published: PublishedSet) -> str:
         if isinstance(self.source, Copies):
-            return f"download what is lacking with `python -m qaexp.data fetch {published.name}`"
+            return f"download the missing files with `python -m qaexp.data fetch {published.name}`"
         return f"run the same command again later, or {_by_hand(published)}"
 
 
@@ -163,7 +163,7 @@ def _install(part: Path, folder: Path, content: Content, how: str) -> None:
 
 
 def _tidy(partial: Path) -> None:
-    with contextlib.suppress(OSError):  # not empty: other files are still to be resumed
+    with contextlib.suppress(OSError):  # not empty: other files can still be resumed
         partial.rmdir()
 
 

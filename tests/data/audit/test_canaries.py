@@ -258,7 +258,7 @@ def test_the_command_exits_1_on_a_leak(
     assert main(["check", "wikiqa", "--data", str(tmp_path)]) == int(leaking)
     out = capsys.readouterr().out
     assert ("wikiqa, dev, constant: LEAK\nwikiqa, test, constant: LEAK\n" in out) == leaking
-    assert ("dev, constant: LEAK: candidate ids, which break ties, tell the labels: ties are worth points" in out) == leaking
+    assert ("dev, constant: LEAK: candidate ids, which break ties, reveal the labels: ties are worth points" in out) == leaking
 
 
 @pytest.mark.usefixtures("private_cache")
