@@ -8,7 +8,7 @@ from qaexp import logs
 from qaexp.logs import throttled_log
 
 
-def test_of_many_lines_one_comes_through_now_and_then(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_throttled_logger_lets_one_line_through_at_intervals(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     clock = iter([0.0, 40.0, 80.0, 120.0, 160.0, 200.0, 240.0, 250.0])
     monkeypatch.setattr(logs.time, "monotonic", lambda: next(clock))
     lines = logging.getLogger("qaexp.epochs")

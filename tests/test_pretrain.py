@@ -154,7 +154,7 @@ def test_the_checkpoint_ranks_by_itself(run: Path) -> None:
     assert [answer.position for answer in ranked] == [1, 0]
 
 
-def test_no_word_of_the_title_is_seen_before_it_is_told(run: Path, overrides: list[str]) -> None:
+def test_no_word_of_the_title_is_seen_before_it_is_predicted(run: Path, overrides: list[str]) -> None:
     module = rebuilt(run, overrides).eval()
     context = torch.tensor([[5, 6, 7]])
     one, other = (

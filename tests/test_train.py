@@ -135,9 +135,7 @@ def test_steps_of_an_epoch_that_broke_off_are_not_counted_when_it_is_repeated(
     assert record.steps == record.seconds["steps"] == record.history[-1]["step"]
 
 
-def test_an_epoch_that_was_whole_but_for_its_checkpoint_is_counted_once(
-    overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_epoch_without_its_checkpoint_is_counted_once(overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a full disk: its line stands in the record, and training takes it again."""
     monkeypatch.setattr("qaexp.training.callbacks.time", SimpleNamespace(perf_counter=count().__next__, monotonic=lambda: 0.0))
     small = [*overrides, "dataset.batch_size=20"]
@@ -315,7 +313,7 @@ def test_a_run_that_goes_on_with_other_code_says_so(overrides: list[str], tmp_pa
         (["loss=pointwise_cross_entropy", "dataset/negatives=pool_pairs", "model/similarity=mlp"], False),
     ],
 )
-def test_bounded_scores_under_a_loss_of_log_odds_are_told(
+def test_bounded_scores_under_a_loss_of_log_odds_are_warned_of(
     others: list[str], said: bool, overrides: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     train(compose([*overrides, "model=qa_cnn", "model.encoder.num_filters=8", *others, "trainer.max_epochs=1"]), tmp_path)
@@ -334,13 +332,13 @@ def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_last_good_checkpoi
     assert qaexp.load(tmp_path).rank("How hot is the soup?", ["It is cold.", "Very."])
 
 
-def test_a_loss_that_is_no_number_before_any_step_is_not_the_learning_rates_fault(overrides: list[str], tmp_path: Path) -> None:
+def test_a_nan_loss_before_any_step_is_not_blamed_on_the_learning_rate(overrides: list[str], tmp_path: Path) -> None:
     with pytest.raises(NonFiniteLossError, match=r"loss became nan in epoch 1, batch 1\. No step was taken before it") as error:
         train_until(overrides, tmp_path, epoch=0, loss=float("nan"))
     assert "optimizer.lr" not in str(error.value)
 
 
-def test_a_run_that_had_stopped_early_is_not_trained_on_when_resumed(
+def test_a_run_that_stopped_early_is_not_trained_further_when_resumed(
     overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
@@ -367,7 +365,7 @@ def test_a_run_that_was_moved_goes_on_with_the_best_so_far(overrides: list[str],
     assert [entry["epoch"] for entry in record.history] == [1, 2, 3]
 
 
-def test_a_disk_that_fills_up_within_a_checkpoint_leaves_the_one_before(
+def test_a_disk_that_fills_up_during_a_checkpoint_keeps_the_previous_one(
     overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     original = Path.write_bytes
@@ -387,7 +385,7 @@ def test_a_disk_that_fills_up_within_a_checkpoint_leaves_the_one_before(
     assert [entry["epoch"] for entry in train(compose(overrides), tmp_path, resume=True).history] == [1, 2, 3]
 
 
-def test_a_stop_between_two_checkpoints_leaves_both_of_one_epoch(
+def test_a_stop_between_two_checkpoints_leaves_both_at_one_epoch(
     overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The best weights had been of an epoch that is trained again: where that came out worse, the run ranked with them all the same."""
@@ -425,7 +423,7 @@ def test_weights_of_the_last_whole_epoch_are_put_in_their_place(tmp_path: Path) 
     assert not (tmp_path / "next.ckpt").exists()
 
 
-def test_a_run_is_finished_before_what_it_could_be_resumed_from_goes(
+def test_a_run_is_marked_finished_before_its_last_checkpoint_is_deleted(
     overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     statuses = list[str]()
@@ -451,7 +449,7 @@ class Scripted(pl.LightningModule):
         return torch.optim.SGD(self.parameters(), lr=0.1)
 
 
-def test_patience_that_was_out_before_the_least_number_of_epochs_is_no_reason_to_stop_after_it() -> None:
+def test_patience_counts_again_after_min_epochs() -> None:
     stop = StopEarly(monitor="dev/map", mode="max", patience=2)
     quiet = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False, "enable_model_summary": False}
     trainer = pl.Trainer(accelerator="cpu", min_epochs=4, max_epochs=9, num_sanity_val_steps=0, callbacks=[stop], **quiet)

@@ -37,7 +37,7 @@ def test_a_curve_has_a_row_an_epoch(tmp_path: Path) -> None:
 POINTS = [("chance", 0, 0.2), ("words", 0, 0.5), ("good", 1, 0.4), ("good", 2, 0.6), ("weak", 1, 0.5), ("bad", 1, 0.1)]
 
 
-def test_models_that_know_no_more_than_a_baseline_are_named() -> None:
+def test_models_that_are_not_above_a_baseline_are_named() -> None:
     curves = pd.DataFrame(
         [{"dataset": "d", "model": m, "parameters": 1, "epoch": e, "dev map": value, "dev mrr": value} for m, e, value in POINTS]
     )

@@ -103,7 +103,7 @@ def test_a_split_without_a_question_to_use_is_refused(wikiqa: Make, module: Make
     )
 
 
-def test_a_convention_that_there_is_not_is_refused_before_anything_is_read(wikiqa: Make, module: Make) -> None:
+def test_an_unknown_convention_is_refused_before_anything_is_read(wikiqa: Make, module: Make) -> None:
     with pytest.raises(ConfigError, match="no scoring convention is called 'treck'"):
         module(wikiqa(), convention="treck")
 

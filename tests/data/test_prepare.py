@@ -137,7 +137,7 @@ def test_of_several_at_once_one_makes_the_entry_for_all(tmp_path: Path, caplog: 
     assert [path.name for path in tmp_path.iterdir()] == ["entry"]
 
 
-def test_where_making_fails_the_next_in_turn_makes_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_if_one_process_fails_to_make_an_entry_the_next_one_makes_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     def fails() -> str:
         wait_for(lambda: "another process is making" in caplog.text)
         raise BadDataError("file", ["a fault"], "mend it")
@@ -280,7 +280,7 @@ def test_the_digest_of_a_large_file_is_remembered_until_it_changes(
     assert len(computed) == 6
 
 
-def test_a_cache_that_cannot_hold_a_digest_is_done_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_digest_that_cannot_be_cached_is_computed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prepare, "LARGE", 0)
     (tmp_path / "cache").write_text("no folder")
     (tmp_path / "file").write_bytes(b"one")

@@ -83,7 +83,7 @@ def test_pairs_of_each_kind(folder: Path, kind: str, expected: set[tuple[str, st
     assert len(found) == len(expected)
 
 
-def test_held_out_titles_are_told_from_their_bodies_or_without_these_from_themselves(folder: Path) -> None:
+def test_held_out_titles_have_their_bodies_as_contexts_or_else_themselves(folder: Path) -> None:
     assert len(held_out_pairs(read(folder))) == 1  # question 6 has no body
     titles = held_out_pairs(read(folder, fields=("title",)))
     assert len(titles) == 2

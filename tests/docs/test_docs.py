@@ -155,7 +155,7 @@ def _mistakes() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("command", "message"), list(_mistakes()))
-def test_messages_are_those_that_the_page_quotes(
+def test_messages_are_quoted_as_they_are(
     command: str, message: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

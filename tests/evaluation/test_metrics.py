@@ -131,7 +131,7 @@ def test_semeval10_sees_ten_ranks_and_divides_by_what_it_finds_there():
             assert (measured["mrr"].item(), measured["map"].item()) == pytest.approx((mrr, average), abs=1e-15)
 
 
-def test_ties_decide_what_a_constant_scorer_gets():
+def test_ties_decide_the_result_of_a_constant_scorer():
     """Right answers first in the file: a stable order makes a constant scorer perfect, trec_eval's order does not."""
     questions, ids = np.repeat(np.arange(50), 4), list("abcd") * 50
     labels, scores = np.tile([1, 0, 0, 0], 50), torch.zeros(200)

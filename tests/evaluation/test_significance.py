@@ -17,7 +17,7 @@ def test_the_interval_is_that_of_scipys_t() -> None:
     assert (ours.mean - ours.half, ours.mean + ours.half) == pytest.approx((low, high))
 
 
-def test_one_seed_has_no_interval_but_what_no_seed_changes_is_exact() -> None:
+def test_one_seed_has_no_interval_but_a_deterministic_value_is_exact() -> None:
     assert math.isnan(Interval.of([70.1], random=True).half)
     assert Interval.of([70.1], random=False) == Interval(70.1, 0.0)
 
@@ -60,7 +60,7 @@ def test_the_randomisation_test_agrees_with_all_signs_tried(parts: int | None) -
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.05, 0.1, 0.15])
-def test_of_many_questions_p_is_nearly_that_of_all_signs(shift: float) -> None:
+def test_p_of_many_questions_is_nearly_that_of_all_signs(shift: float) -> None:
     """Differences of reciprocal ranks over three seeds, 22 questions: four million sums."""
     rng = np.random.default_rng(3)
     differences = np.mean(1 / rng.integers(1, 11, (3, 22)) - 1 / rng.integers(1, 11, (3, 22)), axis=0) + shift
@@ -74,7 +74,7 @@ def test_of_many_questions_p_is_nearly_that_of_all_signs(shift: float) -> None:
 
 @pytest.mark.parametrize("num_questions", [300, 3_000, 30_000])
 @pytest.mark.parametrize("z", [0.5, 2.0, 4.0])
-def test_of_very_many_questions_p_is_that_of_a_normal_sum(num_questions: int, z: float) -> None:
+def test_p_of_very_many_questions_is_that_of_a_normal_sum(num_questions: int, z: float) -> None:
     rng = np.random.default_rng(7)
     sizes = 0.1 + 0.01 * rng.random(num_questions)  # nearly of one size, and of no common part
     differences = sizes * rng.choice([-1.0, 1.0], num_questions)
@@ -84,23 +84,23 @@ def test_of_very_many_questions_p_is_that_of_a_normal_sum(num_questions: int, z:
 
 
 @pytest.mark.parametrize("num_questions", [10, 20, 21, 35])
-def test_where_every_question_says_the_same_only_the_one_choice_and_its_opposite_reach_so_far(num_questions: int) -> None:
+def test_if_all_differences_have_one_sign_two_choices_of_signs_reach_their_sum(num_questions: int) -> None:
     differences = np.random.default_rng(num_questions).random(num_questions) + 0.01
     assert paired_randomisation(differences) == pytest.approx(2 * 0.5**num_questions)
 
 
-def test_small_differences_count_as_large_ones_do_and_what_rounding_leaves_does_not() -> None:
+def test_small_differences_count_and_rounding_errors_do_not() -> None:
     assert paired_randomisation(np.full(12, 3e-5)) == pytest.approx(2 * 0.5**12)
     assert paired_randomisation(np.array([0.31] * 30 + [-2e-7])) == pytest.approx(2 * 0.5**30)
 
 
-def test_the_randomisation_test_reaches_where_no_drawing_does() -> None:
+def test_the_randomisation_test_gives_smaller_p_than_sampling_can() -> None:
     """Of 200 questions 135 go one way: 2 · P(binomial ≥ 135), six in ten million."""
     differences = np.where(np.arange(200) < 135, 1.0, -1.0)
     assert paired_randomisation(differences) == pytest.approx(2 * stats.binom.sf(134, 200, 0.5), rel=1e-6)
 
 
-def test_equal_systems_are_never_told_apart() -> None:
+def test_equal_systems_have_p_one() -> None:
     assert paired_randomisation(np.zeros(30)) == 1.0
     assert paired_randomisation(np.array([1.0, -1.0])) == 1.0
 
@@ -111,7 +111,7 @@ def test_welchs_p_is_scipys() -> None:
     assert welch(ours, [0.38], (True, False)) == pytest.approx(stats.ttest_1samp(ours, 0.38).pvalue)
 
 
-def test_one_seed_says_nothing_of_seeds_but_what_no_seed_changes_needs_one() -> None:
+def test_welch_needs_two_seeds_unless_a_side_is_deterministic() -> None:
     assert welch([0.39, 0.41], [0.35], (True, True)) is None
     assert welch([0.39], [0.35], (False, False)) == 0.0
     assert welch([0.39], [0.39], (False, False)) == 1.0

@@ -159,7 +159,9 @@ def test_a_model_that_shows_nothing_is_refused(run: Path) -> None:
         _chosen([], options)
 
 
-def test_what_a_model_does_not_show_is_refused_with_what_it_does(run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_name_that_a_model_does_not_show_is_refused_with_those_that_it_shows(
+    run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     pair = ["--question", "why", "--answer", "because", "--to", str(tmp_path)]
     for names in (["gate"], ["pair.attention", "gate"]):
         caplog.clear()

@@ -164,7 +164,7 @@ def test_a_permutation_of_pairs_and_candidates_permutes_scores(build: Build, bat
     close(scores_of(scorer, permuted), scores_of(scorer, batch)[pairs])
 
 
-def test_a_text_of_padding_alone_disturbs_nothing(build: Build, batch: RankingBatch) -> None:
+def test_a_text_of_only_padding_changes_no_other_score(build: Build, batch: RankingBatch) -> None:
     """Its own score is finite; the gradients and the scores of the others are as they were."""
     scorer = build()
     row_of_padding = torch.zeros(1, batch.candidates.shape[1], dtype=torch.int64)
@@ -215,7 +215,7 @@ def test_one_seed_gives_one_result_to_the_last_bit(build: Build, batch: RankingB
     same_to_the_last_bit(learned(build(), batch), learned(build(), batch))
 
 
-def test_nothing_reads_memory_that_nothing_wrote(build: Build, batch: RankingBatch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_score_depends_on_uninitialised_memory(build: Build, batch: RankingBatch, monkeypatch: pytest.MonkeyPatch) -> None:
     """New tensors filled with NaN, as torch does under deterministic algorithms, change neither score nor gradient."""
 
     def trained(filled: bool) -> Learned:
@@ -288,7 +288,7 @@ def _as_corpus(batch: RankingBatch) -> RankingCorpus:
     )
 
 
-def test_reading_a_pair_out_gives_its_score_and_changes_none(build: Build, batch: RankingBatch) -> None:
+def test_reading_out_a_pair_gives_its_score_and_changes_no_score(build: Build, batch: RankingBatch) -> None:
     """Whatever a model shows, it shows of this pair alone: one question's words, one candidate's."""
     scorer = build()
     before = scores_of(scorer, batch)
@@ -317,7 +317,7 @@ def test_bfloat16_scores_and_learns_nearly_as_float32(build: Build, batch: Ranki
         assert all(torch.isfinite(p.grad).all() for p in scorer.parameters() if p.grad is not None)
 
 
-def test_bfloat16_tells_apart_the_candidates_of_a_large_pool(build: Build) -> None:
+def test_bfloat16_separates_the_candidates_of_a_large_pool(build: Build) -> None:
     """Scores of 8 bits would be tied by the hundred, and ranked by the ids of the candidates."""
     random = torch.Generator().manual_seed(8)
     pool = torch.arange(200)
@@ -339,7 +339,7 @@ def test_bfloat16_tells_apart_the_candidates_of_a_large_pool(build: Build) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("override", NAMED)
-def test_eight_questions_are_learnt_by_heart(override: str, tmp_path: Path) -> None:
+def test_eight_questions_are_learnt_to_mrr_one(override: str, tmp_path: Path) -> None:
     """MRR 1 on the questions that it was trained on, scored as a split is, within a hundred steps."""
     sizes = [f"dataset.reader.num_{split}={number}" for split, number in (("train", 8), ("dev", 1), ("test", 1))]
     cfg = compose([override, *sizes, "dataset.negatives.num=9", "dataset.batch_size=16", f"cache_dir={tmp_path}"])
@@ -423,7 +423,7 @@ def _same_but_for_the_order_of_adding(found: tuple[Tensor, Learned], expected: t
         torch.testing.assert_close(gradients[name], gradient, rtol=1e-3, atol=1e-3 * largest, msg=partial("{}: {}".format, name))
 
 
-def test_what_other_devices_take_for_faster_gives_the_same(build: Build, batch: RankingBatch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_faster_ways_of_other_devices_give_the_same(build: Build, batch: RankingBatch, monkeypatch: pytest.MonkeyPatch) -> None:
     """Products for convolutions, scans for loops: tried here, where they are not faster."""
     expected = _without_chance(build, batch)
     monkeypatch.setattr(torch.Tensor, "is_cpu", False, raising=False)

@@ -41,7 +41,7 @@ def test_highest_is_the_same_maximum_along_any_axis() -> None:
     assert torch.equal(masked_amax(values.transpose(1, 2), MASK.unsqueeze(1), dim=2), masked_max(values, MASK))
 
 
-def test_silenced_states_are_zero_on_padding_and_themselves_elsewhere() -> None:
+def test_zero_padded_states_are_zero_on_padding_and_unchanged_elsewhere() -> None:
     values = states()
     assert zero_padding(values, MASK)[~MASK].eq(0).all()
     assert torch.equal(zero_padding(values, MASK)[MASK], values[MASK])

@@ -56,7 +56,7 @@ def test_stages_that_do_not_fit_are_named(overrides: list[str], named: list[str]
         (["model=ctrn", "model/encoder=gated_gru"], ["TemporalCrossing", "GatedGRU", "qrnn_gates", "gru_gates"]),
     ],
 )
-def test_a_stage_that_does_not_find_in_a_text_what_it_reads_says_so(overrides: list[str], named: list[str]) -> None:
+def test_a_stage_that_lacks_its_key_in_a_text_says_so(overrides: list[str], named: list[str]) -> None:
     scorer, tokens = build(*overrides), torch.randint(1, 30, (3, 8))
     with pytest.raises(ConfigError) as refused:
         scorer.score(scorer.encode_question(tokens), scorer.encode_candidate(tokens))
@@ -72,7 +72,7 @@ def test_a_stage_that_does_not_find_in_a_text_what_it_reads_says_so(overrides: l
         ("ggsa", "encoder._target_=own_parts.EncoderOfAnotherKey", "model/encoder=EncoderOfAnotherKey gives hidden, mask and no states"),
     ],
 )
-def test_a_part_that_gives_something_else_than_is_read_is_named(model: str, part: str, said: str) -> None:
+def test_a_part_with_a_wrong_output_is_named(model: str, part: str, said: str) -> None:
     scorer, tokens = build(f"model={model}", f"model.{part}"), torch.randint(1, 30, (3, 8))
     with pytest.raises(ConfigError, match=f"^{said}, which is read next"):
         scorer.score(scorer.encode_question(tokens), scorer.encode_candidate(tokens))

@@ -49,7 +49,7 @@ def scorer(folder: Path) -> Scorer:
     return found
 
 
-def test_fine_tuning_begins_with_the_very_states_of_the_pre_trained_encoder(data: list[str], pretrained: Path, tmp_path: Path) -> None:
+def test_fine_tuning_starts_with_the_states_of_the_pre_trained_encoder(data: list[str], pretrained: Path, tmp_path: Path) -> None:
     """With a learning rate of zero it also ends with them; tuned word vectors would be learned on, so they are compared too."""
     for name, more in {"begun": [f"init_from={pretrained}"], "by itself": []}.items():
         (tmp_path / name).mkdir()

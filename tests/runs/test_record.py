@@ -49,7 +49,7 @@ def test_a_run_that_began_on_other_data_does_not_go_on() -> None:
         record.of_data({"fingerprint": "a" * 64, "vectors": {**vectors, "files": ["d" * 16]}}, "trec")
 
 
-def test_a_run_that_goes_on_under_other_code_or_elsewhere_says_so_from_which_epoch(
+def test_a_run_that_continues_with_other_code_or_hardware_says_from_which_epoch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def go_on() -> RunRecord:
@@ -89,7 +89,7 @@ def test_a_configuration_is_a_runs_own_wherever_its_folders_are_and_whatever_tab
         assert not record.is_of(other)
 
 
-def test_of_equal_epochs_the_first_is_the_best_as_for_its_checkpoint() -> None:
+def test_the_first_of_equal_epochs_is_the_best_as_for_its_checkpoint() -> None:
     record = RunRecord(key="", config={}, seed=1, command="")
     for epoch, value in enumerate((0.1, 0.5, 0.5), start=1):
         record.add_epoch(epoch, {"dev/map": value}, "dev/map")
@@ -118,7 +118,7 @@ def test_a_record_says_whether_the_code_was_committed_whatever_tables_were_writt
         git("stash", "--include-untracked")
 
 
-def test_what_a_data_set_is_checked_against_is_no_part_of_a_run() -> None:
+def test_the_card_of_a_data_set_is_no_part_of_a_runs_key() -> None:
     first, second = (
         config_key({"dataset": {"name": "toy", "expected": expected}, "data_dir": "/data", "cache_dir": "/cache"})
         for expected in (None, {"test": 1})
@@ -126,7 +126,7 @@ def test_what_a_data_set_is_checked_against_is_no_part_of_a_run() -> None:
     assert first == second
 
 
-def test_of_word_vectors_paths_alone_are_without_their_places() -> None:
+def test_in_the_source_of_word_vectors_only_paths_lose_their_places() -> None:
     config = {"data_dir": "data", "cache_dir": "data/cache"}
     for path, placeless in (("data/data.txt", "data_dir/data.txt"), ("data/cache/a.txt", "cache_dir/a.txt"), ("metadata/a", "metadata/a")):
         source = f"PublishedVectors(name='my data', path={path!r}, scale=1.0)"

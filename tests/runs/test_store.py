@@ -56,7 +56,7 @@ def test_several_processes_which_would_each_begin_the_whole_command_are_refused(
     assert outcome.error == "a run of a table or a sweep runs in one process: leave trainer=ddp and trainer.devices out"
 
 
-def test_what_a_run_has_failed_of_before_is_not_said_of_it_once_it_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_failure_is_not_reported_once_the_run_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise ZeroDivisionError
 
@@ -157,7 +157,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         run_overrides([*TINY, f"cache_dir={tmp_path}"], tmp_path / "runs")
 
 
-def test_a_run_that_is_set_aside_is_named_by_what_it_was_over_and_takes_the_first_free_name(tmp_path: Path) -> None:
+def test_a_run_that_is_set_aside_is_named_by_its_data(tmp_path: Path) -> None:
     """Named by its texts alone, the second run over other vectors had no place, and its job failed for good."""
     named = []
     for vectors in ({"files": ["a" * 16]}, {"files": ["b" * 16]}, {"files": ["a" * 16]}, {"files": ["a" * 16]}, {"source": "none read"}):

@@ -44,7 +44,7 @@ def test_what_is_no_part_of_a_model_is_refused_wherever_it_stands(node: Any, sai
     assert said in str(refused.value)
 
 
-def test_of_a_trusted_package_its_own_parts_are_built_and_not_what_it_has_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trusted_packages_own_parts_are_built_and_its_imports_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(TRUSTED, "own_parts")
     require_ours({"_target_": "own_parts.MeanPooling"}, FILE)
     with pytest.raises(CheckpointError, match=r"own_parts\.torch\.load, which is no part of qaexp"):

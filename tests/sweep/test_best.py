@@ -34,7 +34,7 @@ def test_a_seed_is_no_option_and_the_best_mean_over_seeds_is_chosen() -> None:
     assert len(best.runs) == 2
 
 
-def test_what_failed_with_some_seeds_is_not_chosen_before_what_failed_with_none() -> None:
+def test_options_that_failed_with_some_seeds_rank_behind_those_that_never_failed() -> None:
     diverged = [("lr=2 seed=1", 0.9), ("lr=2 seed=2", None)]
     best = best_of(jobs(("lr=1 seed=1", 0.5), ("lr=1 seed=2", 0.6), *diverged))
     assert best is not None

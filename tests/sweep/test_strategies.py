@@ -35,7 +35,7 @@ def test_a_space_holds_what_the_command_line_leaves_of_the_grid() -> None:
     assert space.overrides(cells[0]) == [*grid, *asked]
 
 
-def test_the_command_line_has_the_last_word_also_within_a_value_of_the_grid() -> None:
+def test_the_command_line_replaces_values_of_the_grid_or_parts_of_them() -> None:
     space = Space.parse({"model.encoder": "{group_size:4,offset:2},{group_size:10,offset:5}"}, ["model.encoder.offset=0", "model=ggsa"])
     composed = [compose(space.overrides(cell)).model.encoder for cell in space.cells()]
     assert [(encoder.group_size, encoder.offset) for encoder in composed] == [(4, 0), (10, 0)]
@@ -77,7 +77,7 @@ def test_a_search_ends_when_its_space_is_exhausted() -> None:
 
 
 @pytest.mark.parametrize("make", [lambda: RandomSearch(47, 4, 1), lambda: TPESearch(47, 4, 1, 5)], ids=["random", "tpe"])
-def test_a_search_runs_as_many_cells_as_it_was_told_though_its_sampler_repeats_itself(make: Callable[[], Strategy]) -> None:
+def test_a_search_runs_the_requested_number_of_cells_if_its_sampler_repeats_itself(make: Callable[[], Strategy]) -> None:
     """TPE, which likes one cell of few values, had ended before."""
     space = Space.parse(PARAMS, [])
     cells = searched(make(), space, lambda cell: float(cell["optimizer.lr"] == "0.001"))

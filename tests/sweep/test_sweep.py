@@ -89,7 +89,7 @@ def test_what_is_finished_is_skipped_and_the_best_is_a_file_that_composes(tmp_pa
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("record.json")} == times
 
 
-def test_a_place_where_the_best_cannot_be_written_is_told_before_anything_runs(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_place_where_the_best_cannot_be_written_is_refused_before_anything_runs(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").write_text("in the way")
     for place in (tmp_path / "file" / "best.yaml", tmp_path):
         assert main(arguments(tmp_path, "optimizer.lr=1e-3,1e-2", f"hydra.sweeper.best={place}")) == 2
@@ -108,7 +108,7 @@ def own_files(folder: Path, right: int) -> list[str]:
     return ["dataset=own", f"dataset.reader.folder='{folder}'", "model=word_overlap,bm25"]
 
 
-def test_data_that_have_changed_are_run_anew_and_the_former_run_is_kept(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_changed_data_run_again_and_the_old_run_is_kept(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     options = ["-m", "logger=none", f"output_dir={tmp_path / 'runs'}", f"cache_dir={tmp_path / 'cache'}"]
     for right, ran in ((0, "2 ran, 0 skipped"), (0, "0 ran, 2 skipped"), (1, "2 ran, 0 skipped")):
         own = own_files(tmp_path / "own", right)
@@ -148,7 +148,7 @@ def test_a_value_with_a_blank_in_it_stays_one_in_the_best_of_a_sweep(tmp_path: P
     assert OmegaConf.load(best).dataset.reader.folder == str(tmp_path / "own data")
 
 
-def test_jobs_of_one_process_share_their_data_and_are_none_the_worse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jobs_of_one_process_share_their_data_and_keep_their_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from qaexp.data import module_cache as shared
 
     opened = []
@@ -166,7 +166,7 @@ def test_jobs_of_one_process_share_their_data_and_are_none_the_worse(tmp_path: P
     assert ours == {path.parent.name: path.read_text() for path in alone.rglob("test.run")}
 
 
-def test_selection_sees_dev_alone(tmp_path: Path) -> None:
+def test_selection_sees_only_dev(tmp_path: Path) -> None:
     from qaexp.runs.record import RunRecord
 
     assert main(arguments(tmp_path, "seed=1,2")) == 0
@@ -210,7 +210,7 @@ def test_data_that_are_not_there_are_named_once_before_anything_runs(
     assert not (tmp_path / "runs").exists()
 
 
-def test_a_run_without_prospects_is_pruned_and_stays_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_bad_run_is_pruned_and_stays_pruned(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     pruner = "hydra.sweeper.pruner={_target_:optuna.pruners.MedianPruner,n_startup_trials:2,n_warmup_steps:2}"
     options = arguments(tmp_path, "optimizer.lr=1e-2,2e-2,0", "trainer.max_epochs=4", pruner)
     assert main(options) == 0
@@ -226,9 +226,7 @@ def test_a_run_without_prospects_is_pruned_and_stays_so(tmp_path: Path, caplog: 
 
 
 @pytest.mark.parametrize("with_pruner", [True, False])
-def test_a_run_that_was_given_up_over_data_that_have_changed_is_run_anew(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, with_pruner: bool
-) -> None:
+def test_a_pruned_run_on_changed_data_runs_again(tmp_path: Path, caplog: pytest.LogCaptureFixture, with_pruner: bool) -> None:
     options = arguments(tmp_path, "hydra.sweeper.pruner={_target_:optuna.pruners.MedianPruner,n_startup_trials:2}", "trainer.max_epochs=1")
     assert main(options) == 0
     [path] = tmp_path.rglob("record.json")

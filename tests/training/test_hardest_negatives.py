@@ -69,7 +69,7 @@ def test_choosing_leaves_the_model_in_training(scorer: AnswerScorer, batch: Rank
     assert all(p.grad is None for p in scorer.parameters())
 
 
-def test_of_texts_with_fields_the_longest_field_counts(batch: RankingBatch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_longest_field_of_a_text_counts(batch: RankingBatch, monkeypatch: pytest.MonkeyPatch) -> None:
     """Titles of one or two words beside bodies: nothing of a body is cut off, in blocks of few texts either."""
     titles = batch.candidates.roll(1, dims=0) * (torch.arange(30) < 2)
     candidates = torch.stack([titles, batch.candidates], dim=1)  # (text, field, length)

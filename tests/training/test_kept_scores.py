@@ -88,7 +88,7 @@ def test_a_test_that_is_stopped_goes_on_to_the_same_scores(
     assert not list(tmp_path.glob("*.part"))
 
 
-def test_where_no_bar_shows_it_a_long_test_says_how_far_it_is(
+def test_a_long_test_logs_its_progress_without_a_progress_bar(
     overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("qaexp.training.callbacks.SECONDS_BETWEEN_LINES", -1.0)
@@ -100,7 +100,7 @@ def test_where_no_bar_shows_it_a_long_test_says_how_far_it_is(
     assert told[-1] == "ranking test: 300 of 300 pairs are scored"
 
 
-def test_a_second_stop_keeps_what_the_first_had_scored_of_splits_to_come(
+def test_a_second_stop_keeps_scores_of_later_splits_from_the_first(
     overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = []
@@ -115,16 +115,14 @@ def test_a_second_stop_keeps_what_the_first_had_scored_of_splits_to_come(
         torch.testing.assert_close(kept[1][split], scores, rtol=0, atol=0, equal_nan=True)
 
 
-def test_scores_of_dev_from_between_the_epochs_are_not_kept_as_the_tests(
-    overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_dev_scores_of_training_are_not_kept_as_test_scores(overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RankingModule, "test_step", stop_before(block=0, split="dev"))
     with pytest.raises(PowerCutError):
         train(compose(overrides), tmp_path)
     assert torch.load(tmp_path / "test-0.part", weights_only=True)["scores"] == {}
 
 
-def test_a_stop_before_the_ranking_leaves_what_was_scored_before(
+def test_a_stop_before_the_ranking_keeps_earlier_scores(
     overrides: list[str], whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
@@ -146,7 +144,7 @@ def test_a_stop_before_the_ranking_leaves_what_was_scored_before(
 
 
 @pytest.mark.parametrize("changed", ["weights", "data"])
-def test_scores_of_other_weights_or_data_are_not_taken_up(
+def test_scores_of_other_weights_or_data_are_not_reused(
     changed: str, overrides: list[str], whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:

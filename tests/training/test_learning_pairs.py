@@ -93,7 +93,7 @@ def test_an_epoch_begins_with_gradients_for_all_and_goes_on_with_the_few_that_le
     assert steps.with_gradients[3:] == [12]
 
 
-def test_where_most_pairs_learn_all_have_gradients_at_once(batch: RankingBatch) -> None:
+def test_if_most_pairs_learn_all_have_gradients_in_one_pass(batch: RankingBatch) -> None:
     steps = Steps(scorer(), batch)
     margin = margin_for(steps, 4)
     for _ in range(3):
@@ -101,7 +101,7 @@ def test_where_most_pairs_learn_all_have_gradients_at_once(batch: RankingBatch) 
     assert steps.with_gradients == [12, 12, 12]
 
 
-def test_where_no_pair_learns_gradients_are_zeros(batch: RankingBatch) -> None:
+def test_if_no_pair_learns_gradients_are_zeros(batch: RankingBatch) -> None:
     steps = Steps(scorer(), batch)
     margin = margin_for(steps, 0)
     _, expected = steps.step(margin)
@@ -133,7 +133,7 @@ def test_a_model_whose_pairs_depend_on_each_other_has_gradients_for_all(batch: R
     has_gradients_for_all(Steps(normalised.train(), batch), [12, 0, 4, 12, 12])
 
 
-def test_where_a_second_reading_is_not_known_to_pay_a_step_is_as_without_it(batch: RankingBatch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_has_one_pass_unless_a_second_is_known_to_pay(batch: RankingBatch, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = Steps(scorer(), batch)
     margin = margin_for(steps, num_learning=1)
     counted = steps.step(margin)  # the first of an epoch: through all

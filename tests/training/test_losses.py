@@ -35,7 +35,7 @@ def test_one_negative(scores: list[float], expected: float) -> None:
     assert loss.item() == pytest.approx(expected, abs=1e-6)
 
 
-def test_the_hardest_negative_counts_and_it_alone_learns_with_the_right_one() -> None:
+def test_only_the_hardest_negative_and_the_right_candidate_have_gradients() -> None:
     loss, gradient = hinge(0.5, [0.1, 0.3, 0.4, -0.9], [0, 1, 0, 0], [0, 0, 0, 0])
     assert loss.item() == pytest.approx(0.6, abs=1e-6)
     assert gradient.tolist() == [0.0, -1.0, 1.0, 0.0]
@@ -115,7 +115,7 @@ def test_rows_by_group() -> None:
     assert by_group(scores, torch.tensor([0, 1, 1, 1]), keep).tolist() == [[1.0, lowest, lowest], [lowest, 3.0, 4.0]]
 
 
-def test_losses_of_one_score_and_of_classes_do_not_take_each_others() -> None:
+def test_losses_of_one_score_and_of_classes_refuse_the_others_scores() -> None:
     labels, groups = torch.tensor([1, 0]), torch.tensor([0, 0])
     for loss, name in ((PairwiseHinge(margin=1.0), "pairwise_hinge"), (PointwiseCrossEntropy(), "pointwise_cross_entropy")):
         with pytest.raises(ConfigError, match=rf"loss={name} takes one score of a pair, and this model gives 3.*class_cross_entropy"):
@@ -134,7 +134,7 @@ def test_class_cross_entropy_is_minus_the_log_of_the_class_s_share() -> None:
 
 
 @pytest.mark.parametrize("loss", [PairwiseHinge(margin=0.5), PointwiseCrossEntropy()], ids=lambda loss: type(loss).__name__)
-def test_negatives_are_left_out_only_where_the_loss_gives_them_no_gradient(loss: Loss) -> None:
+def test_negatives_are_left_out_only_if_the_loss_gives_them_no_gradient(loss: Loss) -> None:
     scores = torch.linspace(0.0, 0.3, 4, requires_grad=True)
     loss(scores, torch.tensor([1, 0, 0, 0]), torch.zeros(4, dtype=torch.int64)).backward()
     assert scores.grad is not None

@@ -21,7 +21,7 @@ def _as_before() -> Iterator[None]:
 
 
 @pytest.mark.parametrize(("rows", "inner", "columns"), [(1, 300, 900), (7, 33, 5), (200, 1200, 300), (3000, 50, 400)])
-def test_whoever_multiplies_float32_is_float32(rows: int, inner: int, columns: int) -> None:
+def test_every_backend_multiplies_in_full_float32(rows: int, inner: int, columns: int) -> None:
     """Factors in bfloat16 would be off by some 0.4%: thousands of times what is allowed here."""
     choose_matmul("auto")
     X, W = torch.randn(rows, inner, requires_grad=True), torch.randn(columns, inner, requires_grad=True)
@@ -50,7 +50,7 @@ def test_a_processor_that_rounds_factors_keeps_mkl(monkeypatch: pytest.MonkeyPat
     assert torch.backends.cuda.flash_sdp_enabled()
 
 
-def test_where_nothing_changes_fused_attention_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fused_attention_stays_if_the_backend_does_not_change(monkeypatch: pytest.MonkeyPatch) -> None:
     """PyTorch does not ask oneDNN on processors without bfloat16."""
     A, B = matmul._factors()
     monkeypatch.setattr(matmul, "_product", lambda: A @ B)
@@ -61,7 +61,7 @@ def test_where_nothing_changes_fused_attention_stays(monkeypatch: pytest.MonkeyP
     assert torch.backends.cuda.flash_sdp_enabled()
 
 
-def test_a_machine_with_a_gpu_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_with_a_gpu_keeps_mkl(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     use_onednn(False)
     choose_matmul("auto")

@@ -97,7 +97,7 @@ def test_a_pair_that_no_block_brought_has_no_score() -> None:
     assert scores.isnan().tolist() == [False, True, False, False, True, False]
 
 
-def test_candidates_are_let_go_after_their_block() -> None:
+def test_candidates_are_freed_after_their_block() -> None:
     scorer = Digits(with_states=True)
     split = SplitScores(scorer, num_pairs=6)
     for block in BLOCKS:
@@ -114,7 +114,7 @@ def test_blocks_of_texts_are_padded_to_the_longest() -> None:
     assert not both["states"][0, 1:].any()
 
 
-def test_blocks_that_were_scored_before_are_passed_over() -> None:
+def test_blocks_that_were_scored_before_are_skipped() -> None:
     scorer, nan = Digits(with_states=True), float("nan")
     split = SplitScores(scorer, num_pairs=6, begun=torch.tensor([7.0, nan, 7.0, 7.0, 7.0, 7.0]))
     for block in BLOCKS:

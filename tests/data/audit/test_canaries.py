@@ -173,7 +173,7 @@ SORTED = PlacedReader(place=0, id_place=4)  # right candidates come first, and i
         *("some wrong before", "most wrong before", "wrong ones right before"),
     ],
 )
-def test_what_order_ids_or_training_tell_is_named(
+def test_leaks_by_order_ids_or_training_are_named(
     verdicts: Any, reader: PlacedReader, shuffle_seed: int | None, fallen: dict[str, str]
 ) -> None:
     assert verdicts(reader, "trec", shuffle_seed) == ALL_OK | fallen
@@ -203,7 +203,7 @@ class Knowing(RankingDataModule):
         return super().metrics(split, scores + 1000 * torch.from_numpy(self.splits[split].labels.astype(np.float32)))
 
 
-def test_metrics_that_rank_otherwise_are_broken(verdicts: Any) -> None:
+def test_metrics_that_rank_in_another_way_are_broken(verdicts: Any) -> None:
     sound = PlacedReader(place=None, id_place=None)
     assert verdicts(sound, kind=Upside) == ALL_OK | {"label-leaking": BROKEN}
     of_knowing = {
@@ -312,7 +312,7 @@ PUBLISHED = {
 
 @pytest.mark.usefixtures("private_cache")
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_published_data_leak_nothing_and_what_is_noted_is_known(data_dir: Path, name: str) -> None:
+def test_published_data_leak_nothing_and_have_only_known_notes(data_dir: Path, name: str) -> None:
     folder, noted, asked = PUBLISHED[name]
     if not (data_dir / folder).is_dir():
         pytest.skip(f"{data_dir / folder} is not at hand")

@@ -92,12 +92,12 @@ def test_null_is_not_checked_and_a_lacking_split_is_named(wikiqa: Make) -> None:
     ]
 
 
-def test_a_count_that_no_card_speaks_of_is_a_mistake_of_the_configuration(wikiqa: Make) -> None:
+def test_a_card_with_an_unknown_count_is_refused(wikiqa: Make) -> None:
     with pytest.raises(ConfigError, match=r"dataset\.expected\.dev\.right is not counted; a split's counts are questions, pairs"):
         require({"dev": {"right": 1}}, "wikiqa", {"dev": counted(wikiqa().read().splits["dev"])})
 
 
-def test_a_card_with_nulls_is_said_to_be_met_as_far_as_it_goes(small_wikiqa: Make) -> None:
+def test_a_card_with_nulls_is_met_where_it_states_counts(small_wikiqa: Make) -> None:
     card = "{questions: 2, pairs: 3, answers: null, without_answer: 1}"
     expected = [f"dataset.expected.train={card}", "~dataset.expected.dev", "~dataset.expected.test"]
     assert small_wikiqa(*expected).describe()["card"] == "met where it states counts"

@@ -133,7 +133,7 @@ def test_texts_of_other_lengths_and_questions_asked_before_are_left_out(webscope
     assert len(told(webscope([*PAIRS, *fitting]).read())) == len(PAIRS) + 2
 
 
-def test_so_many_pairs_are_drawn_evenly(webscope: Make, told: Any) -> None:
+def test_pairs_are_drawn_evenly(webscope: Make, told: Any) -> None:
     counts = np.zeros(66)
     for seed in range(60):
         names = told(webscope(num_pairs=22, split_seed=seed, pack=False).read()).keys()

@@ -311,7 +311,7 @@ def test_a_host_that_is_not_known_is_asked_once(tmp_path: Path, caplog: pytest.L
 @pytest.mark.parametrize(
     ("number", "words"), [(errno.ENOSPC, "the disk is full"), (errno.EACCES, "can write to"), (errno.EROFS, "can write to")]
 )
-def test_disk_that_refuses(
+def test_a_read_only_or_full_disk_is_named_with_the_remedy(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: int, words: str
 ) -> None:
     serve_tiny(site)
@@ -389,7 +389,7 @@ def test_from_copies_at_hand(site: Site, tmp_path: Path, make: Any, name: str) -
     assert site.asked == []
 
 
-def test_from_names_what_is_wrong_and_what_is_lacking(site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_from_names_wrong_and_missing_files(site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     copies = _folder(tmp_path / "mine", {"answers": b"an older one"})
     assert fetch_tiny(site, tmp_path / "data", "--from", str(copies)) == 2
     error = capsys.readouterr().err
@@ -585,9 +585,7 @@ def test_table_is_sound(known: PublishedSet) -> None:
 
 
 @pytest.mark.parametrize("known", PUBLISHED, ids=lambda known: known.name)
-def test_whoever_has_fetched_a_set_is_told_a_choice_that_reads_it(
-    known: PublishedSet, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_fetched_set_is_named_with_a_choice_that_reads_it(known: PublishedSet, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """The choices exist, and every file they read lies where `fetch` puts it."""
     caplog.set_level("INFO", "qaexp.data")
     for content in contents(known):
@@ -608,7 +606,7 @@ def test_whoever_has_fetched_a_set_is_told_a_choice_that_reads_it(
             assert Path(cfg.vectors.path).exists()
 
 
-def test_hint_finds_a_variant_and_admits_ignorance() -> None:
+def test_hint_finds_a_variant_and_says_if_a_set_is_unknown() -> None:
     assert fetch_hint("trecqa_clean") == fetch_hint("trecqa")
     assert "fetch trecqa_toks`" in fetch_hint("trecqa_toks")
     assert "fetch yahooqa_partial`" in fetch_hint("yahoomqa_partial_10")

@@ -63,7 +63,7 @@ def test_published_vectors_fill_their_rows_once(
     np.testing.assert_array_equal(source.build(builder.build(), cache_dir, seed=1).matrix, vectors.matrix)
 
 
-def test_of_a_word_listed_twice_the_first_counts_and_broken_utf8_is_replaced(tmp_path: Path) -> None:
+def test_the_first_of_repeated_words_counts_and_broken_utf8_is_replaced(tmp_path: Path) -> None:
     words = ["the", "soup", "the", b"zo\xeb", "a", "b"]
     (tmp_path / "vectors.bin").write_bytes(with_line_ends(words=words))
     found, matrix = read_word2vec(tmp_path / "vectors.bin")

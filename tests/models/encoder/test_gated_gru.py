@@ -23,7 +23,7 @@ def text() -> Text:
     return {"states": torch.randn(4, 7, 4, generator=torch.Generator().manual_seed(2)), "mask": mask}
 
 
-def test_left_alone_it_is_torchs_gru(encoder: GatedGRU, text: Text) -> None:
+def test_without_an_interaction_it_is_torchs_gru(encoder: GatedGRU, text: Text) -> None:
     halves, whole = encoder.finish(encoder.begin(text))["states"], encoder(text)["states"]
     for states in (halves, whole):
         assert states.shape == (4, 7, encoder.output_dim)

@@ -54,7 +54,7 @@ def test_a_score_is_the_recurrence_with_the_question_in_its_gates(shared: str) -
 
 
 @torch.no_grad()
-def test_a_question_without_a_say_leaves_torchs_gru() -> None:
+def test_a_question_with_zero_weights_leaves_torchs_gru() -> None:
     scorer = iarnn_gate()
     assert isinstance(scorer.interaction, QuestionGates)
     scorer.interaction.M.weight.zero_()

@@ -20,7 +20,7 @@ def test_a_padded_batch_scores_as_its_pairs_do_one_by_one(model: str, pooling: s
         torch.testing.assert_close(scores[row], alone[0], rtol=1e-5, atol=1e-5)
 
 
-def test_what_a_pooling_makes_of_one_text_is_made_before_the_cut() -> None:
+def test_the_part_of_a_pooling_for_one_text_runs_before_the_cut() -> None:
     tokens = some_tokens(LENGTHS, 30)
     for pooling, of_candidate in (("question_attention", {"mask", "states", "keys"}), ("multihop_sequential", {"mask", "states"})):
         scorer = built("model=ggsa", f"model/pooling={pooling}", words=30, dim=24)

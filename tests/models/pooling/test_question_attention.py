@@ -35,7 +35,7 @@ def test_equations_9_to_11(pool: str) -> None:
 
 
 @torch.no_grad()
-def test_even_attention_is_plain_pooling() -> None:
+def test_uniform_attention_is_plain_pooling() -> None:
     pooling = QuestionAttention(DIM, pool="max")
     pooling.w_ms.weight.zero_()
     candidate = some_states(CANDIDATE_LENGTHS, DIM, 6, seed=2)

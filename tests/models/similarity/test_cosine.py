@@ -45,6 +45,6 @@ def test_equal_vectors_have_a_finite_gradient() -> None:
     assert torch.isfinite(question.grad).all()
 
 
-def test_an_agreement_that_does_not_count_is_refused() -> None:
+def test_an_agreement_out_of_range_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"gamma=0\.0"):
         GESD(3, gamma=0.0, c=1.0)

@@ -101,7 +101,7 @@ RUNTIME = {"_target_": "qaexp.reproduction.figures.runtime.Runtime", "against": 
 SECONDS = {"seconds per epoch": Column("seconds per epoch", scale=1)}
 
 
-def test_runtime_compares_what_was_timed_on_one_machine() -> None:
+def test_runtime_compares_seconds_of_one_machine() -> None:
     timed = figure(RUNTIME, rows(LSTM=["model=lstm"], QRNN=["model=qrnn"], CTRN=["model=ctrn"], GRU=["model=gru"]), SECONDS)
     has = {"LSTM": [entry(1, 30.0), entry(2, 50.0)], "QRNN": [entry(1, 10.0), entry(2, 0.1, gpu="H200")]}
     has["CTRN"] = [entry(1, 16.0, gpu="H200")]
@@ -270,7 +270,7 @@ def _longest_answers(*overrides: str) -> list[int]:
     return longest
 
 
-def test_a_figures_page_says_what_is_to_be_doubted_of_its_runs_as_a_tables_does(tmp_path: Path) -> None:
+def test_a_figures_page_names_doubts_about_its_runs(tmp_path: Path) -> None:
     timed = replace(figure(RUNTIME, rows(LSTM=["model=lstm"], QRNN=["model=qrnn"], CTRN=["model=ctrn"]), SECONDS), notes=["made up"])
     cut = replace(entry(), history=[{"train/loss": 1.0}, {"train/loss": 0.5}], best_epoch=2, config={"patience": 3})
     (tmp_path / "ctrn").mkdir()

@@ -44,7 +44,7 @@ def test_runs_of_one_encoder_are_averaged_with_their_deviation(runs: Path) -> No
     assert pd.isna(table.loc[("GRU", 10), "perplexity deviation"])
 
 
-def test_of_runs_over_data_that_changed_the_newest_counts_however_short(tmp_path: Path) -> None:
+def test_if_data_changed_the_newest_run_counts_however_short(tmp_path: Path) -> None:
     for name, started, values in (("now/a", "2026-11-27", [(70.0, 0.5)]), ("before/a", "2026-11-20", [(60.0, 0.5), (50.0, 0.6)])):
         record(tmp_path / name, 1, "RCNN", values)
         path = tmp_path / name / "record.json"
@@ -58,7 +58,7 @@ def test_runs_with_other_options_are_lines_of_their_own(runs: Path) -> None:
     assert set(names) == {"RCNN", "RCNN: model.encoder.hidden_dim=800", "GRU"}
 
 
-def test_names_say_only_what_sets_runs_apart_and_long_ones_stand_below_each_other(runs: Path) -> None:
+def test_names_have_only_the_options_that_differ_and_long_ones_are_stacked(runs: Path) -> None:
     for name, steps in (("short", 10), ("long", 1000)):
         record(runs / name, 1, "LSTM", [(70.0, 0.5)], options=f"model=gru model/encoder=lstm pairs.steps_per_epoch={steps}")
     table = curves(read_runs([runs]))
