@@ -40,6 +40,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
     from qaexp.tracking.logger import open_logger
     from qaexp.training.callbacks import callbacks
     from qaexp.training.matmul import choose_matmul
+    from qaexp.training.optimizer import as_optimizer
     from qaexp.training.reconstruction import ReconstructionModule
     from qaexp.training.trainer import open_trainer
 
@@ -56,8 +57,9 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
         scorer = instantiate(cfg.model, vectors=vectors)
         decoder = TitleDecoder(instantiate(cfg.model.encoder), scorer.embedding.output_dim, instantiate(cfg.output), pairs.word_uses)
         record.parameters = {**num_parameters(scorer), "decoder": num_parameters(decoder)["trainable"]}
+        optimizer = as_optimizer(instantiate(cfg.optimizer), cfg.get("decay_word_vectors", True))
         rebuild = rebuild_plan(record.config, data, vectors.shape[1], record.key, record.command)
-        module = ReconstructionModule(scorer, decoder, instantiate(cfg.optimizer), instantiate(cfg.schedule), data, rebuild)
+        module = ReconstructionModule(scorer, decoder, optimizer, instantiate(cfg.schedule), data, rebuild)
         trainer = open_trainer(cfg.trainer, **callbacks(folder, record, data, cfg.patience, watchers))
         with open_logger(record, folder) as logger:
             trainer.logger = logger or None

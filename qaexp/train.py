@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
+import torch
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.callbacks import Callback
@@ -22,6 +23,7 @@ from qaexp.tracking.logger import open_logger
 from qaexp.training.callbacks import callbacks
 from qaexp.training.losses import as_loss
 from qaexp.training.matmul import choose_matmul
+from qaexp.training.optimizer import as_optimizer
 from qaexp.training.ranking import RankingModule
 from qaexp.training.trainer import open_trainer
 
@@ -47,9 +49,11 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
         scorer.fit(data.corpus, data.training_batches)
         if last is None:
             begin_from(record.config.get("init_from"), scorer, data.corpus.vocabulary.words)
+        scorer.learn_only(torch.from_numpy(data.training_words))
         record.parameters = num_parameters(scorer)
+        optimizer = as_optimizer(instantiate(cfg.optimizer), cfg.get("decay_word_vectors", True))
         rebuild = rebuild_plan(record.config, data, vectors.shape[1], record.key, record.command)
-        module = RankingModule(scorer, as_loss(instantiate(cfg.loss)), instantiate(cfg.optimizer), instantiate(cfg.schedule), data, rebuild)
+        module = RankingModule(scorer, as_loss(instantiate(cfg.loss)), optimizer, instantiate(cfg.schedule), data, rebuild)
         trainer = open_trainer(cfg.trainer, **callbacks(folder, record, data, cfg.patience, watchers))
         with on_rank_zero(open_logger(record, folder)) as logger:
             trainer.logger = logger or None

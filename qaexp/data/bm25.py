@@ -11,7 +11,7 @@ from jaxtyping import Float, Int, Int8
 
 from qaexp.data.corpus import RankingCorpus, RankingSplit
 from qaexp.data.files import progress
-from qaexp.data.negatives import Groups, Keys, no_negatives
+from qaexp.data.negatives import Groups, Keys, NegativeSampling, no_negatives
 from qaexp.data.prepare import kept
 from qaexp.data.vocabulary import UNKNOWN
 from qaexp.errors import ConfigError
@@ -79,7 +79,7 @@ class Retrieved:
 
 
 @dataclass(frozen=True)
-class BM25Negatives:
+class BM25Negatives(NegativeSampling):
     """A group for each (question, right candidate), with up to `num` different negatives from the texts that its question retrieves.
 
     A question retrieves the `hits` texts of the answer set with the highest BM25 scores, except its own text and its right candidates,

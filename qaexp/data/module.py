@@ -198,6 +198,14 @@ class RankingDataModule(pl.LightningDataModule):
         """The same rows without any width, for models that read none."""
         return torch.zeros(len(self.corpus.vocabulary), 0)
 
+    @property
+    def training_words(self) -> Int[np.ndarray, " word"]:
+        """The ids of all words that training may read in any epoch; none without a training split."""
+        if "train" not in self.splits:
+            return np.empty(0, dtype=np.int64)
+        texts = np.unique(self._negatives.texts(self.splits["train"], self.corpus))
+        return np.unique(np.concatenate([self.corpus.texts.words(text) for text in texts.tolist()]))
+
     def train_dataloader(self) -> TrainingBatches:
         """The batches of the trainer's current epoch: order and negatives depend on (seed, epoch) alone."""
         return self.training_batches(self.trainer.current_epoch if self.trainer else 0)

@@ -1,7 +1,7 @@
 """Chooses the pairs of a training epoch: one group for each training example, drawn anew each epoch from a seed."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Int, Int8
@@ -26,11 +26,27 @@ class Groups:
         return len(self.questions)
 
 
-@runtime_checkable
-class NegativeSampling(Protocol):
+class NegativeSampling(ABC):
     """Chooses in YAML what a training example is (`dataset/negatives=...`)."""
 
-    def draw(self, split: RankingSplit, corpus: RankingCorpus, rng: np.random.Generator) -> Groups: ...
+    @abstractmethod
+    def draw(self, split: RankingSplit, corpus: RankingCorpus, rng: np.random.Generator) -> Groups:
+        """The examples of an epoch."""
+
+    def texts(self, split: RankingSplit, corpus: RankingCorpus) -> Int[np.ndarray, " text"]:
+        """Every text that `draw` may give in any epoch, possibly repeated: by default those of the split and of the answer set."""
+        return np.concatenate([_pool_texts(split), corpus.answer_set])
+
+
+def _pool_texts(split: RankingSplit) -> Int[np.ndarray, " text"]:
+    return np.concatenate([split.questions, split.candidates])
+
+
+class _FromPools(NegativeSampling):
+    """Negatives that come from the questions' own pools."""
+
+    def texts(self, split: RankingSplit, corpus: RankingCorpus) -> Int[np.ndarray, " text"]:
+        return _pool_texts(split)
 
 
 class Keys:
@@ -74,7 +90,7 @@ def some_of_each(
 
 
 @dataclass(frozen=True)
-class RandomNegatives:
+class RandomNegatives(NegativeSampling):
     """A group for each (question, right candidate), with `num` negatives drawn from the whole answer set.
 
     The question's own text and its right candidates, under any id and in any pool of that question, are never drawn.
@@ -103,7 +119,7 @@ class RandomNegatives:
 
 
 @dataclass(frozen=True)
-class PoolNegatives:
+class PoolNegatives(_FromPools):
     """A group for each (question, right candidate), with up to `num` wrong candidates from the question's own pool.
 
     A candidate labelled wrong whose text is labelled right in the same pool is not a negative. Questions whose pool has no
@@ -131,7 +147,7 @@ class PoolNegatives:
 
 
 @dataclass(frozen=True)
-class PoolPairs:
+class PoolPairs(_FromPools):
     """One group for each labelled pair, for pointwise losses."""
 
     def draw(self, split: RankingSplit, corpus: RankingCorpus, rng: np.random.Generator) -> Groups:
@@ -140,7 +156,7 @@ class PoolPairs:
 
 
 @dataclass(frozen=True)
-class QuestionLists:
+class QuestionLists(_FromPools):
     """A group for each question: every right candidate, then up to `num` of the wrong ones of its pool, drawn anew each epoch.
 
     Lei et al. 2016, "Training Set": "We randomly sample 20 questions as negative examples for each p_i during each epoch."

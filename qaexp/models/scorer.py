@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from qaexp.data.batch import RankingBatch
 from qaexp.data.corpus import RankingCorpus
 from qaexp.models.blocks import encode_by_length, encode_fields, score_pairs
-from qaexp.models.embedding.word_vectors import WordEmbedding
+from qaexp.models.embedding.word_vectors import WordEmbedding, WordTable
 from qaexp.models.intermediates import watch
 from qaexp.models.lexical.overlap_features import WordOverlapFeatures
 from qaexp.models.stage import Encoder, Interaction, Similarity, Stage, require_key, require_kind
@@ -46,6 +46,12 @@ class AnswerScorer(nn.Module, ABC):
         for module in self.modules():
             if module is not self and callable(fit := getattr(module, "fit", None)):
                 fit(corpus, examples)
+
+    def learn_only(self, words: Int[Tensor, " word"]) -> None:
+        """Keep the vectors of all words but these constant. Called once, before training."""
+        for module in self.modules():
+            if isinstance(module, WordTable):
+                module.learn_only(words)
 
     @abstractmethod
     def encode_question(self, tokens: Int[Tensor, "text length"]) -> Text:

@@ -267,7 +267,15 @@ def _digest(identity: Mapping[str, Any]) -> str:
     named = with_short_targets(identity)
     if isinstance(trainer := named.get("trainer"), dict):
         named["trainer"] = {name: value for name, value in trainer.items() if name != "matmul"}  # it changes speed and last digits alone
+    if not _leaves_word_vectors_out(named):
+        named.pop("decay_word_vectors", None)  # records from before there was a choice are of weight decay on all parameters
     return hashlib.sha256(json.dumps(named, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def _leaves_word_vectors_out(config: Mapping[str, Any]) -> bool:
+    """Whether weight decay would be on tuned word vectors if `decay_word_vectors` were true, and is not."""
+    decay, tuned = ((config.get(part) or {}) for part in ("optimizer", "model"))
+    return bool(config.get("decay_word_vectors") is False and decay.get("weight_decay") and (tuned.get("embedding") or {}).get("tuned"))
 
 
 def measured_config(config: dict[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from qaexp.data.batch import ScoringBlock
 from qaexp.data.module import RankingDataModule
 from qaexp.ddp import all_gather_ragged, rank_and_world_size
 from qaexp.errors import ConfigError, NonFiniteLossError
+from qaexp.models.embedding.word_vectors import WordTable
 from qaexp.models.scorer import AnswerScorer
 from qaexp.runs.checkpoint import require_same_vocabulary
 from qaexp.training.scoring import SplitScores
@@ -53,7 +54,7 @@ class ScoringModule(pl.LightningModule):
 
     def configure_optimizers(self) -> tuple[list[Optimizer], list[LRScheduler]]:  # Lightning steps the schedule once an epoch
         try:
-            optimizer = self._optimizer(params=[p for p in self.parameters() if p.requires_grad])
+            optimizer = self._optimizer(params=[(name, p) for name, p in self.named_parameters() if p.requires_grad])
             return [optimizer], [self._schedule(optimizer=optimizer)]
         except (TypeError, ValueError) as error:
             raise ConfigError(f"optimizer or schedule cannot be built from this configuration: {error}") from error
@@ -63,6 +64,9 @@ class ScoringModule(pl.LightningModule):
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         require_same_vocabulary(checkpoint, self._rebuild["vocabulary"])
+        for table in self.modules():
+            if isinstance(table, WordTable):
+                table.narrow_states(checkpoint.get("optimizer_states", ()))
 
     def require_finite(self, loss: Float[Tensor, ""], index: int) -> None:
         """Raises: NonFiniteLossError."""

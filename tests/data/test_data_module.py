@@ -160,3 +160,13 @@ def test_the_record_of_the_whole_of_wikiqa(data_dir: Path, cache_dir: Path, monk
     pools = np.diff(data.splits["train"].offsets)
     only_right = data.splits["train"].answers_per_question == pools
     assert groups == 1_040 - data.splits["train"].answers_per_question[only_right].sum()
+
+
+@pytest.mark.parametrize(("negatives", "more"), [(PoolNegatives(num=2), set()), (RandomNegatives(num=2), {"it", "burned"})])
+def test_training_words_are_those_of_the_texts_that_training_may_draw(wikiqa: Make, module: Make, negatives: Any, more: set[str]) -> None:
+    data = module(wikiqa(), negatives=negatives)
+    words = {data.corpus.vocabulary.words[word] for word in data.training_words}
+    assert {"who", "wrote", "it", "she", "a", "book", "was", "sold"} | more <= words
+    assert not words & {"when", "why", "shop"}, "these are in questions of dev and test alone"
+    read = {int(word) for batch in data.training_batches(0) for word in torch.cat([batch.questions.flatten(), batch.candidates.flatten()])}
+    assert read - {0} <= set(data.training_words.tolist())

@@ -201,3 +201,16 @@ def test_a_question_is_no_wrong_answer_to_itself() -> None:
     assert drawn == {(100, 102), (101, 102)}
     with pytest.raises(ConfigError, match="none is left to draw"):
         RandomNegatives(num=1).draw(table, among(100, 101), rng(1))
+
+
+def test_the_texts_of_a_sampling_are_all_that_any_epoch_may_draw() -> None:
+    corpus = among(7, 8, 9)
+    pool = {100, 101, 102, 0, 1, 2, 3, 4, 5}
+    assert set(PoolNegatives(num=2).texts(TABLE, corpus).tolist()) == pool
+    assert set(PoolPairs().texts(TABLE, corpus).tolist()) == pool
+    assert set(QuestionLists(num=2, max_answers=9).texts(TABLE, corpus).tolist()) == pool
+    assert set(RandomNegatives(num=2).texts(TABLE, corpus).tolist()) == pool | {7, 8, 9}
+    for sampling in (PoolNegatives(num=2), RandomNegatives(num=2), PoolPairs()):
+        for epoch in range(20):
+            groups = sampling.draw(TABLE, corpus, rng(epoch))
+            assert {*groups.questions.tolist(), *groups.candidates.tolist()} <= set(sampling.texts(TABLE, corpus).tolist())

@@ -138,3 +138,14 @@ def test_a_library_that_is_not_installed_is_called_so() -> None:
     """A checkout may be run where it is not installed, and a run may do without some of the libraries."""
     assert _version("no-such-library") == "not installed"
     assert _version("torch")[0].isdigit()
+
+
+def test_word_vectors_without_decay_count_in_the_key_where_they_would_decay() -> None:
+    def key(decay: float, tuned: bool, **choice: bool) -> str:
+        model = {"embedding": {"tuned": tuned}}
+        return config_key({"dataset": {"name": "toy"}, "model": model, "optimizer": {"weight_decay": decay}, **choice})
+
+    assert key(1e-4, True, decay_word_vectors=False) != key(1e-4, True)
+    assert key(1e-4, True, decay_word_vectors=True) == key(1e-4, True), "as records have it from before there was a choice"
+    for decay, tuned in ((0.0, True), (1e-4, False)):
+        assert key(decay, tuned, decay_word_vectors=False) == key(decay, tuned, decay_word_vectors=True) == key(decay, tuned)

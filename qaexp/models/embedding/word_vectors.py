@@ -1,7 +1,8 @@
 """Word embedding: a table that starts from given vectors, frozen or tuned, with dropout."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -13,6 +14,65 @@ from qaexp.data.vocabulary import PADDING
 from qaexp.limits import PositiveInt, Rate
 from qaexp.models.stage import Stage
 from qaexp.models.types import Text
+
+
+class WordTable(nn.Module):
+    """A vector for each word. Of a tuned table the vectors of all words, or of those that `learn_only` names, are the parameter `weight`.
+
+    The other words' vectors stay constant. A checkpoint has one table of all words, `weight`, in the order of the vocabulary.
+    """
+
+    def __init__(self, vectors: Float[Tensor, "word dim"], tuned: bool) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(vectors.clone(), requires_grad=tuned)
+        self.constant: nn.Parameter | None = None  # no buffer: DDP sends buffers to all processes at every step
+        self.place: Tensor | None
+        self.register_buffer("place", None, persistent=False)
+
+    def learn_only(self, words: Int[Tensor, " word"]) -> None:
+        """Keep the vectors of all other words constant. Called once, before training; padding is always in `weight`.
+
+        Without weight decay on word vectors this changes no result: words that training never reads get no gradient.
+        """
+        if not self.weight.requires_grad:
+            return
+        learned = torch.zeros(len(self.weight), dtype=torch.bool, device=self.weight.device)
+        learned[PADDING] = learned[words] = True
+        self.place = torch.where(learned, learned.cumsum(0) - 1, learned.sum() + (~learned).cumsum(0) - 1)
+        vectors = self.weight.detach()
+        self.weight, self.constant = nn.Parameter(vectors[learned]), nn.Parameter(vectors[~learned], requires_grad=False)
+
+    def narrow_states(self, optimizer_states: Iterable[Any]) -> None:
+        """Drop constant words from an optimiser's state in a checkpoint that was written when all words were learned."""
+        if self.place is None:
+            return
+        for state in (each for states in optimizer_states for each in states["state"].values()):
+            for name, value in state.items():
+                if torch.is_tensor(value) and value.shape == (len(self.place), *self.weight.shape[1:]):
+                    state[name] = value[self.place.argsort()[: len(self.weight)].to(value.device)]
+
+    def forward(self, words: Int[Tensor, "*shape"]) -> Float[Tensor, "*shape dim"]:
+        if self.place is None or self.constant is None:
+            return F.embedding(words, self.weight, PADDING)
+        places, num_learned = self.place[words], len(self.weight)
+        vectors = F.embedding(places.clamp(max=num_learned - 1), self.weight, PADDING)
+        if (is_constant := places >= num_learned).any():
+            vectors[is_constant] = self.constant[places[is_constant] - num_learned]
+        return vectors
+
+    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
+        weight = self.weight if keep_vars else self.weight.detach()
+        if self.place is not None and self.constant is not None:
+            weight = torch.cat([weight, self.constant if keep_vars else self.constant.detach()])[self.place]
+        destination[f"{prefix}weight"] = weight
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *others: Any, **named: Any) -> None:
+        name = f"{prefix}weight"
+        if self.place is not None and self.constant is not None and name in state_dict and len(state_dict[name]) == len(self.place):
+            by_place = state_dict[name][self.place.argsort()]
+            split = {name: by_place[: len(self.weight)], f"{prefix}constant": by_place[len(self.weight) :]}
+            state_dict = {**state_dict, **split}
+        super()._load_from_state_dict(state_dict, prefix, *others, **named)
 
 
 class WordEmbedding(Stage):
@@ -27,7 +87,7 @@ class WordEmbedding(Stage):
 
     def __init__(self, vectors: Float[Tensor, "word dim"], tuned: bool, project_dim: PositiveInt | None, dropout_rate: Rate) -> None:
         super().__init__()
-        self.words = nn.Embedding.from_pretrained(vectors.clone(), freeze=not tuned, padding_idx=PADDING)
+        self.words = WordTable(vectors, tuned)
         self.projection = nn.Identity() if project_dim is None else nn.Linear(vectors.shape[1], project_dim)
         self.dropout = nn.Dropout(dropout_rate)
         self.output_dim = project_dim or vectors.shape[1]

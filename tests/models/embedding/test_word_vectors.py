@@ -104,3 +104,67 @@ def test_dropout_is_on_what_the_projection_gives(vectors: Tensor) -> None:
     dropped = states == 0
     assert 0.3 < dropped.float().mean() < 0.7
     torch.testing.assert_close(states, (2 * kept).masked_fill(dropped, 0.0))
+
+
+LEARNED = torch.tensor([1, 2, 3])  # word 4 is constant
+
+
+def split(vectors: Tensor) -> WordEmbedding:
+    embedding = WordEmbedding(vectors, tuned=True, project_dim=None, dropout_rate=0.0)
+    embedding.words.learn_only(LEARNED)
+    return embedding
+
+
+def test_constant_words_are_no_parameters_and_change_no_result(vectors: Tensor) -> None:
+    whole, part = WordEmbedding(vectors, tuned=True, project_dim=None, dropout_rate=0.0), split(vectors)
+    assert [p.shape for p in part.parameters() if p.requires_grad] == [(4, 4)]
+    optimizers = [torch.optim.Adam([p for p in each.parameters() if p.requires_grad], lr=0.1) for each in (whole, part)]
+    for _ in range(5):
+        for embedding, optimizer in zip((whole, part), optimizers, strict=True):
+            optimizer.zero_grad()
+            with embedding.batch_context(TOKENS):
+                (embedding(text())["states"] - 1).square().sum().backward()
+            optimizer.step()
+    every = torch.arange(5).unsqueeze(0)
+    assert torch.equal(whole.words(every), part.words(every))
+    assert not torch.equal(part.words(every)[0, 1:4], vectors[1:4])
+    assert torch.equal(part.words(every)[0, 4], vectors[4])
+
+
+def test_a_constant_word_is_read_with_gradients_on_too_and_gets_none(vectors: Tensor) -> None:
+    embedding = split(vectors)
+    states = embedding.words(torch.tensor([4, 3, 0]))
+    assert torch.equal(states, vectors[[4, 3, 0]])
+    states.sum().backward()
+    assert embedding.words.weight.grad is not None
+    assert embedding.words.weight.grad.any(dim=1).tolist() == [False, False, False, True]
+
+
+def test_a_checkpoint_has_one_table_of_all_words_either_way(vectors: Tensor) -> None:
+    whole, part = WordEmbedding(vectors, tuned=True, project_dim=None, dropout_rate=0.0), split(torch.zeros(5, 4))
+    assert list(part.state_dict()) == ["words.weight"]
+    part.load_state_dict(whole.state_dict())
+    assert torch.equal(part.words(TOKENS), vectors[TOKENS])
+    assert torch.equal(part.words(torch.tensor([4])), vectors[[4]])
+    assert torch.equal(part.state_dict()["words.weight"], vectors)
+    whole.load_state_dict({"words.weight": torch.zeros(5, 4)})
+    whole.load_state_dict(part.state_dict())
+    assert torch.equal(whole.words.weight, vectors)
+    with pytest.raises(RuntimeError, match=r"words\.weight"):
+        part.load_state_dict({"words.weight": torch.zeros(6, 4)})
+
+
+def test_a_frozen_table_stays_whole(vectors: Tensor) -> None:
+    embedding = WordEmbedding(vectors, tuned=False, project_dim=None, dropout_rate=0.0)
+    embedding.words.learn_only(LEARNED)
+    assert embedding.words.weight.shape == (5, 4)
+
+
+def test_an_earlier_optimisers_state_of_all_words_is_narrowed_to_those_learned(vectors: Tensor) -> None:
+    embedding = split(vectors)
+    states = [{"state": {0: {"step": torch.tensor(3.0), "exp_avg": vectors.clone()}, 1: {"exp_avg": torch.ones(7)}}}]
+    embedding.words.narrow_states(states)
+    assert torch.equal(states[0]["state"][0]["exp_avg"], vectors[:4])
+    assert states[0]["state"][1]["exp_avg"].shape == (7,)
+    embedding.words.narrow_states(states)
+    assert states[0]["state"][0]["exp_avg"].shape == (4, 4)

@@ -1,0 +1,100 @@
+"""Optimisers as runs use them: torch's fused kernels, and weight decay that leaves word vectors out."""
+
+import inspect
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer, RMSprop
+
+BLOCK = 2**17
+"""Numbers of a parameter that RMSProp updates at a time, so that its temporary numbers stay in the processor's cache."""
+
+
+def as_optimizer(build: "partial[Optimizer]", decay_word_vectors: bool) -> Callable[[Iterable[tuple[str, nn.Parameter]]], Optimizer]:
+    """A function from named parameters to the optimiser of `conf/optimizer/`.
+
+    It is fused where torch has a fused one: the same steps, rounded otherwise in the last bits. An optimiser that sets `fused` or
+    `foreach` itself keeps them.
+
+    Without `decay_word_vectors`, weight decay is on all parameters but word vectors. On these it would shrink words that no example of a
+    batch has. Adagrad divides by the gradients so far, so that it would shrink rare words by about the learning rate a step, however
+    small the penalty.
+    """
+
+    def optimizer(params: Iterable[tuple[str, nn.Parameter]]) -> Optimizer:
+        named = list(params)
+        groups: list[dict[str, Any]] = [{"params": [parameter for _, parameter in named]}]
+        if build.keywords.get("weight_decay") and not decay_word_vectors:
+            words = [parameter for name, parameter in named if "embedding.words." in name]
+            others = [parameter for name, parameter in named if "embedding.words." not in name]
+            groups = [{"params": others}, {"params": words, "weight_decay": 0.0}] if words and others else groups
+        made = _fastest(build, on_cpu=all(p.device.type == "cpu" for _, p in named))(params=groups)
+        made._step_supports_amp_scaling = False  # type: ignore[attr-defined]  # the gradient scaler divides, so that Lightning can clip
+        return made
+
+    return optimizer
+
+
+def _fastest(build: "partial[Optimizer]", on_cpu: bool) -> "partial[Optimizer]":
+    if {"fused", "foreach", "differentiable", "capturable"} & set(build.keywords):
+        return build
+    if build.func is RMSprop and on_cpu and not {"centered", "maximize"} & set(build.keywords):
+        return partial(FusedRMSprop, *build.args, **build.keywords)
+    return partial(build, fused=True) if "fused" in inspect.signature(build.func).parameters else build
+
+
+class FusedRMSprop(RMSprop):
+    """RMSProp on a CPU, by the kernels that torch has for Adam and SGD.
+
+        v_t = α v_{t−1} + (1 − α) g_t²,  d_t = g_t / (√v_t + ε)     Adam's at β₁ = 0, β₂ = α and a late step, where 1 − β₂^t = 1
+        b_t = μ b_{t−1} + d_t,  θ_t = θ_{t−1} − λ b_t               SGD's with momentum μ
+
+    Its state is that of torch's RMSprop, and its steps are the same but for rounding.
+    """
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:  # type: ignore[override]
+        with torch.enable_grad():
+            loss = None if closure is None else closure()
+        for group in self.param_groups:
+            params, grads, squares, momenta, steps = (list[Tensor]() for _ in range(5))
+            self._init_group(group, params, grads, squares, momenta, [], steps)
+            for step in steps:
+                step += 1
+            for row in zip(params, grads, squares, momenta or params, strict=True):
+                blocks = zip(*(each.view(-1).split(BLOCK) for each in row), strict=True)
+                for parameter, gradient, square, momentum in blocks:
+                    _step(group, parameter, gradient, square, momentum)
+        return loss
+
+
+def _step(group: dict[str, Any], parameter: Tensor, gradient: Tensor, square: Tensor, momentum: Tensor) -> None:
+    if group["weight_decay"]:
+        gradient = gradient.add(parameter, alpha=group["weight_decay"])
+    direction, unused = torch.zeros_like(parameter), torch.zeros_like(parameter)
+    late = torch.tensor(1e9)
+    adam = {
+        "lr": -1.0,
+        "beta1": 0.0,
+        "beta2": group["alpha"],
+        "weight_decay": 0.0,
+        "eps": group["eps"],
+        "amsgrad": False,
+        "maximize": False,
+    }
+    torch.ops.aten._fused_adam_([direction], [gradient], [unused], [square], [], [late], **adam)
+    if group["momentum"]:
+        sgd = {
+            "lr": group["lr"],
+            "momentum": group["momentum"],
+            "weight_decay": 0.0,
+            "dampening": 0.0,
+            "nesterov": False,
+            "maximize": False,
+        }
+        torch.ops.aten._fused_sgd_([parameter], [direction], [momentum], **sgd, is_first_step=False)
+    else:
+        parameter.add_(direction, alpha=-group["lr"])
