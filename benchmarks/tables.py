@@ -39,12 +39,12 @@ def _rebuild(results: Path) -> float:
 
 def _fill(ledger: Path) -> int:
     """Records of every seed of every cell, and others up to `RECORDS`; how many the tables show."""
-    from qaexp.config import compose
+    from qaexp.config import cache_folder
     from qaexp.reproduction.cells import Keys, alternatives
     from qaexp.reproduction.spec import result_tables
 
     rng, names = Random(1), {}
-    keys = Keys(Path(compose([]).cache_dir).expanduser() / "plans")
+    keys = Keys(cache_folder() / "plans")
     for table in result_tables():
         for row in table.rows:
             for setting in table.settings_of(row):

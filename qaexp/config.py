@@ -1,17 +1,29 @@
 """Composes configurations from conf/, as the command line does, and joins, splits and filters their overrides."""
 
+import copy
+import hashlib
 import importlib
+import json
 import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from hydra import __version__ as hydra_version
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf.errors import OmegaConfBaseException
+
+from qaexp.errors import OutputError
+from qaexp.files import atomic_write_text
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
 
@@ -83,14 +95,61 @@ def is_choice(option: str) -> bool:
 
 
 def compose(overrides: Sequence[str] = (), program: Program = RANK) -> DictConfig:
-    """The configuration that a program's command line composes from these overrides."""
+    """The configuration that a program's command line composes from these overrides.
+
+    Choices of YAML files are composed by Hydra once, and kept. Values are then set as Hydra sets them; what is more than a plain value is
+    left to Hydra, and so is whatever it refuses.
+    """
+    chosen, values = [each for each in overrides if is_choice(each)], [each for each in overrides if not is_choice(each)]
+    if all(re.match(r"[A-Za-z_][\w.]*=", each) for each in values):
+        with suppress(HydraException, OmegaConfBaseException):
+            cfg = copy.deepcopy(_composed_choices(conf_digest(), program.config, tuple(chosen)))
+            for override in OverridesParser.create().parse_overrides(values):
+                if override.is_sweep_override():
+                    break
+                OmegaConf.update(cfg, override.key_or_group, override.value(), merge=True)
+            else:
+                return cfg
+    return composed_by_hydra(overrides, program.config)
+
+
+def composed_by_hydra(overrides: Sequence[str], config: str) -> DictConfig:
     with initialize_config_dir(str(CONF), version_base="1.3"):
-        cfg = hydra_compose(program.config, overrides=list(overrides), return_hydra_config=True)
+        cfg = hydra_compose(config, overrides=list(overrides), return_hydra_config=True)
     HydraConfig.instance().set_config(cfg)
     with open_dict(cfg):
         del cfg["hydra"]
         cfg.choices = OmegaConf.to_container(cfg.choices, resolve=True)  # resolve now: Hydra would resolve them by its latest composition
     return cfg
+
+
+@lru_cache(maxsize=256)
+def _composed_choices(digest: str, config: str, chosen: Sequence[str]) -> DictConfig:
+    """From the cache on disk, if conf/ is as it was when it was put there: composing takes a tenth of a second."""
+    name = hashlib.sha256(json.dumps([config, *chosen]).encode()).hexdigest()[:32]
+    path = cache_folder() / "composed" / digest / f"{name}.json"
+    with suppress(OSError, ValueError):
+        cfg = OmegaConf.create(json.loads(path.read_text(encoding="utf-8")))
+        OmegaConf.set_struct(cfg, True)
+        return cfg
+    cfg = composed_by_hydra(chosen, config)
+    if conf_digest() == digest:  # conf/ was not edited meanwhile
+        with suppress(OutputError):
+            atomic_write_text(path, json.dumps(OmegaConf.to_container(cfg)))
+    return cfg
+
+
+def cache_folder() -> Path:
+    """The `cache_dir` of conf/ without overrides."""
+    return Path(OmegaConf.load(CONF / "config.yaml").cache_dir).expanduser()
+
+
+def conf_digest() -> str:
+    """A digest of the configuration files and of the version of Hydra that composes them."""
+    content = hashlib.sha256(hydra_version.encode())
+    for path in sorted(CONF.rglob("*.yaml")):
+        content.update(f"{path.relative_to(CONF)}\n".encode() + path.read_bytes())
+    return content.hexdigest()[:16]
 
 
 def join_options(options: Iterable[str]) -> str:

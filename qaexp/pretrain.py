@@ -34,12 +34,13 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
     from qaexp.data.reconstruction import ReconstructionDataModule
     from qaexp.models.decoder import TitleDecoder
     from qaexp.models.scorer import num_parameters
-    from qaexp.runs.checkpoint import best_checkpoint, last_checkpoint, rebuild_plan
+    from qaexp.runs.checkpoint import best_checkpoint, last_checkpoint
     from qaexp.runs.folder import clear
     from qaexp.runs.tasks import write_results
     from qaexp.tracking.logger import open_logger
     from qaexp.training.callbacks import callbacks
     from qaexp.training.matmul import choose_matmul
+    from qaexp.training.module import rebuild_plan
     from qaexp.training.optimizer import as_optimizer
     from qaexp.training.reconstruction import ReconstructionModule
     from qaexp.training.trainer import open_trainer

@@ -14,7 +14,7 @@ from qaexp.data.missing_files import reads_vectors
 from qaexp.data.module_cache import open_data
 from qaexp.ddp import is_rank_zero, on_rank_zero
 from qaexp.models.scorer import num_parameters
-from qaexp.runs.checkpoint import best_checkpoint, last_checkpoint, rebuild_plan
+from qaexp.runs.checkpoint import best_checkpoint, last_checkpoint
 from qaexp.runs.folder import BEST, clear
 from qaexp.runs.initial_weights import begin_from, with_pinned_source
 from qaexp.runs.record import RunRecord
@@ -23,6 +23,7 @@ from qaexp.tracking.logger import open_logger
 from qaexp.training.callbacks import callbacks
 from qaexp.training.losses import as_loss
 from qaexp.training.matmul import choose_matmul
+from qaexp.training.module import rebuild_plan
 from qaexp.training.optimizer import as_optimizer
 from qaexp.training.ranking import RankingModule
 from qaexp.training.trainer import open_trainer

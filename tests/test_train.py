@@ -23,12 +23,12 @@ import qaexp
 from qaexp.config import compose
 from qaexp.data.batch import RankingBatch
 from qaexp.errors import CheckpointError, ConfigError, NonFiniteLossError, OutputError
-from qaexp.runs.checkpoint import WholeCheckpoints, last_checkpoint, rebuild_plan
+from qaexp.runs.checkpoint import last_checkpoint
 from qaexp.runs.record import RunRecord, config_key
 from qaexp.train import train
-from qaexp.training.callbacks import StopEarly
+from qaexp.training.callbacks import StopEarly, WholeCheckpoints
 from qaexp.training.losses import PairwiseHinge
-from qaexp.training.module import ScoringModule
+from qaexp.training.module import ScoringModule, rebuild_plan
 from qaexp.training.ranking import RankingModule
 
 MEASURES = {"p@1": "P_1", "mrr": "recip_rank", "map": "map", "p@5": "P_5"}
@@ -233,7 +233,7 @@ def test_a_hostile_checkpoint_is_refused_and_nothing_runs(run: Path, tmp_path: P
     for part, hostile in (
         ("model", {"_target_": "qaexp.models.scorer.Scorer", "encoder": {"_target_": "os.mkdir", "path": str(victim)}}),
         ("tokenise", {"_target_": "os.mkdir", "path": str(victim)}),
-        ("tokenise", {"_target_": "qaexp.runs.checkpoint.os.mkdir", "path": str(victim)}),
+        ("tokenise", {"_target_": "qaexp.runs.record.os.mkdir", "path": str(victim)}),
         ("tokenise", {"_target_": "qaexp.files.atomic_write_text", "_args_": [path, "content"]}),
         ("tokenise", {"_target_": "qaexp.data.tokenise.words_v1", "text": f"${{oc.create:{{_target_: os.mkdir, path: '{victim}'}}}}"}),
     ):

@@ -10,7 +10,6 @@ from torch import Tensor
 from torchmetrics import MetricCollection
 from torchmetrics.classification import MulticlassAccuracy
 
-from qaexp.data.audit import card
 from qaexp.data.corpus import RankingSplit
 from qaexp.data.module import RankingDataModule
 from qaexp.data.negatives import PoolPairs
@@ -46,11 +45,6 @@ class ClassificationDataModule(RankingDataModule):
 
     def usable(self, name: str, split: RankingSplit) -> Bool[np.ndarray, " question"]:
         return np.ones(split.num_questions, dtype=bool)
-
-    def counts(self, split: RankingSplit) -> card.Counts:
-        """Pairs, and how many of them are of each class."""
-        of_class = np.bincount(split.labels, minlength=self.num_classes).tolist()
-        return {"pairs": split.num_pairs, **dict(zip(self.classes, of_class, strict=True))}
 
     def metrics(self, split: str, scores: Float[Tensor, "pair *class"]) -> MetricCollection:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Share of the pairs whose highest score is that of their class.

@@ -16,8 +16,8 @@ from qaexp.data.audit import card
 from qaexp.data.batching import ScoringBlocks, TrainingBatches
 from qaexp.data.corpus import RankingCorpus, RankingSplit, ranges
 from qaexp.data.negatives import NegativeSampling
-from qaexp.data.prepare import Reader, prepared, remembered_digest
-from qaexp.data.vectors.sources import VectorSource, WordVectors, coverage
+from qaexp.data.prepare import Reader, prepared
+from qaexp.data.vectors.sources import VectorSource, WordVectors, coverage, digests
 from qaexp.ddp import do_not_sync, rank_and_world_size
 from qaexp.errors import BadDataError, ConfigError
 from qaexp.evaluation.conventions import METRICS, find_convention
@@ -87,10 +87,7 @@ class RankingDataModule(pl.LightningDataModule):
             MissingDataError, BadDataError: from the reader.
             BadDataError: its counts are not those of the data card.
         """
-        corpus = prepared(self.reader, self._cache)
-        if self._expected is not None:
-            card.require(self._expected, str(self.name), {name: self.counts(split) for name, split in corpus.splits.items()})
-        return corpus
+        return card.as_expected(prepared(self.reader, self._cache), self._expected, str(self.name), self.classes)
 
     @cached_property
     def splits(self) -> Mapping[str, RankingSplit]:
@@ -143,10 +140,6 @@ class RankingDataModule(pl.LightningDataModule):
         """The questions to learn from or to rank: those with a right candidate or, if unanswered ones are kept, with any candidate."""
         return np.diff(split.offsets) > 0 if self._keep_unanswered and name != "train" else split.answers_per_question > 0
 
-    def counts(self, split: RankingSplit) -> card.Counts:
-        """The numbers of a split that cards and records state."""
-        return card.counted(split)
-
     @property
     def ranked_splits(self) -> list[str]:
         """The splits that are ranked at the end: dev, then the test splits."""
@@ -181,8 +174,7 @@ class RankingDataModule(pl.LightningDataModule):
 
     @cached_property
     def vector_files(self) -> list[str]:
-        """Digests of the files of the word vectors; empty for vectors that are drawn or trained."""
-        return [remembered_digest(path, self._cache)[:16] for path in self._vectors.files()]
+        return digests(self._vectors, self._cache)
 
     @cached_property
     def _word_vectors(self) -> WordVectors:
@@ -285,4 +277,4 @@ class RankingDataModule(pl.LightningDataModule):
         return {**self._spelled_counts(split), **cut}
 
     def _spelled_counts(self, split: RankingSplit) -> dict[str, int]:
-        return {name.replace("_", " "): count for name, count in self.counts(split).items()}
+        return {name.replace("_", " "): count for name, count in card.counted(split, self.classes).items()}

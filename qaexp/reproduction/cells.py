@@ -13,8 +13,11 @@ from typing import Any
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
-from qaexp.config import CONF, PRETRAIN, RANK, Program, compose, join_options
+from qaexp.config import PRETRAIN, RANK, Program, compose, conf_digest, join_options
+from qaexp.data.audit.card import as_expected
 from qaexp.data.missing_files import missing
+from qaexp.data.prepare import prepared
+from qaexp.data.vectors.sources import digests
 from qaexp.errors import ConfigError, OutputError
 from qaexp.files import atomic_write_text
 from qaexp.mistakes import explain
@@ -137,7 +140,9 @@ def fingerprint(cell: Cell) -> str:
 
 @cache
 def _fingerprint(*overrides: str) -> str:
-    return instantiate(compose([*overrides, "dataset/vectors=random"]).dataset).corpus.fingerprint
+    dataset = compose([*overrides, "dataset/vectors=random"]).dataset
+    corpus = prepared(instantiate(dataset.reader, _convert_="all"), Path(dataset.cache_dir).expanduser())
+    return as_expected(corpus, dataset.expected, dataset.name, dataset.get("classes", ())).fingerprint
 
 
 def vector_files(cell: Cell) -> Sequence[str] | None:
@@ -151,14 +156,15 @@ def vector_files(cell: Cell) -> Sequence[str] | None:
 
 @cache
 def _vector_files(*overrides: str) -> Sequence[str]:
-    return instantiate(compose(overrides).dataset).vector_files
+    dataset = compose(overrides).dataset
+    return digests(instantiate(dataset.vectors, _convert_="all"), Path(dataset.cache_dir).expanduser())
 
 
 class Keys:
     """The keys of cells' runs. Composing a cell takes a twentieth of a second, so keys are stored until conf/ changes."""
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / f"keys_{_conf_digest()}.json"
+        self._path = folder / f"keys_{_keys_digest()}.json"
         try:
             kept = json.loads(self._path.read_text(encoding="utf-8"))
             self._known = {name: Key(*parts) for name, parts in kept.items()}
@@ -204,13 +210,10 @@ def _resolved(cfg: DictConfig, seed: int) -> dict[str, Any]:
     return resolved
 
 
-@cache
-def _conf_digest() -> str:
+def _keys_digest() -> str:
     """A digest of the configuration files and of the code that makes keys. Stored keys count while it stays the same."""
-    content = hashlib.sha256(b"".join(Path(module.__file__).read_bytes() for module in (record, renamed)))
-    for path in sorted(CONF.rglob("*.yaml")):
-        content.update(f"{path.relative_to(CONF)}\n".encode() + path.read_bytes())
-    return content.hexdigest()[:16]
+    code = b"".join(Path(module.__file__).read_bytes() for module in (record, renamed))
+    return hashlib.sha256(conf_digest().encode() + code).hexdigest()[:16]
 
 
 def _last_of_each(overrides: Sequence[str]) -> list[str]:

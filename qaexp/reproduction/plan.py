@@ -157,11 +157,12 @@ class Times:
     """
 
     known: Sequence[Past]
-    gpu: bool = False
+    gpu: bool | None = None
+    """Whether this machine has a GPU. None: torch is asked, which takes seconds, once it makes a difference."""
 
     @classmethod
     def of(cls, ledger: Ledger) -> "Times":
-        return cls([Past.of(entry) for entry in ledger.entries], gpu=bool(hardware()["gpu"]))
+        return cls([Past.of(entry) for entry in ledger.entries])
 
     def expected(self, run: Run) -> float | None:
         """The mean epochs of the most similar past runs on its data set, at the pace of the newest of them. Similarity is the share of
@@ -184,6 +185,8 @@ class Times:
         same_data = [past for past in self.known if f"dataset={run.cell.dataset}" in past.overrides]
         model = {override for override in wanted if override.startswith("model=")}
         known = [past for past in same_data if past.trained or model <= past.overrides]
-        known = [past for past in known if past.gpu == self.gpu] or known
+        if len({past.gpu for past in known}) > 1:
+            gpu = bool(hardware()["gpu"]) if self.gpu is None else self.gpu
+            known = [past for past in known if past.gpu == gpu]
         shares = [len(wanted & past.overrides) / len(wanted | past.overrides) for past in known]
         return [past for past, share in zip(known, shares, strict=True) if share == max(shares)]

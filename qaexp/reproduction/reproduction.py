@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from qaexp.config import compose
+from qaexp.config import cache_folder
 from qaexp.data.files import progress
 from qaexp.errors import ConfigError, meant
 from qaexp.reproduction.cells import Keys, cells_of
@@ -39,7 +39,7 @@ def reproduce(options: argparse.Namespace) -> int:
     require_known(chosen, options)
     results = options.results / "quick" if options.quick else options.results
     ledger = Ledger(results / "ledger")
-    keys = Keys(Path(compose([]).cache_dir).expanduser() / "plans")
+    keys = Keys(cache_folder() / "plans")
     failed: list[Run] = []
     if options.plan or (chosen and not options.no_run):
         planned = plan(chosen, ledger, keys, Choice(options.seeds, options.rows, options.settings, options.quick))

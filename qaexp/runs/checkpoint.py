@@ -1,59 +1,22 @@
 """Checkpoints: files that hold what is needed to build their model again, written atomically."""
 
 import logging
-import os
 from collections.abc import Mapping, Sequence
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import torch
 from hydra.errors import InstantiationException
 from hydra.utils import instantiate
-from pytorch_lightning.plugins.io import TorchCheckpointIO
 
-from qaexp.data.module import RankingDataModule
 from qaexp.ddp import is_rank_zero
 from qaexp.errors import CheckpointError
-from qaexp.files import atomic_write
 from qaexp.models.scorer import AnswerScorer
 from qaexp.runs.folder import BEST, LAST, NEXT, checkpoint_file
 from qaexp.runs.renamed import with_current_targets
 from qaexp.runs.trusted import require_ours
 
 log = logging.getLogger(__name__)
-
-
-class WholeCheckpoints(TorchCheckpointIO):
-    """Writes a checkpoint atomically: after a full disk, or a kill in the middle, the previous one is still there.
-
-    It is staged beside its place. Lightning would write it through $TMPDIR, which may be small.
-
-    Raises:
-        OutputError: the folder is full or read-only.
-    """
-
-    def save_checkpoint(self, checkpoint: dict[str, Any], path: str | os.PathLike[str], storage_options: Any = None) -> None:
-        remedy = "The previous checkpoint is kept: free some space there, then resume"
-        content = BytesIO()  # torch only reports a full disk as "unexpected pos"
-        torch.save(checkpoint, content)
-        with atomic_write(Path(path), remedy) as staging:
-            staging.write_bytes(content.getbuffer())
-
-
-def rebuild_plan(config: Mapping[str, Any], data: RankingDataModule, vector_dim: int, key: str, command: str) -> dict[str, Any]:
-    """Plain values from which `load` rebuilds the model: everything beside the weights. Key and command name the run."""
-    return {
-        "key": key,
-        "command": command,
-        "model": config["model"],
-        "tokenise": config["dataset"]["tokenise"],
-        "max_question_length": data.max_question_length,
-        "max_candidate_length": data.max_candidate_length,
-        "vocabulary": data.corpus.vocabulary.words,
-        "vector_dim": vector_dim,
-        "classes": list(data.classes),
-    }
 
 
 CHANGED = "the files of the data set have changed since. Put the old files back, or start a new run"

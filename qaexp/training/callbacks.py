@@ -1,9 +1,11 @@
 """Callbacks between epochs: checkpoints, early stopping, the record, and progress lines."""
 
 import logging
+import os
 import sys
 import time
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,6 +13,7 @@ import pytorch_lightning as pl
 import torch
 from jaxtyping import Float
 from pytorch_lightning.callbacks import Callback, EarlyStopping, ModelCheckpoint, RichProgressBar
+from pytorch_lightning.plugins.io import TorchCheckpointIO
 from torch import Tensor
 from torch.nn.utils import get_total_norm
 from torch.optim import Optimizer
@@ -18,7 +21,8 @@ from torch.optim import Optimizer
 from qaexp.data.files import digest
 from qaexp.data.module import RankingDataModule
 from qaexp.ddp import rank_and_world_size
-from qaexp.runs.checkpoint import WholeCheckpoints, settle_best
+from qaexp.files import atomic_write
+from qaexp.runs.checkpoint import settle_best
 from qaexp.runs.folder import BEST, LAST, NEXT, part_of_test
 from qaexp.runs.record import RunRecord
 from qaexp.tracking.logger import RunLogger
@@ -52,6 +56,23 @@ def callbacks(
         *(watchers or ()),
     ]
     return {"callbacks": kept, "plugins": [WholeCheckpoints()], "enable_progress_bar": terminal}
+
+
+class WholeCheckpoints(TorchCheckpointIO):
+    """Writes a checkpoint atomically: after a full disk, or a kill in the middle, the previous one is still there.
+
+    It is staged beside its place. Lightning would write it through $TMPDIR, which may be small.
+
+    Raises:
+        OutputError: the folder is full or read-only.
+    """
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: str | os.PathLike[str], storage_options: Any = None) -> None:
+        remedy = "The previous checkpoint is kept: free some space there, then resume"
+        content = BytesIO()  # torch only reports a full disk as "unexpected pos"
+        torch.save(checkpoint, content)
+        with atomic_write(Path(path), remedy) as staging:
+            staging.write_bytes(content.getbuffer())
 
 
 class Checkpoints(ModelCheckpoint):

@@ -138,3 +138,18 @@ class ScoringModule(pl.LightningModule):
     def log_dev_metrics(self) -> None:
         for name, value in self._data.metrics("dev", self.scores["dev"]).compute().items():
             self.log(f"dev/{name}", value.float(), prog_bar=f"dev/{name}" == self._data.selection_metric)
+
+
+def rebuild_plan(config: Mapping[str, Any], data: RankingDataModule, vector_dim: int, key: str, command: str) -> dict[str, Any]:
+    """Plain values from which `load` rebuilds the model: everything beside the weights. Key and command name the run."""
+    return {
+        "key": key,
+        "command": command,
+        "model": config["model"],
+        "tokenise": config["dataset"]["tokenise"],
+        "max_question_length": data.max_question_length,
+        "max_candidate_length": data.max_candidate_length,
+        "vocabulary": data.corpus.vocabulary.words,
+        "vector_dim": vector_dim,
+        "classes": list(data.classes),
+    }

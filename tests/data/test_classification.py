@@ -14,6 +14,7 @@ from hydra.utils import instantiate
 
 import qaexp
 from qaexp.config import compose
+from qaexp.data.audit.card import counted
 from qaexp.data.classification import ClassificationDataModule
 from qaexp.errors import ConfigError
 from qaexp.evaluation.metrics import UnrankableScoresError
@@ -69,7 +70,7 @@ def test_the_loss_follows_the_data_set_unless_the_user_says_otherwise() -> None:
 def test_pairs_keep_their_order_their_class_and_every_one_is_used(snli: Callable[..., Any]) -> None:
     data = snli()
     assert data.splits["train"].labels.tolist() == [1, 2, 0]
-    assert data.counts(data.splits["train"]) == {"pairs": 3, "entailment": 1, "neutral": 1, "contradiction": 1}
+    assert counted(data.splits["train"], data.classes) == {"pairs": 3, "entailment": 1, "neutral": 1, "contradiction": 1}
     [batch] = list(data.training_batches(epoch=0))
     assert sorted(batch.labels.tolist()) == [0, 1, 2]
     assert batch.num_groups == 3

@@ -6,8 +6,10 @@ from shutil import copytree
 
 import pytest
 
+from qaexp import config
+from qaexp.config import CONF
 from qaexp.reproduction import cells
-from qaexp.reproduction.cells import CONF, Keys, alternatives, at_hand, lacking
+from qaexp.reproduction.cells import Keys, alternatives, at_hand, lacking
 from qaexp.reproduction.spec import Row, Setting, Table, result_tables
 
 YAHOOQA = next(table for table in result_tables() if table.title == "ctrn, Table 4")
@@ -56,11 +58,9 @@ def test_vectors_on_disk_are_named_even_if_not_read(disk: Path) -> None:
 
 
 def test_stored_keys_end_with_a_change_of_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cells, "CONF", copytree(CONF, tmp_path / "conf"))
+    monkeypatch.setattr(config, "CONF", copytree(CONF, tmp_path / "conf"))
     places = set[Path]()
     for margin in (0.1, 0.2):
         (tmp_path / "conf" / "loss" / "pairwise_hinge.yaml").write_text(f"margin: {margin}\n")
-        cells._conf_digest.cache_clear()
         places.add(Keys(tmp_path)._path)
-    cells._conf_digest.cache_clear()
     assert len(places) == 2

@@ -26,7 +26,7 @@ def test_every_model_part_of_one_and_tokeniser_is_built() -> None:
     ("node", "said"),
     [
         ({"_target_": "os.getcwd"}, "os.getcwd, which is no part of qaexp; if that is your own, set QAEXP_TRUSTED=os, else"),
-        ({"_target_": "qaexp.runs.checkpoint.os.getcwd"}, "which is no part of qaexp"),
+        ({"_target_": "qaexp.runs.record.os.getcwd"}, "which is no part of qaexp"),
         ({"_target_": "qaexp.models.scorer.nn.Linear"}, "which is no part of qaexp; if that is your own, set QAEXP_TRUSTED=torch, else"),
         ({"_target_": "qaexp.files.atomic_write_text"}, "which is neither a module nor a tokeniser"),
         ({"_target_": "qaexp.models.scorer.Scorer.__init__"}, "which is neither a module nor a tokeniser"),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from qaexp.data.corpus import RankingSplit, TokenTable
+from qaexp.data.corpus import RankingCorpus, RankingSplit, TokenTable
 from qaexp.data.fetch.remotes import fetch_hint
 from qaexp.data.files import lines, published
 from qaexp.errors import BadDataError, ConfigError
@@ -17,8 +17,22 @@ Counts = Mapping[str, int]
 """Name of a count to number, of one split."""
 
 
-def counted(split: RankingSplit) -> Counts:
-    """The counts of a ranking data set: questions, pairs, right candidates, and questions without one."""
+def as_expected(corpus: RankingCorpus, card: Card | None, name: str, classes: Sequence[str] = ()) -> RankingCorpus:
+    """The corpus, if its counts are those of its card.
+
+    Raises:
+        BadDataError, ConfigError: as `require`.
+    """
+    if card is not None:
+        require(card, name, {split: counted(table, classes) for split, table in corpus.splits.items()})
+    return corpus
+
+
+def counted(split: RankingSplit, classes: Sequence[str] = ()) -> Counts:
+    """The counts of a split: questions, pairs, right candidates, and questions without one; of pairs with classes, how many are of each."""
+    if classes:
+        of_class = np.bincount(split.labels, minlength=len(classes)).tolist()
+        return {"pairs": split.num_pairs, **dict(zip(classes, of_class, strict=True))}
     return {
         "questions": split.num_questions,
         "pairs": split.num_pairs,

@@ -47,6 +47,11 @@ class VectorSource(Protocol):
     def build(self, corpus: RankingCorpus, cache: Path, seed: int) -> WordVectors: ...
 
 
+def digests(source: VectorSource, cache: Path) -> list[str]:
+    """Digests of the files of the word vectors; empty for vectors that are drawn or trained."""
+    return [remembered_digest(path, cache)[:16] for path in source.files()]
+
+
 @dataclass(frozen=True)
 class RandomVectors:
     """Every word drawn from a normal distribution with standard deviation `deviation`."""

@@ -1,0 +1,23 @@
+"""Loading a trained model is quick: what a ranking does not need is not imported."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from qaexp.config import CONF, compose
+from qaexp.train import train
+
+TINY = ["logger=none", "dataset.reader.num_train=20", "dataset.reader.num_dev=4", "dataset.reader.num_test=4", "trainer.max_epochs=1"]
+SCRIPT = """
+import sys, qaexp
+qaexp.load(sys.argv[1]).rank("what is it", ["a cat", "a dog"])
+print(*sorted({"pytorch_lightning", "torchmetrics", "pandas", "scipy", "wandb", "matplotlib", "torch._dynamo"} & set(sys.modules)))
+"""
+
+
+def test_a_first_ranking_waits_for_torch_and_hydra_alone(tmp_path: Path) -> None:
+    train(compose([*TINY, f"cache_dir={tmp_path / 'cache'}"]), tmp_path / "run")
+    ranked = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(tmp_path / "run")], capture_output=True, text=True, check=True, cwd=CONF.parent
+    )
+    assert ranked.stdout.split() == []
