@@ -3,9 +3,10 @@
 import logging
 
 import pytest
+from pytorch_lightning.profilers import SimpleProfiler
 
 from qaexp import logs
-from qaexp.logs import throttled_log
+from qaexp.logs import silence_libraries, throttled_log
 
 
 def test_a_throttled_logger_lets_one_line_through_at_intervals(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
@@ -20,3 +21,16 @@ def test_a_throttled_logger_lets_one_line_through_at_intervals(monkeypatch: pyte
         lines.info("afterwards")
     run = "ap, Table 3: AP-CNN, seed 1: "
     assert caplog.messages == [f"{run}epoch 3/6", f"{run}epoch 6/6", f"{run}the loss rises", "afterwards"]
+
+
+def test_a_profilers_table_is_shown_though_lightning_is_silent(caplog: pytest.LogCaptureFixture) -> None:
+    silence_libraries()
+    logging.getLogger("pytorch_lightning").info("not for users")
+    profiler = SimpleProfiler()
+    profiler.setup("fit")
+    with profiler.profile("the step"):
+        pass
+    profiler.describe()
+    [table] = caplog.messages
+    assert "Profiler Report" in table
+    assert "the step" in table

@@ -33,6 +33,10 @@ NOT_IDENTITY = ("data_dir", "cache_dir", "output_dir", "logger", "choices", "lab
 """Top-level keys of a configuration that do not change what a run measures."""
 
 
+OF_SPEED_ALONE = ("matmul", "profiler")
+"""Options of the trainer that change speed and last digits alone."""
+
+
 def measured_options(options: Iterable[str]) -> list[str]:
     """The options that change what a run measures."""
     return without_keys(options, NOT_IDENTITY)
@@ -266,7 +270,7 @@ def _digest(identity: Mapping[str, Any]) -> str:
     """Sixteen hexadecimal digits. Classes count by name, not by module, so that moving a class changes no key."""
     named = with_short_targets(identity)
     if isinstance(trainer := named.get("trainer"), dict):
-        named["trainer"] = {name: value for name, value in trainer.items() if name != "matmul"}  # it changes speed and last digits alone
+        named["trainer"] = {name: value for name, value in trainer.items() if name not in OF_SPEED_ALONE}
     if not _leaves_word_vectors_out(named):
         named.pop("decay_word_vectors", None)  # records from before there was a choice are of weight decay on all parameters
     return hashlib.sha256(json.dumps(named, sort_keys=True, default=str).encode()).hexdigest()[:16]

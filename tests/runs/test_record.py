@@ -149,3 +149,10 @@ def test_word_vectors_without_decay_count_in_the_key_where_they_would_decay() ->
     assert key(1e-4, True, decay_word_vectors=True) == key(1e-4, True), "as records have it from before there was a choice"
     for decay, tuned in ((0.0, True), (1e-4, False)):
         assert key(decay, tuned, decay_word_vectors=False) == key(decay, tuned, decay_word_vectors=True) == key(decay, tuned)
+
+
+def test_a_profiler_is_no_part_of_a_run() -> None:
+    def key(**trainer: object) -> str:
+        return config_key({"dataset": {"name": "toy"}, "trainer": {"max_epochs": 3, **trainer}})
+
+    assert key(profiler="simple", matmul="mkl") == key(profiler=None) == key() != key(max_steps=1)
