@@ -372,7 +372,7 @@ def test_a_disk_that_fills_up_during_a_checkpoint_keeps_the_previous_one(
 
     def write(path: Path, content: memoryview) -> None:
         original(path, content)
-        if torch.load(path, weights_only=True)["epoch"] == 1:
+        if ".ckpt" in path.name and torch.load(path, weights_only=True)["epoch"] == 1:
             original(path, content[:1000])
             raise OSError(errno.ENOSPC, "No space left on device")
 
