@@ -136,12 +136,10 @@ def _has_grid(experiment: str) -> bool:
 
 
 def _resume(folder: Path, arguments: Sequence[str], program: Program) -> None:
-    from omegaconf import DictConfig, OmegaConf
-    from omegaconf.errors import OmegaConfBaseException
-    from yaml import YAMLError
+    from omegaconf import OmegaConf
 
     from qaexp.runs.record import RunRecord
-    from qaexp.runs.renamed import with_current_targets
+    from qaexp.runs.trusted import saved_config
 
     if len(arguments) > 1:
         raise ConfigError("resume=FOLDER continues a run with the configuration that it began with; leave the other options out")
@@ -149,17 +147,10 @@ def _resume(folder: Path, arguments: Sequence[str], program: Program) -> None:
         raise ConfigError(f"resume={folder}: there is no config.yaml in it; runs are the folders in results/runs/<day>/")
     if not (folder / RECORD).is_file():
         raise ConfigError(f"resume={folder}: there is no record.json in it to continue from; start the run again with its command line")
-    try:
-        cfg = OmegaConf.load(folder / CONFIG)
-    except (YAMLError, OmegaConfBaseException) as error:
-        raise ConfigError(
-            f"{folder / CONFIG} is damaged ({str(error).splitlines()[0]}); start the run again with its command line"
-        ) from error
+    cfg = saved_config(folder)
     other = next((each for each in (RANK, PRETRAIN) if each.own_key in cfg), None)
     if other is None:
         raise ConfigError(f"{folder / CONFIG} is damaged (it is empty or cut off); start the run again with its command line")
-    assert isinstance(cfg, DictConfig)
-    cfg = OmegaConf.create(with_current_targets(OmegaConf.to_container(cfg)))
     if other is not program:
         raise ConfigError(
             f"resume={folder}: this is not a run of {program.command}; resume it with: {other.command} {join_options([f'resume={folder}'])}"

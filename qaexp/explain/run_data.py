@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from hydra.utils import instantiate
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 from torch import Tensor
 
 from qaexp.data.module import RankingDataModule
@@ -17,6 +17,7 @@ from qaexp.runs.folder import CONFIG, RECORD
 from qaexp.runs.ranker import Ranker
 from qaexp.runs.record import RunRecord, with_places
 from qaexp.runs.tasks import task_of
+from qaexp.runs.trusted import saved_config
 
 
 def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
@@ -27,8 +28,7 @@ def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
     """
     if not (run / CONFIG).is_file():
         raise ConfigError(f"{run} has no config.yaml, which names its data set; name the folder of a run, or give the texts themselves")
-    cfg = OmegaConf.load(run / CONFIG)
-    assert isinstance(cfg, DictConfig)
+    cfg = saved_config(run)
     if data_dir is not None:
         cfg = OmegaConf.create(with_places(OmegaConf.to_container(cfg), {str(cfg.data_dir): data_dir}))
     data: RankingDataModule = instantiate(cfg.dataset)

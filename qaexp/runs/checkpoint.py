@@ -13,10 +13,12 @@ from qaexp.ddp import is_rank_zero
 from qaexp.errors import CheckpointError
 from qaexp.models.scorer import AnswerScorer
 from qaexp.runs.folder import BEST, LAST, NEXT, checkpoint_file
-from qaexp.runs.renamed import with_current_targets
-from qaexp.runs.trusted import require_ours
+from qaexp.runs.trusted import admitted
 
 log = logging.getLogger(__name__)
+
+SMALL_VECTORS = 1 << 28
+"""Bytes of word vectors that a checkpoint need not hold."""
 
 
 CHANGED = "the files of the data set have changed since. Put the old files back, or start a new run"
@@ -98,12 +100,38 @@ def open_checkpoint(path: str | Path) -> dict[str, Any]:
     file = checkpoint_file(path)
     try:
         checkpoint = torch.load(file, map_location="cpu", weights_only=True)
-        checkpoint["qaexp"] = with_current_targets(checkpoint["qaexp"])
-        built = [checkpoint["qaexp"][part] for part in ("model", "tokenise")]
+        plan = dict(checkpoint["qaexp"])
+        _require_parts(checkpoint, plan, file.stat().st_size)
     except Exception as error:
-        raise CheckpointError(f"{file} is not a whole checkpoint of qaexp ({type(error).__name__}); train again, or take a copy") from error
-    require_ours(built, file)
+        raise CheckpointError(f"{file} is not a whole checkpoint of qaexp ({_reason(error)}); train again, or take a copy") from error
+    built = admitted({"model": plan["model"], "dataset": {"tokenise": plan["tokenise"]}}, file)
+    checkpoint["qaexp"] = {**plan, "model": built["model"], "tokenise": built["dataset"]["tokenise"]}
     return checkpoint
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, ValueError) else type(error).__name__
+
+
+def _require_parts(checkpoint: Mapping[str, Any], plan: Mapping[str, Any], size: int) -> None:
+    """Raises KeyError or ValueError if something is missing that a model is built from, or of another kind.
+
+    A file of `size` bytes holds the word vectors that it is built with; models without them are given some that are small.
+    """
+    weights, words, width = checkpoint["state_dict"], plan["vocabulary"], plan["vector_dim"]
+    numbers = [checkpoint["global_step"], width, plan["max_question_length"], plan["max_candidate_length"]]
+    right = {
+        "state_dict": isinstance(weights, dict) and all(isinstance(name, str) and torch.is_tensor(weights[name]) for name in weights),
+        "vocabulary": isinstance(words, list) and all(isinstance(word, str) for word in words),
+        "classes": isinstance(plan["classes"], list) and all(isinstance(name, str) for name in plan["classes"]),
+        "plan of the model": isinstance(plan["model"], dict) and isinstance(plan["tokenise"], dict),
+        "key or command": all(isinstance(plan.get(name, ""), str) for name in ("key", "command")),
+        "step, width or length": all(type(number) is int and 0 <= number < 1 << 63 for number in numbers),
+    }
+    if wrong := [part for part, is_right in right.items() if not is_right]:
+        raise ValueError(f"its {wrong[0]} is of another kind")
+    if 4 * len(words) * width > size + SMALL_VECTORS:
+        raise ValueError(f"it has no {width} numbers for each word")
 
 
 def rebuild_scorer(checkpoint: Mapping[str, Any]) -> AnswerScorer:

@@ -1,58 +1,195 @@
-"""Which classes and functions a checkpoint may use. A file from elsewhere could name any function, so names are checked before any call."""
+"""The gate for what comes from elsewhere: each slot of a saved configuration builds classes of its kind, and nothing else is called."""
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from inspect import isclass, isfunction
 from pathlib import Path
 from typing import Any
 
+import yaml
 from hydra.utils import get_object
-from torch import nn
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
-from qaexp.data import tokenise
 from qaexp.errors import CheckpointError
+from qaexp.limits import violations
+from qaexp.runs.folder import CONFIG
+from qaexp.runs.renamed import with_current_targets
 
 TRUSTED = "QAEXP_TRUSTED"
-"""The environment variable with the user's own packages, separated by commas, whose classes and functions a checkpoint may name."""
+"""The environment variable with packages of the user's own, separated by commas, whose classes a saved configuration may name."""
+
+MAX_BYTES, MAX_VALUES, MAX_DEPTH = 1 << 20, 20_000, 30
+"""A file, and the values in a configuration and how deep they lie. Runs leave some kilobytes, some hundred values and a depth of six."""
+
+MAX_NUMBER = 1 << 64
 
 
-def require_ours(node: object, file: Path) -> None:
-    """Allow qaexp's modules and tokenisers, and what packages in `QAEXP_TRUSTED` define themselves; nothing that either imports.
+@dataclass(frozen=True)
+class Kind:
+    """What a slot builds."""
+
+    name: str
+    base: str = ""
+    """The class that it is derived from."""
+    parts: Sequence[str] = ()
+    """The attributes that it has, where there is no such class."""
+    library: str = ""
+    """Whose classes are admitted, beside those of qaexp and of trusted packages."""
+
+    def admits(self, part: Any) -> bool:
+        return isclass(part) and (issubclass(part, get_object(self.base)) if self.base else all(hasattr(part, each) for each in self.parts))
+
+
+class Tokeniser(Kind):
+    """A function that is annotated as one: from the name alone, any function would do."""
+
+    def admits(self, part: Any) -> bool:
+        return isfunction(part) and part.__annotations__.get("return") in (list[str], "list[str]")
+
+
+class OfOnesOwn(Kind):
+    """Any class of a trusted package."""
+
+    def admits(self, part: Any) -> bool:
+        return isclass(part) and part.__module__.partition(".")[0] != "qaexp"
+
+
+LIGHTNING = "pytorch_lightning"
+TOKENISER, CALLBACK = (
+    Tokeniser("tokeniser, a function that says `-> list[str]`"),
+    Kind("callback", f"{LIGHTNING}.Callback", library=LIGHTNING),
+)
+SLOTS = {
+    r"model": Kind("AnswerScorer", "qaexp.models.scorer.AnswerScorer"),
+    r"model\..+": Kind("part of a model", "torch.nn.Module"),
+    r"output": Kind("word output", "qaexp.models.decoder.WordOutput"),
+    r"loss": Kind("loss", parts=("reads_hardest_alone", "takes_log_odds", "takes_classes")),
+    r"optimizer": Kind("optimiser", "torch.optim.Optimizer", library="torch.optim"),
+    r"schedule": Kind("schedule", "torch.optim.lr_scheduler.LRScheduler", library="torch.optim"),
+    r"dataset": Kind("data module", "qaexp.data.module.RankingDataModule"),
+    r"dataset\.reader": Kind("reader", parts=("files", "read", "version")),
+    r"dataset(\.reader)?\.tokenise": TOKENISER,
+    r"dataset\.vectors": Kind("source of word vectors", parts=("files", "build")),
+    r"dataset\.negatives": Kind("choice of negatives", parts=("draw",)),
+    r"pairs": Kind("module of pairs", "qaexp.data.reconstruction.ReconstructionDataModule"),
+    r"trainer": Kind("Trainer", f"{LIGHTNING}.Trainer", library=LIGHTNING),
+    r"(trainer|logger)\.callbacks\.\d+": CALLBACK,
+    r"trainer\.logger(\.\d+)?": Kind("logger", f"{LIGHTNING}.loggers.Logger", library=LIGHTNING),
+    r"trainer\.profiler": Kind("profiler", f"{LIGHTNING}.profilers.Profiler", library=LIGHTNING),
+    r"trainer\.strategy": Kind("strategy", f"{LIGHTNING}.strategies.Strategy", library=LIGHTNING),
+}
+"""The slots of a configuration, and what each takes."""
+
+OF_ONES_OWN = OfOnesOwn("part that this slot takes")
+"""What other slots take: options of the user's own classes."""
+
+
+def saved_config(folder: Path) -> DictConfig:
+    """The configuration that a run left in its folder.
 
     Raises:
-        CheckpointError: some part of the node names anything else, or holds a reference, which could name anything when resolved.
+        CheckpointError: it is gone or damaged, or it would build something that none of its slots takes.
     """
+    path = folder / CONFIG
+    remedy = "start the run again with its command line"
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise CheckpointError(f"{path} is damaged (it has more than {MAX_BYTES} bytes); {remedy}")
+        text = path.read_text(encoding="utf-8")
+        _require_flat(text)
+        cfg = OmegaConf.create(text)
+        container = admitted(OmegaConf.to_container(cfg), path)
+        if fault := next(violations(container), ""):
+            raise CheckpointError(f"{path} has {fault}; {remedy}")
+    except (yaml.YAMLError, OmegaConfBaseException, OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise CheckpointError(f"{path} is damaged ({reason[:200]}); {remedy}") from error
+    if not isinstance(container, dict):
+        raise CheckpointError(f"{path} is damaged (it holds no options); {remedy}")
+    return OmegaConf.create(container)
+
+
+def _require_flat(text: str) -> None:
+    """Raises ValueError for YAML that would grow when it is read: aliases, and brackets in brackets."""
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH or isinstance(event, yaml.AliasEvent):
+            raise ValueError("it has an alias, or too many brackets in brackets")
+
+
+def admitted(config: Any, file: Path) -> Any:
+    """A saved configuration in plain dicts and lists, with today's names of classes, if each slot takes what it would build.
+
+    Raises:
+        CheckpointError: something else would be built, wherever it stands; or there is a reference, which only says so when it is resolved.
+    """
+    _require_plain(config, file)
+    current = with_current_targets(config)
+    for slot, target in _targets(current):
+        _require_kind(target, slot, file)
+    return current
+
+
+def _require_plain(config: Any, file: Path) -> None:
+    """Raises CheckpointError for what no run leaves. Counts as Hydra would, to whom a dict that stands in two places is two."""
+    left, seen = [(config, 0)], 0
+    while left:
+        node, depth = left.pop()
+        inner = [*node, *node.values()] if isinstance(node, dict) else node if isinstance(node, (list, tuple)) else ()
+        seen += 1
+        if seen + len(left) + len(inner) > MAX_VALUES or depth > MAX_DEPTH:
+            raise CheckpointError(f"{file} has more in it than any configuration; do not load it")
+        if fault := _fault(node):
+            raise CheckpointError(f"{file} has {fault}; do not load it")
+        left += [(each, depth + 1) for each in inner]
+
+
+def _fault(node: Any) -> str:
+    if isinstance(node, str) and "${" in node:
+        return f"{node[:100]} where a run leaves plain values"
+    if isinstance(node, int) and abs(node) >= MAX_NUMBER:
+        return "a number of more than 64 bits, which no option takes"
+    if isinstance(node, dict) and (odd := [key for key in node if not isinstance(key, str)]):
+        return f"a {type(odd[0]).__name__} where the name of an option stands"
+    return "" if isinstance(node, (dict, list, tuple, str, int, float, type(None))) else f"a {type(node).__name__} as a value"
+
+
+def _targets(node: Any, slot: str = "") -> Iterator[tuple[str, Any]]:
+    """Each `_target_` below a slot, with its own slot, such as `trainer.callbacks.0`."""
     if isinstance(node, Mapping):
         if "_target_" in node:
-            _require_our_part(str(node["_target_"]), file)
-        node = list(node.values())
-    if isinstance(node, (list, tuple)):
-        for each in node:
-            require_ours(each, file)
-    if isinstance(node, str) and "${" in node:
-        raise CheckpointError(f"{file} has {node} in place of a plain value; do not load it")
+            yield slot, node["_target_"]
+        for name, value in node.items():
+            yield from _targets(value, f"{slot}.{name}".lstrip("."))
+    elif isinstance(node, (list, tuple)):
+        for place, value in enumerate(node):
+            yield from _targets(value, f"{slot}.{place}")
 
 
-def _require_our_part(target: str, file: Path) -> None:
-    trusted = {"qaexp", *(name.strip() for name in os.environ.get(TRUSTED, "").split(","))} - {""}
-    package = target.partition(".")[0]
-    if package in trusted:
-        part = _located(target, file)
-        module = str(getattr(part, "__module__", None) or "builtins")
-        package = module.partition(".")[0]
-        is_module = isinstance(part, type) and issubclass(part, nn.Module)
-        if package == "qaexp" and not is_module and module != tokenise.__name__:
-            raise CheckpointError(f"{file} wants to build {target}, which is neither a module nor a tokeniser; do not load it")
-    if package not in trusted:
-        raise CheckpointError(
-            f"{file} wants to build {target}, which is no part of qaexp; if that is your own, set {TRUSTED}={package}, else do not load it"
-        )
-
-
-def _located(target: str, file: Path) -> Any:
-    """The object that Hydra would call by this name."""
+def _require_kind(target: object, slot: str, file: Path) -> None:
+    """Raises CheckpointError, unless the slot takes what Hydra would call by this name. Only packages that may be named are imported."""
+    kind = next((kind for pattern, kind in SLOTS.items() if re.fullmatch(pattern, slot)), OF_ONES_OWN)
+    wants = f"{file} wants to build {slot} from {str(target)[:200]}"
+    if not isinstance(target, str) or not re.fullmatch(r"[A-Za-z]\w*(\.[A-Za-z]\w*)+", target):
+        raise CheckpointError(f"{wants}, which is no name of a class; do not load it")
+    _require_package(target, kind, wants)
     try:
-        return get_object(target)
+        part = get_object(target)
     except Exception as error:
         raise CheckpointError(
-            f"{file} wants to build {target}, which is not there; go back to the version that has it, or put its package in PYTHONPATH"
+            f"{wants}, which is not there; go back to the version that has it, or put its package in PYTHONPATH"
         ) from error
+    _require_package(f"{getattr(part, '__module__', None) or 'builtins'}.", kind, wants)
+    if not kind.admits(part):
+        raise CheckpointError(f"{wants}, which is no {kind.name}; do not load it")
+
+
+def _require_package(name: str, kind: Kind, wants: str) -> None:
+    package = name.partition(".")[0]
+    mine = {each.strip() for each in os.environ.get(TRUSTED, "").split(",")}
+    if package not in {"qaexp", *mine} and not (kind.library and name.startswith(f"{kind.library}.")):
+        raise CheckpointError(f"{wants}, which is no part of qaexp; if that is your own, set {TRUSTED}={package}, else do not load it")
