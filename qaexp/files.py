@@ -9,10 +9,14 @@ from contextlib import contextmanager, suppress
 from errno import EISDIR
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
 from qaexp.errors import OutputError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +62,42 @@ def atomic_write_text(path: Path, text: str, remedy: str = RUNS_REMEDY) -> None:
     """
     with atomic_write(path, remedy) as staging:
         staging.write_text(text, encoding="utf-8", newline="\n")
+
+
+def read_small_text(path: Path, max_bytes: int = 1 << 26) -> str:
+    """The text of a UTF-8 file that may come from elsewhere.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is no file, such as a pipe, which would never end; or it is larger than any such file, or not UTF-8.
+    """
+    if path.exists() and not path.is_file():
+        raise ValueError("it is no file")
+    with path.open("rb") as file:
+        content = file.read(max_bytes + 1)
+    if len(content) > max_bytes:
+        raise ValueError(f"it has more than {max_bytes:,} bytes")
+    return content.decode("utf-8")
+
+
+def csv_text(table: "pd.DataFrame") -> str:
+    """A table as CSV in which no text begins a formula of a spreadsheet: such texts are given an apostrophe.
+
+    >>> import pandas as pd
+    >>> print(csv_text(pd.DataFrame({"word": ["=1+1", "-0.5", "a,b"], "score": [-1.0, 0.5, 1.0]})))
+    word,score
+    '=1+1,-1.0
+    -0.5,0.5
+    "a,b",1.0
+    <BLANKLINE>
+    """
+
+    def as_text(value: Any) -> Any:
+        return f"'{value}" if isinstance(value, str) and re.match(r"[=+\-@\t\r](?!$|[\d.,]+$)", value) else value
+
+    safe, texts = table.copy(), table.select_dtypes(exclude=["number", "bool"]).columns
+    safe[texts] = table[texts].map(as_text)
+    return safe.rename(columns=as_text).to_csv(index=False)
 
 
 def remove_staging(folder: Path) -> None:

@@ -42,6 +42,8 @@ def explain(error: Exception, arguments: Sequence[str], program: Program = RANK)
         return next(_mistyped(arguments, program), _unreadable(error) or str(error).splitlines()[0])
     if type(error).__name__ == "MisconfigurationException":  # Lightning's; importing it takes seconds
         return f"the trainer cannot be built from this configuration: {' '.join(str(error).split())}"
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        return f"{str(error.filename)[:100]} ...: {error.strerror}; choose a shorter name"
     if isinstance(error, OSError) and (error.errno in CANNOT_WRITE or traceback.extract_tb(error.__traceback__)[-1].name == "mkdir"):
         return f"cannot write {error.filename or 'the output folder'}: {error.strerror}. Name another place with output_dir=FOLDER"
     return None

@@ -8,6 +8,7 @@ from typing import Any
 from hydra.utils import instantiate
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from qaexp.config import choices, compose
@@ -26,12 +27,12 @@ def show(data: RankingDataModule, findings: Sequence[Finding], console: Console)
     """A row for each finding, and below the table what is to be said of them. `expected` and `off` are of P@1 and MRR."""
     partial = " (partial data)" if data.partial_data else ""
     table = Table(
-        title=f"{data.name}{partial}, scored by {data.convention}", title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0)
+        title=escape(f"{data.name}{partial}, scored by {data.convention}"), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0)
     )
     for heading in ("split", "canary", *task_of(data).headings, "expected", "off, s.e.", ""):
         table.add_column(heading, justify="left" if heading in ("split", "canary", "") else "right", no_wrap=True)
     for finding in findings:
-        table.add_row(finding.split, finding.canary, *_cells(finding), f"[{COLORS[finding.verdict]}]{finding.verdict}[/]")
+        table.add_row(escape(finding.split), finding.canary, *_cells(finding), f"[{COLORS[finding.verdict]}]{finding.verdict}[/]")
     console.print(table)
     for finding in findings:
         if finding.remark:

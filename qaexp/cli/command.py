@@ -1,5 +1,6 @@
 """What every small command line needs: exit codes, and argparse types for numbers."""
 
+import errno
 import logging
 import math
 import os
@@ -38,6 +39,11 @@ def exit_code(work: Callable[[], int], hint: str = "") -> int:
             return BROKEN_PIPE
         log.error("interrupted%s", hint and f"; {hint}")
         return INTERRUPTED
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        log.error("%s ...: %s; choose a shorter name", str(error.filename)[:100], error.strerror)
+        return USER_ERROR
 
 
 def positive_int(text: str) -> int:

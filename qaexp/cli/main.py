@@ -147,6 +147,8 @@ def _resume(folder: Path, arguments: Sequence[str], program: Program) -> None:
         raise ConfigError(f"resume={folder}: there is no config.yaml in it; runs are the folders in results/runs/<day>/")
     if not (folder / RECORD).is_file():
         raise ConfigError(f"resume={folder}: there is no record.json in it to continue from; start the run again with its command line")
+    if links := sorted(path.name for path in folder.iterdir() if path.is_symlink()):
+        raise ConfigError(f"resume={folder}: {links[0]} is a link, and the run would write elsewhere; put the file itself in its place")
     cfg = saved_config(folder)
     other = next((each for each in (RANK, PRETRAIN) if each.own_key in cfg), None)
     if other is None:

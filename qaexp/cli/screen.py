@@ -5,7 +5,9 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 from rich.tree import Tree
 
 from qaexp.runs.record import RunRecord
@@ -33,7 +35,7 @@ def show_results(record: RunRecord, folder: Path) -> None:
     """Print a row for each split, and the run's folder."""
     console = Console()
     name = record.data["name"] + (" (partial data)" if record.data["partial"] else "")
-    table = Table(title=f"{record.config['choices']['model']} on {name}, seed {record.seed}", title_justify="left")
+    table = Table(title=escape(f"{record.config['choices']['model']} on {name}, seed {record.seed}"), title_justify="left")
     shown = [metric for metric in HEADINGS if any(metric in metrics for metrics in record.metrics.values())]
     if "perplexity" in shown:
         shown.remove("pairs")  # to fit 80 columns
@@ -46,18 +48,19 @@ def show_results(record: RunRecord, folder: Path) -> None:
             else ""
             for metric in shown
         )
-        table.add_row(split, *values)
+        table.add_row(escape(split), *values)
     console.print(table)
     for split, metrics in record.metrics.items():
         if (share := metrics.get("tied at first answer", 0)) > 0.01:
             console.print(
-                f"{split}: {share:.1%} of the questions have ties at their first answer, broken by the rule of `{record.convention}`"
+                f"{split}: {share:.1%} of the questions have ties at their first answer, broken by the rule of `{record.convention}`",
+                markup=False,
             )
     for note, count in _irregularities(record).items():
-        console.print(f"{note}: {count:,}", highlight=False)
+        console.print(f"{note}: {count:,}", highlight=False, markup=False)
     epoch = f"best epoch {record.best_epoch} of {len(record.history)}, " if record.best_epoch else ""
-    console.print(f"convention {record.convention}; {epoch}{record.seconds.get('total', 0):.0f} s", highlight=False)
-    console.print(f"saved in {folder}", highlight=False, soft_wrap=True)
+    console.print(f"convention {record.convention}; {epoch}{record.seconds.get('total', 0):.0f} s", highlight=False, markup=False)
+    console.print(f"saved in {folder}", highlight=False, markup=False, soft_wrap=True)
 
 
 def _irregularities(record: RunRecord) -> dict[str, int]:
@@ -76,7 +79,8 @@ def _grow(tree: Tree, node: Any) -> None:
             continue
         if isinstance(value, dict):
             target = value.get("_target_", "")
-            branch = tree.add(f"[bold]{key}[/] [cyan]{target.rpartition('.')[2]}[/]" if target else f"[bold]{key}[/]")
+            name = escape(str(target).rpartition(".")[2])
+            branch = tree.add(f"[bold]{escape(key)}[/] [cyan]{name}[/]" if target else f"[bold]{escape(key)}[/]")
             _grow(branch, {name: inner for name, inner in value.items() if name != "_target_"})
         else:
-            tree.add(f"{key}: [green]{value}[/]")
+            tree.add(Text(f"{key}: ").append(str(value), style="green"))

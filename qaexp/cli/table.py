@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from qaexp.cli.command import print_lines
-from qaexp.files import atomic_write_text, name_another_place
+from qaexp.files import atomic_write_text, csv_text, name_another_place
 from qaexp.runs.table import by_row, markdown, read_records, run_table
 
 
@@ -27,5 +27,5 @@ def main(arguments: Sequence[str]) -> int:
 def _tabulated(options: argparse.Namespace) -> str:
     runs = run_table(read_records(options.folder), options.split)
     if options.csv:
-        atomic_write_text(options.csv, runs.to_csv(index=False), name_another_place("--csv FILE"))
+        atomic_write_text(options.csv, csv_text(runs), name_another_place("--csv FILE"))
     return markdown(by_row(runs))

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import hashlib
+import json
 import lzma
 import sys
 import tarfile
@@ -11,12 +12,18 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from io import BufferedIOBase
 from pathlib import Path
-from typing import cast
+from typing import Any, NoReturn, cast
 
 from rich.console import Console
 from rich.progress import Progress, ProgressColumn
 
 from qaexp.errors import BadDataError, MissingDataError
+
+MAX_LINE = 1 << 26
+"""Bytes. A longer line is a fault, before it fills the memory."""
+
+MAX_FAULTS, MAX_FAULT = 10_000, 300
+"""Faults after which a file is read no further, and the characters of one."""
 
 CUT_OFF = (EOFError, gzip.BadGzipFile, zlib.error)
 """Raised on reading a damaged gzip file."""
@@ -37,7 +44,9 @@ class Faults:
         self._remedy, self._found = remedy, list[tuple[int, str]]()
 
     def add(self, line: int, fault: str) -> None:
-        self._found.append((line, f"line {line}: {fault}"))
+        self._found.append((line, f"line {line}: {fault[:MAX_FAULT]}{' ...' if len(fault) > MAX_FAULT else ''}"))
+        if len(self._found) > MAX_FAULTS:
+            self._raise()
 
     def add_whole(self, fault: str) -> None:
         """Add a fault of the whole file. It is listed first, because it may cause the others."""
@@ -51,8 +60,11 @@ class Faults:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self and kind is None:
-            in_order = sorted(self._found, key=lambda found: found[0])
-            raise BadDataError(self.path, [fault for _, fault in in_order], self._remedy)
+            self._raise()
+
+    def _raise(self) -> NoReturn:
+        in_order = sorted(self._found, key=lambda found: found[0])
+        raise BadDataError(self.path, [fault for _, fault in in_order], self._remedy)
 
 
 def published(path: Path, hint: str) -> Faults:
@@ -102,13 +114,29 @@ def raw_lines(faults: Faults) -> Iterator[bytes]:
     number = 0
     try:
         with opened(faults.path) as file:
-            for line in file:
+            while line := file.readline(MAX_LINE + 1):
                 number += 1
+                if len(line) > MAX_LINE:
+                    faults.add(number, f"it has more than {MAX_LINE:,} bytes, and was read no further")
+                    return
                 yield line
     except CUT_OFF as error:
         faults.add_whole(f"after line {number}: the compressed file is cut off or corrupt ({error})")
     except OSError as error:  # bz2 raises nothing more specific
         faults.add_whole(f"after line {number}: it cannot be read to its end: {error}")
+
+
+def from_json(text: str) -> Any:
+    """The value of a JSON text. Only `JSONDecodeError` is raised, for what Python refuses to read as well: nested too deeply, or numbers of
+    thousands of digits."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except RecursionError as error:
+        raise json.JSONDecodeError("nested too deeply", text, 0) from error
+    except ValueError as error:
+        raise json.JSONDecodeError("a number has too many digits", text, 0) from error
 
 
 def records(faults: Faults, num_fields: int) -> Iterator[tuple[int, list[str]]]:

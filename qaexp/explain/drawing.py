@@ -19,7 +19,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font
 
-from qaexp.files import FIGURES_REMEDY, atomic_write, atomic_write_text
+from qaexp.files import FIGURES_REMEDY, atomic_write, atomic_write_text, csv_text
 
 INK = "#767676"
 """The colour of text, axes and ticks: the same contrast with white and with dark pages."""
@@ -99,5 +99,5 @@ def save(figure: Figure, data: pd.DataFrame, folder: Path, name: str) -> list[Pa
     with look():
         write_picture(figure, paths[0], dpi=200, metadata={"Software": None})
         write_picture(figure, paths[1], metadata={"Date": None})
-    atomic_write_text(paths[2], data.to_csv(index=False), FIGURES_REMEDY)
+    atomic_write_text(paths[2], csv_text(data), FIGURES_REMEDY)
     return paths

@@ -25,7 +25,7 @@ from qaexp.explain.drawing import save
 from qaexp.explain.heat_map import draw
 from qaexp.explain.heats import Heat, frame, pair_axes, slices_over_words
 from qaexp.explain.run_data import Pair, data_of, pairs_of
-from qaexp.files import FIGURES_REMEDY, atomic_write_text
+from qaexp.files import FIGURES_REMEDY, atomic_write_text, csv_text
 from qaexp.runs.ranker import Ranker
 
 PAIRS_PER_NEURON = 5
@@ -133,5 +133,5 @@ def write_figures(options: argparse.Namespace) -> list[Path]:
     units = options.units or sorted(np.argsort(outstanding)[::-1][:2].tolist())
     placed = grids(ranker, excited, units)
     paths = save(draw(placed, options.run.name), frame(placed), options.to, "figure3")
-    atomic_write_text(options.to / "neurons.csv", table(excited, outstanding).to_csv(index=False), FIGURES_REMEDY)
+    atomic_write_text(options.to / "neurons.csv", csv_text(table(excited, outstanding)), FIGURES_REMEDY)
     return [*paths, options.to / "neurons.csv"]

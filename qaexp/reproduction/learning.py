@@ -10,7 +10,7 @@ import pandas as pd
 
 from qaexp.config import CONF, choices
 from qaexp.errors import ConfigError, QaexpError, meant
-from qaexp.files import atomic_write_text, name_another_place
+from qaexp.files import atomic_write_text, csv_text, name_another_place
 from qaexp.reproduction.spec import content_of, filled
 from qaexp.runs.record import RunRecord
 from qaexp.runs.store import run_overrides
@@ -134,7 +134,7 @@ def _learn(plan: Plan, models: Sequence[str], order: Sequence[str], csv: Path, r
                 failed.append(f"{model} on {dataset}")
             if rows:
                 shown = with_others(pd.DataFrame(rows), csv, plan.datasets, order)
-                atomic_write_text(csv, shown.to_csv(index=False), name_another_place("--csv FILE"))
+                atomic_write_text(csv, csv_text(shown), name_another_place("--csv FILE"))
     if not rows:
         raise QaexpError("no run was finished; the messages above say why")
     return pd.DataFrame(rows), failed

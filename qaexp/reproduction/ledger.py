@@ -211,7 +211,7 @@ class Ledger:
             OutputError: the folder cannot be written.
         """
         entry = _entry(RunRecord.load(run), run)
-        path = self.folder / f"{entry.name}_{entry.key}_{entry.fingerprint[:8]}.json"
+        path = self.folder / f"{entry.name.replace('/', '-')[:100]}_{entry.key}_{entry.fingerprint[:8]}.json"
         atomic_write_text(path, json.dumps(asdict(entry), separators=(",", ":"), sort_keys=True) + "\n", RESULTS_REMEDY)
         self.reload()
         return entry

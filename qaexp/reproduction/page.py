@@ -9,7 +9,7 @@ import pandas as pd
 
 from qaexp.config import join_options
 from qaexp.evaluation.significance import INCOMPARABLE
-from qaexp.files import RESULTS_REMEDY, atomic_write_text
+from qaexp.files import RESULTS_REMEDY, atomic_write_text, csv_text
 from qaexp.reproduction.cells import Cell
 from qaexp.reproduction.claims import comparisons
 from qaexp.reproduction.measured import QUICK, Measured, by_setting_text
@@ -169,12 +169,12 @@ def write_table(measured: Measured, folder: Path, latex: bool) -> None:
         OutputError: the folder cannot be written.
     """
     table, frame = measured.table, measured.frame
-    _write(folder / f"{table.name}.csv", frame.to_csv(index=False))
+    _write(folder / f"{table.name}.csv", csv_text(frame))
     _write(folder / f"{table.name}.md", as_markdown(measured))
     pairs = pd.DataFrame() if isinstance(table, Tuning) else comparisons(measured)
     path = folder / f"{table.name}.comparisons.csv"
     if len(pairs):
-        _write(path, pairs.to_csv(index=False))
+        _write(path, csv_text(pairs))
     else:
         path.unlink(missing_ok=True)
     if latex:
@@ -187,7 +187,7 @@ def write_claims(paper: str, claims: pd.DataFrame, folder: Path) -> None:
     Raises:
         OutputError: the folder cannot be written.
     """
-    _write(folder / "claims.csv", claims.to_csv(index=False))
+    _write(folder / "claims.csv", csv_text(claims))
     noted = dict.fromkeys(f"- {claim}: {note}" for claim, note in zip(claims["claim"], claims["note"], strict=True) if note)
     shown, said = claims.drop(columns="note"), ["claim", "where", "of"]
     shown.loc[shown[said].eq(shown[said].shift()).all(axis=1), said] = ""  # the same sentence as in the line before
@@ -202,7 +202,7 @@ def write_configuration(table: ConfigurationTable, folder: Path, latex: bool) ->
         OutputError: the folder cannot be written.
     """
     frame = table.frame()
-    _write(folder / f"{table.name}.csv", frame.to_csv(index=False))
+    _write(folder / f"{table.name}.csv", csv_text(frame))
     caption = f"{table.caption} ({table.source}.) Ours beside the paper's."
     lines = [f"# {table.title}", "", caption, "", markdown(frame), ""]
     _write(folder / f"{table.name}.md", "\n".join([*lines, *(f"- {note}" for note in notes_of(table)), ""]))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from hydra.utils import instantiate
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from qaexp.config import compose
@@ -140,9 +141,9 @@ def show(table: StatisticsTable, rows: Sequence[MeasuredRow], console: Console) 
     """Prints a line for each statistic and a column for each data set, with the printed figure in brackets."""
     shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for heading in ("", *(row.row.label for row in rows)):
-        shown.add_column(heading, justify="right" if heading else "left")
+        shown.add_column(escape(heading), justify="right" if heading else "left")
     for place, name in enumerate(table.columns):
-        shown.add_row(name, *(cell_of(row, place) for row in rows))
+        shown.add_row(escape(name), *(cell_of(row, place) for row in rows))
     shown.add_row("status", *(row.status for row in rows))
     title = f"{table.title} ({table.source}), questions {table.questions}: ours (paper)"
     console.print(title, highlight=False, markup=False, soft_wrap=True)

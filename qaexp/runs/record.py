@@ -6,6 +6,7 @@ import logging
 import os
 import platform
 import re
+import reprlib
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,13 +22,16 @@ from typing import Any, get_args, get_origin, get_type_hints
 from qaexp.config import CONF, without_keys
 from qaexp.ddp import is_rank_zero
 from qaexp.errors import ConfigError, OutputError, PrunedError, QaexpError, RecordError
-from qaexp.files import atomic_write_text
+from qaexp.files import atomic_write_text, read_small_text
 from qaexp.runs.folder import RECORD
 from qaexp.runs.renamed import with_current_targets, with_short_targets
 
 log = logging.getLogger(__name__)
 
 SCHEMA = 1
+MAX_DEPTH = 30
+NAME = r"[^/\\\0]{0,100}"
+"""Of what files are named by: a key, a fingerprint or a split, such as `held out`. Such a name never leads out of its folder."""
 LIBRARIES = ("qaexp", "torch", "pytorch-lightning", "hydra-core", "omegaconf", "torchmetrics", "numpy", "pandas", "wandb", "gensim")
 NOT_IDENTITY = ("data_dir", "cache_dir", "output_dir", "logger", "choices", "labels", "run_name")
 """Top-level keys of a configuration that do not change what a run measures."""
@@ -100,7 +104,8 @@ class RunRecord:
         """Raises: RecordError, if the file does not exist or is no record."""
         path = folder / RECORD
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
+            content = json.loads(read_small_text(path))
+            _require_small(content)
             _require_kinds(content)
             return cls(**{**content, "config": with_current_targets(content.get("config"))})
         except OSError as error:
@@ -216,6 +221,20 @@ def records_below(folder: Path) -> Iterator[tuple[Path, RunRecord]]:
             log.warning("left out: %s", error)
 
 
+def _require_small(content: Any) -> None:
+    """Raises: ValueError, if values lie deeper than in any record, or a number has more than 64 bits."""
+    values = [content]
+    for _ in range(MAX_DEPTH):
+        if any(isinstance(value, int) and abs(value) >= 1 << 64 for value in values):
+            raise ValueError("it has a number of more than 64 bits")
+        values = [
+            each for value in values for each in (value.values() if isinstance(value, dict) else value if isinstance(value, list) else ())
+        ]
+        if not values:
+            return
+    raise ValueError("it is nested too deeply")
+
+
 def _require_kinds(content: Any) -> None:
     """Raises: TypeError, if this is not the content of a record: a value is of another type than its field."""
     if not isinstance(content, dict):
@@ -224,6 +243,9 @@ def _require_kinds(content: Any) -> None:
     for name, value in content.items():
         if name in kinds and not _is_of(value, kinds[name]):
             raise TypeError(f"{name} is of another type")
+    names = [content.get("key", ""), content.get("data", {}).get("fingerprint", ""), *content.get("metrics", {})]
+    if odd := [name for name in names if not (isinstance(name, str) and re.fullmatch(NAME, name))]:
+        raise ValueError(f"{reprlib.repr(odd[0])} is no name of a run, data set or split")
 
 
 def _is_of(value: Any, kind: Any) -> bool:

@@ -1,6 +1,7 @@
 """Makes one table of many records: a row for each configuration, mean ± deviation over its seeds."""
 
 import logging
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean, stdev
@@ -144,5 +145,14 @@ def markdown(table: pd.DataFrame) -> str:
     | ggsa | 66.12 | 400K |
     """
     lines = [table.columns, *table.itertuples(index=False)]
-    rows = ["| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines]
+    rows = ["| " + " | ".join(_cell(str(value)) for value in line) + " |" for line in lines]
     return "\n".join([rows[0], "|" + "---|" * len(table.columns), *rows[1:]])
+
+
+def _cell(text: str) -> str:
+    """A text of one line that neither ends its cell nor begins HTML.
+
+    >>> _cell("a|b <img src=x>\\n2 < 3")
+    'a\\\\|b &lt;img src=x> 2 < 3'
+    """
+    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", " ".join(text.split())).replace("|", "\\|")

@@ -14,6 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from qaexp.errors import CheckpointError
+from qaexp.files import read_small_text
 from qaexp.limits import violations
 from qaexp.runs.folder import CONFIG
 from qaexp.runs.renamed import with_current_targets
@@ -66,7 +67,7 @@ SLOTS = {
     r"model": Kind("AnswerScorer", "qaexp.models.scorer.AnswerScorer"),
     r"model\..+": Kind("part of a model", "torch.nn.Module"),
     r"output": Kind("word output", "qaexp.models.decoder.WordOutput"),
-    r"loss": Kind("loss", parts=("reads_hardest_alone", "takes_log_odds", "takes_classes")),
+    r"loss": Kind("loss", "qaexp.training.losses.Loss"),
     r"optimizer": Kind("optimiser", "torch.optim.Optimizer", library="torch.optim"),
     r"schedule": Kind("schedule", "torch.optim.lr_scheduler.LRScheduler", library="torch.optim"),
     r"dataset": Kind("data module", "qaexp.data.module.RankingDataModule"),
@@ -96,9 +97,7 @@ def saved_config(folder: Path) -> DictConfig:
     path = folder / CONFIG
     remedy = "start the run again with its command line"
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise CheckpointError(f"{path} is damaged (it has more than {MAX_BYTES} bytes); {remedy}")
-        text = path.read_text(encoding="utf-8")
+        text = read_small_text(path, MAX_BYTES)
         _require_flat(text)
         cfg = OmegaConf.create(text)
         container = admitted(OmegaConf.to_container(cfg), path)
@@ -150,7 +149,7 @@ def _require_plain(config: Any, file: Path) -> None:
 
 def _fault(node: Any) -> str:
     if isinstance(node, str) and "${" in node:
-        return f"{node[:100]} where a run leaves plain values"
+        return f"{node[:100]} in place of a plain value"
     if isinstance(node, int) and abs(node) >= MAX_NUMBER:
         return "a number of more than 64 bits, which no option takes"
     if isinstance(node, dict) and (odd := [key for key in node if not isinstance(key, str)]):

@@ -83,16 +83,15 @@ class Checkpoints(ModelCheckpoint):
         return super().state_key.replace(type(self).__qualname__, ModelCheckpoint.__qualname__)  # the name in earlier runs
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        before = state_dict["dirpath"]
+        """Takes the names of files alone, as in this folder: Lightning removes what is no longer the best, wherever it is said to lie."""
 
-        def moved(value: Any) -> Any:
-            if isinstance(value, dict):
-                return {moved(key): each for key, each in value.items()}
-            if not isinstance(value, str) or not value.startswith(before):
-                return value
-            return str(self.dirpath) + value.removeprefix(before).replace(BEST, NEXT)  # earlier runs wrote it directly
+        def here(path: str) -> str:
+            name = Path(path).name.replace(BEST, NEXT)  # earlier runs wrote it at once
+            return str(Path(str(self.dirpath)) / name) if name.endswith(".ckpt") else ""
 
-        super().load_state_dict({name: moved(value) for name, value in state_dict.items()})
+        paths = {name: here(path) for name, path in state_dict.items() if name.endswith("_path")}
+        best = {here(path): score for path, score in state_dict["best_k_models"].items()}
+        super().load_state_dict({**state_dict, **paths, "best_k_models": best, "dirpath": self.dirpath})
 
 
 class WholeEpochs(Checkpoints):

@@ -22,6 +22,13 @@ WHOLE = '{"key": "k", "config": {}, "seed": 1, "command": ""'
         b"[" * 100_000,
         *(f"{WHOLE}, {other}}}".encode() for other in ('"history": 5', '"history": [{"epoch": "1"}]', '"metrics": [1]', '"data": null')),
         WHOLE.replace("{}", "[]").encode() + b"}",
+        WHOLE.replace("1", 5000 * "9").encode() + b"}",
+        WHOLE.replace("1", 4000 * "9").encode() + b"}",
+        WHOLE.replace("{}", 100 * '{"a": ' + "1" + 100 * "}").encode() + b"}",
+        WHOLE.replace('"k"', '"../../k"').encode() + b"}",
+        f'{WHOLE}, "metrics": {{"../test": {{"map": 1}}}}}}'.encode(),
+        f'{WHOLE}, "metrics": {{"{300 * "t"}": {{"map": 1}}}}}}'.encode(),
+        f'{WHOLE}, "data": {{"fingerprint": "/etc/passwd"}}}}'.encode(),
     ],
     ids=lambda content: content[:60].decode(errors="replace"),
 )
@@ -30,6 +37,19 @@ def test_a_file_that_is_no_record_is_named_with_the_remedy(content: bytes, tmp_p
     with pytest.raises(RecordError, match=r"record\.json is no run's record .*; delete its folder"):
         RunRecord.load(tmp_path)
     assert RunRecord.with_status(tmp_path, "finished") is None
+
+
+def test_a_record_without_end_is_not_read_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with (tmp_path / "record.json").open("wb") as file:
+        file.truncate(3 << 30)
+    with pytest.raises(RecordError, match="it has more than 67,108,864 bytes"):
+        RunRecord.load(tmp_path)
+    (tmp_path / "record.json").unlink()
+    for endless in ("/dev/zero", "/dev/stdin"):
+        (tmp_path / "record.json").symlink_to(endless)
+        with pytest.raises(RecordError, match=r"it is no file|No such"):
+            RunRecord.load(tmp_path)
+        (tmp_path / "record.json").unlink()
 
 
 def test_a_folder_without_a_record_is_no_finished_run(tmp_path: Path) -> None:

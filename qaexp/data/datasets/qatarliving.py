@@ -10,7 +10,7 @@ from xml.parsers import expat
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.data.fetch.remotes import fetch_hint
-from qaexp.data.files import Faults, lines, locate, published, raw_lines
+from qaexp.data.files import Faults, from_json, lines, locate, published, raw_lines
 from qaexp.data.tokenise import bare
 
 LABELS = {"Good": 1, "PotentiallyUseful": 0, "Bad": 0}
@@ -134,6 +134,8 @@ def _xml_threads(faults: Faults) -> Iterator[Thread]:
     except expat.ExpatError as error:
         yield from collector.take()
         faults.add(error.lineno, f"the XML is not well-formed: {expat.ErrorString(error.code)}")
+    except (LookupError, ValueError) as error:  # what it says of its encoding
+        faults.add(parser.CurrentLineNumber, f"its encoding cannot be read ({error}); save it as UTF-8")
 
 
 class _Collector:
@@ -178,7 +180,7 @@ def _jsonl_threads(faults: Faults) -> Iterator[Thread]:
     """The threads of a jsonl file; comments have no ids there and are numbered from 1, as in the XML: `Q1_C1`."""
     for line, content in lines(faults):
         try:
-            found: Any = json.loads(content)
+            found: Any = from_json(content)
             comments = [(f"{found['id']}_C{n}", c["label"], c["text"]) for n, c in enumerate(found["comments"], start=1)]
             strings = [found["id"], found["subject"], found["body"], *(text for comment in comments for text in comment)]
         except json.JSONDecodeError as error:

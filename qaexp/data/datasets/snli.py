@@ -8,7 +8,7 @@ from pathlib import Path
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.data.fetch.remotes import fetch_hint
-from qaexp.data.files import lines, locate, published
+from qaexp.data.files import from_json, lines, locate, published
 from qaexp.data.tokenise import bare
 
 FIELDS = ("gold_label", "pairID", "sentence1_binary_parse", "sentence2_binary_parse")
@@ -75,7 +75,7 @@ class SNLIReader:
         with published(path, fetch_hint("snli")) as faults:
             for line, text in lines(faults):
                 try:
-                    pair = json.loads(text)
+                    pair = from_json(text)
                 except json.JSONDecodeError as error:
                     faults.add(line, f"it is not JSON ({error})")
                     continue

@@ -11,6 +11,7 @@ The layouts agree question by question, candidate by candidate and label by labe
 """
 
 import json
+import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
@@ -22,7 +23,7 @@ from typing import Any, ClassVar, NamedTuple
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.corpus_builder import CorpusBuilder, text_names
 from qaexp.data.fetch.remotes import fetch_hint
-from qaexp.data.files import Faults, lines, locate, published
+from qaexp.data.files import Faults, from_json, lines, locate, published
 from qaexp.data.tokenise import bare
 from qaexp.errors import require_among
 
@@ -127,7 +128,7 @@ class TrecQAJsonlReader(TrecQAReader):
 def _entry(line: int, text: str, faults: Faults) -> dict[str, Any] | None:
     """One line of the jsonl layout; None if it has a fault."""
     try:
-        entry = json.loads(text)
+        entry = from_json(text)
     except json.JSONDecodeError as error:
         faults.add(line, f"not JSON: {error.msg} at column {error.colno}")
         return None
@@ -144,10 +145,10 @@ def _candidate_faults(candidates: Iterable[Any]) -> Iterable[str]:
     for number, candidate in enumerate(candidates):
         fields = candidate if isinstance(candidate, dict) else {}
         if not isinstance(fields.get("sentence"), str):
-            yield f"field candidates[{number}].sentence is {fields.get('sentence')!r}, a string expected"
+            yield f"field candidates[{number}].sentence is {reprlib.repr(fields.get('sentence'))}, a string expected"
         label = fields.get("label")
         if type(label) is not int or label not in (0, 1):
-            yield f"field candidates[{number}].label is {label!r}, 0 or 1 expected"
+            yield f"field candidates[{number}].label is {reprlib.repr(label)}, 0 or 1 expected"
 
 
 class TrecQAXMLReader(TrecQAReader):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 from xml.etree import ElementTree
 
-from qaexp.data.files import CUT_OFF, Faults, opened
+from qaexp.data.files import CUT_OFF, MAX_LINE, Faults, opened
 
 CHUNK = 1 << 20
 
@@ -38,7 +38,7 @@ def posts(files: Sequence[Faults], note: Callable[[str], None]) -> Iterator[Post
         found = True
         try:
             element = ElementTree.fromstring(document)
-        except ElementTree.ParseError:
+        except (ElementTree.ParseError, LookupError, ValueError):  # LookupError: an unknown encoding
             note("documents that are not XML (left out)")
             continue
         if element.get("type") != "wisdom":
@@ -67,6 +67,9 @@ def _documents(files: Sequence[Faults]) -> Iterator[bytes]:
     for file in files:
         for chunk in _chunks(file):
             *whole, rest = (rest + chunk).split(b"</document>")
+            if len(rest) > MAX_LINE:
+                file.add_whole(f"it has a document of more than {MAX_LINE:,} bytes, and was read no further")
+                return
             for each in whole:
                 start = each.find(b"<document")
                 yield each[max(0, start) :] + b"</document>"

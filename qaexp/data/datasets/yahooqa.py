@@ -45,6 +45,9 @@ class RestrictedUnpickler(pickle.Unpickler):
 
 REMEDY = "The pickle is not laid out as its readme says. If only its keys differ, name them in dataset.reader.splits."
 
+MAX_PICKLE = 1 << 28
+"""Bytes: four times what the published pairs have in plain text."""
+
 DAMAGED = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, LookupError, TypeError, ValueError, MemoryError, OverflowError)
 """Raised by a damaged or hostile pickle."""
 
@@ -113,6 +116,9 @@ def _unpickled(path: Path) -> Any:
                 if len(names) != 1:
                     faults.add_whole(f"one .pkl file is expected in it; there is {', '.join(archive.namelist()[:10]) or 'nothing'}")
                     return None
+                if archive.getinfo(names[0]).file_size > MAX_PICKLE:
+                    faults.add_whole(f"{names[0]} unpacks to more than {MAX_PICKLE:,} bytes")
+                    return None
                 content = archive.read(names[0])
         except UNREADABLE as error:
             faults.add_whole(f"it is not a whole zip file ({error})")
@@ -130,7 +136,7 @@ def _shape(value: object) -> str:
     "a dict of 2 with the keys 'train_QA' (a list of 1), 'dev_QA' (a dict of 0)"
     """
     if isinstance(value, dict):
-        keys = ", ".join(f"{str(key)[:40]!r} ({_brief(of)})" for key, of in list(value.items())[:20])
+        keys = ", ".join(f"{reprlib.repr(key)} ({_brief(of)})" for key, of in list(value.items())[:20])
         return f"{_brief(value)} with the keys {keys}"
     return _brief(value)
 

@@ -84,10 +84,10 @@ class Downloader:
         pooch.get_logger().setLevel(logging.WARNING)
         store = pooch.create(path.parent, base_url="", registry={path.name: None}, urls={path.name: url}, retry_if_failed=self.retries)
         again = part.exists() or path.exists()
-        store.fetch(path.name, downloader=ResumingDownloader(part, self.timeout))  # pyright: ignore[reportArgumentType]
+        store.fetch(path.name, downloader=ResumingDownloader(part, self.timeout, file.max_bytes))  # pyright: ignore[reportArgumentType]
         if again and _wrong(file, path):
             path.unlink()
-            store.fetch(path.name, downloader=ResumingDownloader(part, self.timeout))  # pyright: ignore[reportArgumentType]
+            store.fetch(path.name, downloader=ResumingDownloader(part, self.timeout, file.max_bytes))  # pyright: ignore[reportArgumentType]
         if wrong := _wrong(file, path):
             path.unlink()
             raise _RefusedError(f"what it sent {wrong}")
@@ -109,6 +109,7 @@ class ResumingDownloader:
 
     part: Path
     timeout: float
+    max_bytes: float
 
     def __call__(self, url: str, output_file: Any, _: Any) -> None:
         """Complete `part`, then move it to `output_file`."""
@@ -133,6 +134,10 @@ class ResumingDownloader:
             total = have + int(length) if length else None
             with self.part.open("ab" if resumes else "wb") as out, _bar(self.part.stem, have, total) as bar:
                 for chunk in response.iter_content(CHUNK):
+                    have += len(chunk)
+                    if have > self.max_bytes:
+                        self.part.unlink()
+                        raise _RefusedError(f"it sends more than {self.max_bytes:,} bytes")
                     out.write(chunk)
                     bar.update(bar.task_ids[0], advance=len(chunk))
         if total is not None and self.part.stat().st_size != total:
@@ -167,7 +172,7 @@ def _wrong(file: PublishedFile, path: Path) -> str | None:
 @contextlib.contextmanager
 def _bar(name: str, have: int, total: int | None) -> Iterator[Progress]:
     """A progress bar with one task."""
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
     with progress(*columns) as bar:
         bar.add_task(name, completed=have, total=total)
         yield bar

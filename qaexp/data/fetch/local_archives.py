@@ -3,13 +3,13 @@
 import contextlib
 import gzip
 import os
-import shutil
+import stat
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
 from io import BufferedIOBase
 from pathlib import Path, PurePosixPath
-from typing import cast
+from typing import BinaryIO, cast
 
 from qaexp.data.fetch.checksums import CHUNK, fault
 from qaexp.data.fetch.remotes import Content, PublishedFile
@@ -42,8 +42,8 @@ class Copies:
             with self._opened() as files:
                 for name, open_file in _named(content, files):
                     with open_file() as packed, _unpacked(packed, name, content) as source, part.open("wb") as out:
-                        shutil.copyfileobj(source, out, CHUNK)
-                    found = fault(content, part)
+                        whole = _copy(source, out, content.max_bytes)
+                    found = fault(content, part) if whole else f"has more than {content.max_bytes:,} bytes"
                     if found is None:
                         return
                     wrong.append(f"{name} {found}")
@@ -72,11 +72,22 @@ class Copies:
             files = {self.path.name: _opener(self.path)}
             if zipfile.is_zipfile(self.path):
                 archive = stack.enter_context(zipfile.ZipFile(self.path))
-                files |= {info.filename: _zip_opener(archive, info) for info in archive.infolist() if not info.is_dir()}
+                files |= {info.filename: _zip_opener(archive, info) for info in archive.infolist() if not (info.is_dir() or _is_link(info))}
             elif tarfile.is_tarfile(self.path):
                 tar = stack.enter_context(tarfile.open(self.path))
                 files |= {info.name: _tar_opener(tar, info) for info in tar.getmembers() if info.isfile()}
             yield files
+
+
+def _copy(source: BufferedIOBase, out: BinaryIO, max_bytes: float) -> bool:
+    """Whether all was copied; stops after `max_bytes`: an archive of some kilobytes may unpack to terabytes."""
+    copied = 0
+    while chunk := source.read(CHUNK):
+        copied += len(chunk)
+        if copied > max_bytes:
+            return False
+        out.write(chunk)
+    return True
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -110,6 +121,10 @@ def _opener(path: Path) -> Callable[[], BufferedIOBase]:
             raise MissingDataError(f"{path} (cannot be read: {error.strerror})") from error
 
     return open_file
+
+
+def _is_link(info: zipfile.ZipInfo) -> bool:
+    return stat.S_ISLNK(info.external_attr >> 16)
 
 
 def _zip_opener(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Callable[[], BufferedIOBase]:

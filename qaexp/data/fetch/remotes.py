@@ -1,6 +1,7 @@
 """The published data sets: `remotes.yaml` as objects, and one sentence on where to get each."""
 
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -16,9 +17,14 @@ class Content:
     """Below the set's folder."""
     blob_id: str | None = None
     size: int | None = None
-    """In bytes, if known. Only shown; the blob id decides."""
+    """In bytes, if known. Shown, and a bound; the blob id decides."""
     lines: int | None = None
     """Checked if there is no blob id."""
+
+    @property
+    def max_bytes(self) -> float:
+        """What is never exceeded: the size, if it is known. Of a file without a blob id a later edition may be larger."""
+        return inf if self.size is None else self.size if self.blob_id else 2 * self.size
 
 
 @dataclass(frozen=True)

@@ -180,9 +180,9 @@ def parallel_coordinates(runs: pd.DataFrame, metric: str) -> Figure:
 def _upright(axes: Axes, place: int, name: str, labels: Sequence[tuple[float, str]]) -> None:
     """One axis of the parallel coordinates, with its name and labels."""
     axes.vlines(place, 0, 1, color=INK, linewidth=0.8)
-    axes.text(place, 1.05 + 0.05 * (place % 2), name, ha="center")
+    axes.text(place, 1.05 + 0.05 * (place % 2), name, ha="center", parse_math=False)
     for height, label in labels:
-        axes.text(place + 0.03, height + 0.01, label)  # lines run beneath it
+        axes.text(place + 0.03, height + 0.01, label, parse_math=False)  # lines run beneath it
 
 
 def effects(runs: pd.DataFrame, metric: str) -> Figure:
@@ -221,5 +221,5 @@ def _effect(axes: Axes, runs: pd.DataFrame, name: str) -> None:
     axes.plot(middles, 100 * summary["best"], "--", color=COLOURS[1], label="best")
     crowded = len(each.marks) > MAX_PLACES
     shown = [label if not crowded or place % (len(each.marks) // 8) == 0 else "" for place, (_, label) in enumerate(each.marks)]
-    axes.set_xticks([height for height, _ in each.marks], shown, rotation=30, ha="right")
-    axes.set_title(name, fontsize="medium")
+    axes.set_xticks([height for height, _ in each.marks], shown, rotation=30, ha="right", parse_math=False)
+    axes.set_title(name, fontsize="medium", parse_math=False)

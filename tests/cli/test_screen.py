@@ -1,0 +1,36 @@
+"""What the terminal shows of values that look like Rich's mark-up: the very text."""
+
+import json
+from pathlib import Path
+
+import pytest
+from omegaconf import OmegaConf
+
+from qaexp.cli.screen import show_config, show_results
+from qaexp.runs.record import RunRecord
+
+OLD_RUN = Path(__file__).parent.parent / "runs" / "before_the_move"
+MARKUP = ["[old] runs", "GGSA [/2]", "[bold]x[/bold]", "[link=file:///etc/passwd]here[/link]", "\\[red]", "data[/tmp]"]
+
+
+@pytest.mark.parametrize("text", MARKUP)
+def test_a_configuration_is_shown_as_it_is(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    show_config(OmegaConf.create({"folder": text, text: {"_target_": f"a.{text}", "x": 1}}))
+    shown = capsys.readouterr().out
+    assert f"folder: {text}" in shown
+    assert shown.count(text.rpartition(".")[2]) >= 3
+
+
+@pytest.mark.parametrize("text", MARKUP)
+def test_results_are_shown_as_they_are(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = RunRecord(**json.loads((OLD_RUN / "record.json").read_text()))
+    record.config["choices"]["model"] = text
+    record.data |= {"name": text, "notes": {text: 1}}
+    record.convention = text
+    record.metrics = {text: {**record.metrics["test"], "tied at first answer": 0.5}}
+    folder = tmp_path / text.replace("/", "-")
+    show_results(record, folder)
+    shown = capsys.readouterr().out.replace("\n", " ")
+    assert f"saved in {folder}" in shown
+    assert f"{text}: 1" in shown
+    assert f"broken by the rule of `{text}`" in " ".join(shown.split())
