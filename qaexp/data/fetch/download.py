@@ -109,7 +109,7 @@ class ResumingDownloader:
 
     part: Path
     timeout: float
-    max_bytes: float
+    max_bytes: int | float
 
     def __call__(self, url: str, output_file: Any, _: Any) -> None:
         """Complete `part`, then move it to `output_file`."""

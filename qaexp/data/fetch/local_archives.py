@@ -79,7 +79,7 @@ class Copies:
             yield files
 
 
-def _copy(source: BufferedIOBase, out: BinaryIO, max_bytes: float) -> bool:
+def _copy(source: BufferedIOBase, out: BinaryIO, max_bytes: int | float) -> bool:
     """Whether all was copied; stops after `max_bytes`: an archive of some kilobytes may unpack to terabytes."""
     copied = 0
     while chunk := source.read(CHUNK):

@@ -22,7 +22,7 @@ class Content:
     """Checked if there is no blob id."""
 
     @property
-    def max_bytes(self) -> float:
+    def max_bytes(self) -> int | float:
         """What is never exceeded: the size, if it is known. Of a file without a blob id a later edition may be larger."""
         return inf if self.size is None else self.size if self.blob_id else 2 * self.size
 
