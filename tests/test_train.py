@@ -31,7 +31,7 @@ from qaexp.training.losses import PairwiseHinge
 from qaexp.training.module import ScoringModule, rebuild_plan
 from qaexp.training.ranking import RankingModule
 
-MEASURES = {"p@1": "P_1", "mrr": "recip_rank", "map": "map", "p@5": "P_5"}
+MEASURES = {"p@1": "P_1", "mrr": "recip_rank", "map": "map", "p@5": "P_5", "ndcg@10": "ndcg_cut_10"}
 
 
 @pytest.fixture(scope="session")

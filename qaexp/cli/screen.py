@@ -18,6 +18,7 @@ HEADINGS = {
     "mrr": "MRR",
     "map": "MAP",
     "p@5": "P@5",
+    "ndcg@10": "nDCG@10",
     "accuracy": "accuracy",
     "questions": "questions",
     "pairs": "pairs",

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 
 _WORD = re.compile(r"[^\W_]\.(?:[^\W_]\.)+|[^\W_]+(?:['’.,][^\W_]+)*")
 
@@ -14,6 +14,22 @@ def words_v1(text: str) -> list[str]:
     ['the', 'u.s.', 'dollar', "isn't", 'worth', '1,000', 'yen', 'long', 'term']
     """
     return _WORD.findall(text.lower().replace("’", "'"))
+
+
+def lemmas_v1(text: str) -> list[str]:
+    """The words of `words_v1`, each as its lemma by simplemma 2.0, a dictionary of English word forms. A lemma's lemma is itself.
+
+    >>> lemmas_v1("Applying for visas was better in the 1990s.")
+    ['apply', 'for', 'visa', 'be', 'good', 'in', 'the', '1990s']
+    """
+    return [_lemma(word) for word in words_v1(text)]
+
+
+@cache
+def _lemma(word: str) -> str:
+    from simplemma import lemmatize  # its dictionary takes seconds to load
+
+    return lemmatize(word, lang="en").lower()
 
 
 def bare(tokenise: Callable[[str], list[str]]) -> Callable[[str], list[str]]:

@@ -10,8 +10,8 @@ from jaxtyping import Int
 
 from qaexp.errors import ConfigError
 
-METRICS = ("p@1", "mrr", "map", "p@5")
-"""trec_eval calls them P_1, recip_rank, map and P_5."""
+METRICS = ("p@1", "mrr", "map", "p@5", "ndcg@10")
+"""trec_eval calls them P_1, recip_rank, map, P_5 and ndcg_cut_10."""
 
 
 def string_tie_order(candidate_ids: Sequence[str] | np.ndarray) -> Int[np.ndarray, " pair"]:

@@ -1,4 +1,4 @@
-"""Precision at 1 and 5, reciprocal rank and average precision of every question at once, from ranks only, under a named convention."""
+"""Precision at 1 and 5, reciprocal rank, average precision and nDCG at 10 of all questions at once, from ranks and a named convention."""
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -55,8 +55,9 @@ def measure_questions(
     With the right candidates of a question at ranks r₁ < r₂ < … < r_R, the depth d and n of them at ranks ≤ d:
 
         p@k = |{i: rᵢ ≤ k}| / k        mrr = 1 / r₁ if r₁ ≤ d, else 0        map = Σ_{i ≤ n} (i / rᵢ) / R
+        ndcg@10 = Σ_{rᵢ ≤ 10} 1 / log₂(rᵢ + 1)  /  Σ_{i ≤ min(R, 10)} 1 / log₂(i + 1)
 
-    the last over n for `divides_by_found`. Source: trec_eval's P_1, P_5, recip_rank and map.
+    map over n for `divides_by_found`. Source: trec_eval's P_1, P_5, recip_rank, map and ndcg_cut_10.
 
     Also returns `question` (its number), `candidates` and `answers` (its counts).
 
@@ -65,8 +66,10 @@ def measure_questions(
     >>> scores, labels = torch.tensor([0.9, -0.5, 0.2, 0.1]), torch.tensor([0, 1, 1, 0])    # right candidates at ranks 2 and 4
     >>> zeros = torch.zeros(4, dtype=torch.int64)
     >>> measured = measure_questions(scores, labels, zeros, zeros, find_convention("trec"))
-    >>> {name: measured[name].tolist() for name in METRICS}    # map = (1/2 + 2/4) / 2
+    >>> {name: measured[name].tolist() for name in METRICS[:4]}    # map = (1/2 + 2/4) / 2
     {'p@1': [0.0], 'mrr': [0.5], 'map': [0.5], 'p@5': [0.4]}
+    >>> round(measured["ndcg@10"].item(), 4)    # (1/log₂3 + 1/log₂5) / (1/log₂2 + 1/log₂3)
+    0.6509
     """
     order = rank_pairs(scores, questions, tie_order)
     question, group, candidates = torch.unique_consecutive(questions[order], return_inverse=True, return_counts=True)
@@ -83,11 +86,13 @@ def measure_questions(
     def precision(k: int) -> Float[Tensor, " question"]:
         return total(rank <= k) / (candidates.clamp(max=k) if convention.precision_divides_by_pool else k)
 
+    ideal = torch.arange(2, 12, dtype=torch.float64, device=rank.device).log2().reciprocal().cumsum(0)
     measured = {
         "p@1": precision(1),
         "mrr": total((seen & (nth == 1)) / rank.double()),
         "map": total(seen * nth / rank.double()) / (total(seen) if convention.divides_by_found else answers).clamp(min=1),
         "p@5": precision(5),
+        "ndcg@10": total((rank <= 10) / (rank.double() + 1).log2()) / ideal[answers.clamp(min=1, max=10) - 1],
         "question": question,
         "candidates": candidates,
         "answers": answers,
@@ -128,8 +133,8 @@ class RankingMetrics(Metric):
     >>> metrics = RankingMetrics("trec")    # question 7 ranks its answer second, question 8 first
     >>> scores, labels = torch.tensor([0.9, -0.1, -3.0, -2.0]), torch.tensor([0, 1, 0, 1])
     >>> metrics.update(scores, labels, torch.tensor([7, 7, 8, 8]), torch.tensor([1, 0, 1, 0]))
-    >>> {name: value.item() for name, value in metrics.compute().items()}
-    {'p@1': 0.5, 'mrr': 0.75, 'map': 0.75, 'p@5': 0.2}
+    >>> {name: round(value.item(), 4) for name, value in metrics.compute().items()}
+    {'p@1': 0.5, 'mrr': 0.75, 'map': 0.75, 'p@5': 0.2, 'ndcg@10': 0.8155}
     """
 
     is_differentiable = False

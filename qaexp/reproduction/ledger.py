@@ -296,7 +296,8 @@ def _questions(run: Path, split: str) -> dict[str, Any]:
     """The metrics of a split's questions, or whether each pair got its right class."""
     if (path := run / f"{split}.questions.csv").is_file():
         table = pd.read_csv(path, dtype={"question": str}, keep_default_na=False)
-        return {"of": digest(table["question"].tolist()), **{name: table[name].round(PRECISION).tolist() for name in METRICS}}
+        measured = [name for name in METRICS if name in table]  # older runs lack ndcg@10
+        return {"of": digest(table["question"].tolist()), **{name: table[name].round(PRECISION).tolist() for name in measured}}
     if (path := run / f"{split}.pairs.csv").is_file():
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
         right = (table["class"] == table["predicted"]).astype(int).tolist()

@@ -87,16 +87,41 @@ class PairwiseHinge(Loss):
         _require_one_score(scores, "pairwise_hinge")
         right = labels == 1
         highest = by_group(scores, groups, keep=~right).amax(dim=1)[groups[right]]  # (right pair)
-        if not (highest != torch.finfo(scores.dtype).min).any():
-            raise ConfigError(
-                "loss=pairwise_hinge compares a right candidate with wrong ones of its group, and no group of this batch has both; "
-                "choose dataset/negatives=pool or random, or loss=pointwise_cross_entropy"
-            )
+        _require_negatives(highest, "pairwise_hinge")
         return (self.margin - scores[right] + highest).clamp(min=0).mean()
 
     def pairs_to_learn(self, scorer: AnswerScorer, batch: RankingBatch) -> RankingBatch:
         """Right candidates and each group's hardest negative: the others get no gradient from this loss."""
         return hardest_negatives(scorer, batch) if len(batch.labels) > MANY_PAIRS * batch.num_groups else batch
+
+
+class MeanHinge(Loss):
+    """J = max(0, m − s⁺ + s⁻), the mean over right candidates and all negatives of their group, where `PairwiseHinge` reads the hardest.
+
+    Liu et al. 2016, §5 and §6.4: max-margin loss (Bordes et al. 2013; Socher et al. 2013) over the 4 or 9 negatives of a question.
+
+    Reading: the mean over (right, wrong) pairs, and not their sum, so that 4 and 9 negatives take the same learning rate.
+
+    Raises:
+        ConfigError: as `PairwiseHinge`.
+
+    >>> scores, labels, groups = torch.tensor([0.4, 0.1, 0.3]), torch.tensor([1, 0, 0]), torch.tensor([0, 0, 0])
+    >>> round(MeanHinge(margin=0.5)(scores, labels, groups).item(), 6)  # the mean of 0.2 and 0.4
+    0.3
+    """
+
+    def __init__(self, margin: NonNegativeFloat) -> None:
+        self.margin = margin
+
+    def __call__(
+        self, scores: Float[Tensor, "pair *class"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]
+    ) -> Float[Tensor, ""]:
+        _require_one_score(scores, "mean_hinge")
+        right = labels == 1
+        wrong = by_group(scores, groups, keep=~right)[groups[right]]  # (right pair, place)
+        _require_negatives(wrong, "mean_hinge")
+        violations = self.margin - scores[right][:, None] + wrong
+        return violations[wrong != torch.finfo(scores.dtype).min].clamp(min=0).mean()
 
 
 class PointwiseCrossEntropy(Loss):
@@ -155,6 +180,15 @@ class ClassCrossEntropy(Loss):
                 "choose loss=pairwise_hinge or pointwise_cross_entropy"
             )
         _warn_of_bounded_scores(scorer)
+
+
+def _require_negatives(wrong: Float[Tensor, "..."], loss: str) -> None:
+    """Raises: ConfigError, if all scores of wrong candidates stand for none (`by_group`)."""
+    if not (wrong != torch.finfo(wrong.dtype).min).any():
+        raise ConfigError(
+            f"loss={loss} compares a right candidate with wrong ones of its group, and no group of this batch has both; "
+            "choose dataset/negatives=pool or random, or loss=pointwise_cross_entropy"
+        )
 
 
 def _require_one_score(scores: Float[Tensor, "pair *class"], loss: str) -> None:

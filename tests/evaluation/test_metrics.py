@@ -1,5 +1,6 @@
 """The metrics against trec_eval, against rankings worked by hand, and against loops written from each convention's words."""
 
+import math
 import pickle
 import warnings
 from itertools import pairwise
@@ -16,7 +17,7 @@ from qaexp.errors import ConfigError, QaexpError
 from qaexp.evaluation.conventions import CONVENTIONS, METRICS, file_tie_order, find_convention, string_tie_order
 from qaexp.evaluation.metrics import RankingMetrics, UnrankableScoresError, measure_questions, rank_pairs, share_tied_at_first_answer
 
-TREC_NAMES = {"p@1": "P_1", "mrr": "recip_rank", "map": "map", "p@5": "P_5"}
+TREC_NAMES = {"p@1": "P_1", "mrr": "recip_rank", "map": "map", "p@5": "P_5", "ndcg@10": "ndcg_cut_10"}
 
 
 def random_pools(seed: int, num_questions: int, dtype: torch.dtype, distinct: int):
@@ -35,7 +36,7 @@ def trec_eval(questions, ids, scores, labels):
     for question, candidate, score, label in zip(questions.tolist(), ids, scores.double().tolist(), labels.tolist(), strict=True):
         qrels.setdefault(f"q{question}", {})[candidate] = label
         run.setdefault(f"q{question}", {})[candidate] = score
-    return pytrec_eval.RelevanceEvaluator(qrels, {"map", "recip_rank", "P.1,5"}).evaluate(run)
+    return pytrec_eval.RelevanceEvaluator(qrels, {"map", "recip_rank", "P.1,5", "ndcg_cut.10"}).evaluate(run)
 
 
 def loop(name, scores, labels):
@@ -51,6 +52,8 @@ def loop(name, scores, labels):
         "mrr": next((1 / (r + 1) for r in range(len(seen)) if seen[r]), 0.0),
         "map": sum(precisions) / divisor if precisions else 0.0,
         "p@5": sum(ranked[:5]) / (min(5, len(ranked)) if name == "lei16" else 5),
+        "ndcg@10": sum(right / math.log2(r + 2) for r, right in enumerate(ranked[:10]))
+        / max(sum(1 / math.log2(r + 2) for r in range(min(10, sum(ranked)))), 1e-9),
     }
 
 

@@ -37,13 +37,13 @@ def test_exported_files_give_our_metrics(tmp_path, distinct, dtype):
     write_run(tmp_path / "run.txt", "ggsa-1", *pairs, tie_order[shuffled])
     write_qrels(tmp_path / "qrels.txt", questions, candidates, labels)
     with (tmp_path / "run.txt").open(encoding="utf-8") as run, (tmp_path / "qrels.txt").open(encoding="utf-8") as qrels:
-        evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(qrels), {"map", "recip_rank", "P.1,5"})
+        evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(qrels), {"map", "recip_rank", "P.1,5", "ndcg_cut.10"})
         expected = evaluator.evaluate(pytrec_eval.parse_run(run))
     metrics = RankingMetrics("trec")
     metrics.update(scores, labels, torch.as_tensor(numbers), tie_order)
     measured = metrics.per_question()
     assert len(expected) == 300
-    for ours, theirs in {"p@1": "P_1", "mrr": "recip_rank", "map": "map", "p@5": "P_5"}.items():
+    for ours, theirs in {"p@1": "P_1", "mrr": "recip_rank", "map": "map", "p@5": "P_5", "ndcg@10": "ndcg_cut_10"}.items():
         values = [expected[f"q{number}"][theirs] for number in measured["question"].tolist()]
         np.testing.assert_allclose(measured[ours].numpy(), values, rtol=0, atol=1e-9)
 

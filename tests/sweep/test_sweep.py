@@ -289,11 +289,11 @@ def test_a_killed_worker_loses_an_epoch_at_most_and_the_sweep_ends_whole(tmp_pat
     ids=lambda options: options[0].partition("=")[2],
 )
 def test_every_launcher_leaves_the_runs_of_one_process(launcher: list[str], tmp_path: Path) -> None:
-    cells = ["model.encoder.num_heads=5,6", "seed=1,2"]
+    cells = ["model.encoder.offset=10,5", "seed=1,2"]
     sweep = command(*arguments(tmp_path, *cells, *launcher))
     out, _ = sweep.communicate(timeout=180)
     assert sweep.returncode == 2, out
-    assert "model.encoder.num_heads=5 does not divide the width 12" in out
+    assert "model.encoder.offset=10 must be at least 0 and smaller" in out
     assert out.splitlines()[-1].startswith("4 jobs: 2 ran, 0 skipped, 2 failed"), out
     alone = tmp_path / "alone"
     assert main(arguments(tmp_path, *cells, f"output_dir={alone}")) == 2

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from qaexp.errors import ConfigError
 from qaexp.training.hardest_negatives import by_group
-from qaexp.training.losses import ClassCrossEntropy, Loss, PairwiseHinge, PointwiseCrossEntropy
+from qaexp.training.losses import ClassCrossEntropy, Loss, MeanHinge, PairwiseHinge, PointwiseCrossEntropy
 
 
 def hinge(margin: float, scores: list[float], labels: list[int], groups: list[int]) -> tuple[Tensor, Tensor]:
@@ -48,6 +48,18 @@ def test_groups_of_different_sizes_are_averaged() -> None:
     assert loss.item() == pytest.approx((0.7 + 0.5) / 3, abs=1e-6)
     expected = torch.tensor([-1, 1, 0, 0, 0, 0, -1, 1]) / 3
     torch.testing.assert_close(gradient, expected)
+
+
+def test_the_mean_hinge_learns_from_all_negatives_within_the_margin() -> None:
+    """Group 0: 0.5 - 0.2 + 0.4 = 0.7 and 0.5 - 0.2 + 0.1 = 0.4; group 1: 0.5 - 0.9 - 1 < 0; group 2 has no negative."""
+    leaf = torch.tensor([0.2, 0.4, 0.1, 0.9, -1.0, 0.0], requires_grad=True)
+    loss = MeanHinge(0.5)(leaf, torch.tensor([1, 0, 0, 1, 0, 1]), torch.tensor([0, 0, 0, 1, 1, 2]))
+    loss.backward()
+    assert loss.item() == pytest.approx((0.7 + 0.4 + 0.0) / 3, abs=1e-6)
+    assert leaf.grad is not None
+    torch.testing.assert_close(leaf.grad, torch.tensor([-2, 1, 1, 0, 0, 0]) / 3)
+    with pytest.raises(ConfigError, match="loss=mean_hinge compares a right candidate with wrong ones"):
+        MeanHinge(0.5)(leaf, torch.ones(6, dtype=torch.int64), torch.arange(6))
 
 
 def test_a_negative_of_another_group_does_not_count() -> None:

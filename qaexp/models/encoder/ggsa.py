@@ -23,7 +23,7 @@ class GatedGroupSelfAttention(GatedSelfAttention):
     Shows `gate` (text, length, dim) besides the attention, which is zero between groups.
 
     Raises:
-        ConfigError: the offset is not smaller than the group, or the heads do not divide the width.
+        ConfigError: the offset is not smaller than the group.
     """
 
     def __init__(

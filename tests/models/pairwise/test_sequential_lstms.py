@@ -49,10 +49,13 @@ def by_hand(scorer: nn.Module, question: Tensor, candidate: Tensor) -> Tensor:
     return output(scorer, torch.tanh(scorer.W_p.weight @ r + scorer.W_x.weight @ h))
 
 
+@pytest.mark.parametrize("bound", [0.1, 1.0])  # a tanh of the small numbers that 0.1 gives is nearly what it is of
 @pytest.mark.parametrize("model", ["single_lstm", "attention_lstms", "word_attention_lstms"])
 @torch.no_grad()
-def test_scores_equal_the_equations_word_by_word(model: str) -> None:
-    scorer = built(f"model={model}", f"model.hidden_dim={HIDDEN}", "model.output_dim=3", words=WORDS, dim=DIM)
+def test_scores_equal_the_equations_word_by_word(model: str, bound: float) -> None:
+    scorer = built(
+        f"model={model}", f"model.hidden_dim={HIDDEN}", "model.output_dim=3", f"model.initial_bound={bound}", words=WORDS, dim=DIM
+    )
     questions, candidates = some_tokens(QUESTIONS, WORDS, longest=8), some_tokens(CANDIDATES, WORDS, longest=9, seed=1)
     q, c = torch.arange(3).repeat_interleave(3), torch.arange(3).repeat(3)
     scores = scorer(RankingBatch(questions, candidates, q, c, torch.zeros(9, dtype=torch.int64), q))

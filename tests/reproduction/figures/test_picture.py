@@ -180,6 +180,28 @@ def test_no_interval_of_two_seeds_is_drawn_and_the_foot_says_so() -> None:
         assert len(axes.containers) == 1 + shown  # the bars; what reaches to either side of them
 
 
+DIFFERENCE = {"_target_": "qaexp.reproduction.figures.critical_difference.CriticalDifference"}
+
+
+def test_bars_join_the_rows_that_cannot_be_told_apart() -> None:
+    of = figure(DIFFERENCE, rows(A=["model=gru"], B=["model=lstm"], C=["model=qrnn"], D=["model=ctrn"]), {"P@1": Column("test/p@1")})
+    half, most, few = [1, 0] * 20, [1] * 36 + [0] * 4, [1, 0, 0, 0] * 10
+
+    def seeds(values: Sequence[float], mean: float) -> list[Entry]:
+        return [entry(seed, values=values, value=mean + 0.001 * seed) for seed in (1, 2, 3)]
+
+    measured = filled(of, {"A": seeds(few, 0.25), "B": seeds(most, 0.9), "C": seeds(half, 0.5), "D": seeds([*half[1:], 0], 0.5)})
+    frame = picture_of(of).frame(measured, Ledger(Path("none")))
+    assert frame["Model"].tolist() == ["B", "C", "D", "A"]  # by mean
+    assert frame["groups"].tolist() == ["a", "b", "b c", "c"]
+    # B differs from all; C and D are right of other questions, as often; C is right wherever A is, and D is not
+    drawn = picture_of(of).draw(measured, frame)
+    left, right = drawn.axes
+    assert [tick.get_text() for tick in left.get_yticklabels()] == ["B", "C", "D", "A"]
+    assert [list(bar.get_ydata()) for bar in right.lines] == [[0.7, 2.3], [1.7, 3.3]]
+    assert not len(picture_of(of).frame(filled(of, {}), Ledger(Path("none"))))
+
+
 LENGTHS = {"_target_": "qaexp.reproduction.figures.answer_length.AnswerLength", "every": 10, "fewest": 2}
 
 
