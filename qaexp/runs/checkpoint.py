@@ -124,7 +124,7 @@ def _require_parts(checkpoint: Mapping[str, Any], plan: Mapping[str, Any], size:
         "state_dict": isinstance(weights, dict) and all(isinstance(name, str) and torch.is_tensor(weights[name]) for name in weights),
         "vocabulary": isinstance(words, list) and all(isinstance(word, str) for word in words),
         "classes": isinstance(plan["classes"], list) and all(isinstance(name, str) for name in plan["classes"]),
-        "plan of the model": isinstance(plan["model"], dict) and isinstance(plan["tokenise"], dict),
+        "plan of the model": all(isinstance(plan[name], dict) and "_target_" in plan[name] for name in ("model", "tokenise")),
         "key or command": all(isinstance(plan.get(name, ""), str) for name in ("key", "command")),
         "step, width or length": all(type(number) is int and 0 <= number < 1 << 63 for number in numbers),
     }

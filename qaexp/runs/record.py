@@ -319,7 +319,7 @@ def measured_config(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _places(config: Mapping[str, Any]) -> dict[str, str]:
-    return {config[name]: name for name in ("data_dir", "cache_dir") if name in config}
+    return {config[name]: name for name in ("data_dir", "cache_dir") if isinstance(config.get(name), str)}
 
 
 def with_places(node: Any, places: Mapping[str, str]) -> Any:

@@ -103,7 +103,16 @@ def saved_config(folder: Path) -> DictConfig:
         container = admitted(OmegaConf.to_container(cfg), path)
         if fault := next(violations(container), ""):
             raise CheckpointError(f"{path} has {fault}; {remedy}")
-    except (yaml.YAMLError, OmegaConfBaseException, OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
+    except (
+        yaml.YAMLError,
+        OmegaConfBaseException,
+        OSError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        AssertionError,
+        RecursionError,
+    ) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise CheckpointError(f"{path} is damaged ({reason[:200]}); {remedy}") from error
     if not isinstance(container, dict):

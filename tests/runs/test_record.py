@@ -52,6 +52,10 @@ def test_a_record_without_end_is_not_read_to_it(tmp_path: Path, monkeypatch: pyt
         (tmp_path / "record.json").unlink()
 
 
+def test_a_configuration_without_places_is_compared_as_it_is() -> None:
+    assert RunRecord("k", {"seed": 1, "data_dir": None}, 1, "").is_of({"seed": 1, "data_dir": [1]})
+
+
 def test_a_folder_without_a_record_is_no_finished_run(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="No such file"):
         RunRecord.load(tmp_path)

@@ -251,6 +251,7 @@ def test_a_hostile_folder_runs_nothing_whoever_reads_it(target: str, saved: Any,
         ("model: {a: 1, a: 2}", "is damaged"),
         ("seed: 2020-01-01\n1: 2\n", "a int where the name of an option stands"),
         ("- model\n", "is damaged"),
+        ("0", "is damaged (AssertionError)"),
         ("\x00", "is damaged"),
         ("#" + MAX_BYTES * "x", "is damaged (it has more than 1,048,576 bytes)"),
         ("dataset: {seed: -1}\npatience: 0\n", "patience=0: must be at least 1"),
@@ -262,3 +263,18 @@ def test_a_configuration_that_no_run_has_left_is_answered_with_a_sentence(text: 
         saved_config(tmp_path)
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "part", ["model", "tokenise", "vocabulary", "vector_dim", "classes", "max_question_length", "state_dict", "global_step"]
+)
+@pytest.mark.parametrize("value", [..., None, {}, [1], "\ud800", -1, 1.5])
+def test_a_checkpoint_that_lacks_a_part_is_refused(part: str, value: Any, tmp_path: Path) -> None:
+    checkpoint = torch.load(OLD_RUN / "best.ckpt", weights_only=True)
+    holder = checkpoint if part in checkpoint else checkpoint["qaexp"]
+    holder[part] = value
+    if value is ...:
+        del holder[part]
+    torch.save(checkpoint, tmp_path / "best.ckpt")
+    with pytest.raises(CheckpointError, match=r"best\.ckpt is not a whole checkpoint|is of another version"):
+        qaexp.load(tmp_path)
