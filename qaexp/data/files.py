@@ -9,7 +9,7 @@ import sys
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from io import BufferedIOBase
 from pathlib import Path
 from typing import Any, NoReturn, cast
@@ -25,10 +25,13 @@ MAX_LINE = 1 << 26
 MAX_FAULTS, MAX_FAULT = 10_000, 300
 """Faults after which a file is read no further, and the characters of one."""
 
-CUT_OFF = (EOFError, gzip.BadGzipFile, zlib.error)
-"""Raised on reading a damaged gzip file."""
+CUT_OFF = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
+"""Raised on reading a damaged compressed file."""
 
-UNREADABLE = (zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, *CUT_OFF, RuntimeError, NotImplementedError)
+PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"PK\x03\x04": "zip", b"\x93NUMPY": "numpy"}
+"""The first bytes of files that are no plain ones."""
+
+UNREADABLE = (tarfile.TarError, *CUT_OFF, RuntimeError, NotImplementedError)
 """Raised on reading a broken or encrypted archive."""
 
 
@@ -88,14 +91,43 @@ def locate(paths: Sequence[Path], hint: str) -> list[Path]:
 
 
 def opened(path: Path) -> BufferedIOBase:
-    """Opens a file for reading bytes, decompressed if its name ends in `.gz` or `.bz2`."""
-    if path.suffix in (".gz", ".bz2"):
-        return cast(BufferedIOBase, gzip.open(path) if path.suffix == ".gz" else bz2.open(path))
-    return path.open("rb")
+    """Opens a file for reading bytes, decompressed if its first bytes say so, whatever its name: gzip, bzip2, xz, or a zip of one file.
+
+    Raises:
+        BadDataError: it is a zip of several files, or a NumPy array.
+    """
+    with path.open("rb") as file:
+        start = file.read(max(map(len, PACKED)))
+    kind = next((kind for mark, kind in PACKED.items() if start.startswith(mark)), "plain")
+    if kind == "numpy":
+        raise BadDataError(path, ["it is a NumPy array, not text"], "Write it as text, or name another file.")
+    if kind == "zip":
+        return _only_member(path)
+    openers = {"plain": Path.open, "gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
+    return cast(BufferedIOBase, openers[kind](path, "rb"))
+
+
+def is_packed(path: Path) -> bool:
+    """Whether the first bytes of a file are those of a compressed one."""
+    with path.open("rb") as file:
+        return file.read(max(map(len, PACKED))).startswith(tuple(PACKED))
+
+
+def _only_member(path: Path) -> BufferedIOBase:
+    archive = zipfile.ZipFile(path)
+    members = [member for member in archive.infolist() if not member.is_dir()]
+    try:
+        if len(members) == 1:
+            return cast(BufferedIOBase, archive.open(members[0]))
+        fault = f"it is a zip of {len(members)} files"
+    except RuntimeError as error:  # with a password, or compressed in another way
+        fault = f"it is a zip that cannot be read here ({error})"
+    raise BadDataError(path, [fault], "Unpack it, and name the file that is needed.")
 
 
 def lines(faults: Faults) -> Iterator[tuple[int, str]]:
-    """The lines of a UTF-8 file with their numbers, from 1. Other encodings and a truncated or empty file are faults."""
+    """The lines of a UTF-8 file with their numbers, from 1, without blank lines at its end. Other encodings and a truncated or empty file
+    are faults."""
     number = 0
     for number, line in enumerate(raw_lines(faults), start=1):
         if number == 1 and b"\0" in line:
@@ -110,8 +142,8 @@ def lines(faults: Faults) -> Iterator[tuple[int, str]]:
 
 
 def raw_lines(faults: Faults) -> Iterator[bytes]:
-    """The lines of a file as bytes, up to where it cannot be read."""
-    number = 0
+    """The lines of a file as bytes, up to where it cannot be read. Blank lines at its end are skipped."""
+    number, blank = 0, list[bytes]()
     try:
         with opened(faults.path) as file:
             while line := file.readline(MAX_LINE + 1):
@@ -119,6 +151,11 @@ def raw_lines(faults: Faults) -> Iterator[bytes]:
                 if len(line) > MAX_LINE:
                     faults.add(number, f"it has more than {MAX_LINE:,} bytes, and was read no further")
                     return
+                if line.isspace():
+                    blank.append(line)
+                    continue
+                yield from blank
+                blank.clear()
                 yield line
     except CUT_OFF as error:
         faults.add_whole(f"after line {number}: the compressed file is cut off or corrupt ({error})")
@@ -140,23 +177,13 @@ def from_json(text: str) -> Any:
 
 
 def records(faults: Faults, num_fields: int) -> Iterator[tuple[int, list[str]]]:
-    """The tab-separated fields of each line with their line numbers; another number of fields is a fault. Quotes are plain characters;
-    blank lines at the end of the file are skipped."""
-    for number, line in _without_blank_end(lines(faults)):
+    """The tab-separated fields of each line with their line numbers; another number of fields is a fault. Quotes are plain characters."""
+    for number, line in lines(faults):
         fields = line.split("\t")
         if len(fields) == num_fields:
             yield number, fields
         else:
             faults.add(number, f"{len(fields)} field{'s' if len(fields) != 1 else ''}, {num_fields} expected")
-
-
-def _without_blank_end(numbered: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    waiting: list[tuple[int, str]] = []
-    for number, line in numbered:
-        waiting.append((number, line))
-        if line.strip():
-            yield from waiting
-            waiting.clear()
 
 
 def digest(path: Path) -> str:

@@ -8,7 +8,8 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, is_dataclass
 from functools import partial
 from pathlib import Path
@@ -21,13 +22,13 @@ from qaexp.files import atomic_write_text, file_lock
 
 log = logging.getLogger(__name__)
 
-LAYOUT = 3
+LAYOUT = 4
 """Increase it when the format of the prepared files changes; older ones are then not read."""
 
 MANIFEST = "manifest.json"
 
-DAMAGE = (OSError, ValueError, KeyError)
-"""Raised when an entry of the cache is missing or incomplete."""
+DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError)
+"""Raised when an entry of the cache is missing or damaged."""
 
 LARGE = 1 << 26
 """Digests of files of at least this many bytes are remembered."""
@@ -35,7 +36,8 @@ LARGE = 1 << 26
 SETTLED = 2.0
 """A digest is remembered only if the file is older than this many seconds, so that a later change shows in its modification time."""
 
-Kept = TypeVar("Kept")
+Loaded = TypeVar("Loaded")
+Made = TypeVar("Made")
 
 
 @runtime_checkable
@@ -81,8 +83,16 @@ def prepared(reader: Reader, cache: Path) -> RankingCorpus:
     return kept(folder, RankingCorpus.load, read, RankingCorpus.save)
 
 
-def kept(folder: Path, load: Callable[[Path], Kept], make: Callable[[], Kept], save: Callable[[Kept, Path], None]) -> Kept:
+def kept(
+    folder: Path,
+    load: Callable[[Path], Loaded],
+    make: Callable[[], Made],
+    save: Callable[[Made, Path], None],
+    checks_itself: Collection[str] = (),
+) -> Loaded:
     """Loads `folder`. If it is missing or damaged, one process makes and saves it first.
+
+    The checksum of every file is checked, but for large ones that `load` checks itself, because it reads them in part.
 
     The folder appears only when it is complete.
 
@@ -107,22 +117,22 @@ def kept(folder: Path, load: Callable[[Path], Kept], make: Callable[[], Kept], s
         made = make()
         with _output_errors(folder):
             save(made, staging / "new")
-            sizes = {path.name: path.stat().st_size for path in (staging / "new").iterdir()}
-            (staging / "new" / MANIFEST).write_text(json.dumps(sizes, indent=1, sort_keys=True), encoding="utf-8")
-            _install(staging, folder)
+            files = {path.name: _facts(path, path.name not in checks_itself) for path in (staging / "new").iterdir()}
+            (staging / "new" / MANIFEST).write_text(json.dumps(files, indent=1, sort_keys=True), encoding="utf-8")
+            _install(staging, folder, load)
     return load(folder)
 
 
-def _loaded(folder: Path, load: Callable[[Path], Kept]) -> Kept:
-    """Raises one of DAMAGE if the folder is missing or incomplete."""
+def _loaded(folder: Path, load: Callable[[Path], Loaded]) -> Loaded:
+    """Raises one of DAMAGE if the folder is missing or damaged."""
     _require_whole(folder)
     return load(folder)
 
 
-def _install(staging: Path, folder: Path) -> None:
+def _install(staging: Path, folder: Path, load: Callable[[Path], object]) -> None:
     """Move `staging/new` to `folder` in one step. It replaces a damaged folder, but not a complete one, which another process made."""
-    with contextlib.suppress(OSError, ValueError):
-        _require_whole(folder)
+    with contextlib.suppress(*DAMAGE):
+        _loaded(folder, load)
         return
     with contextlib.suppress(FileNotFoundError):
         os.replace(folder, staging / "damaged")
@@ -134,10 +144,25 @@ def _install(staging: Path, folder: Path) -> None:
 
 
 def _require_whole(folder: Path) -> None:
-    """Raises OSError or ValueError if a file is missing or has changed its size."""
-    for name, size in json.loads((folder / MANIFEST).read_text(encoding="utf-8")).items():
-        if (folder / name).stat().st_size != size:
-            raise ValueError(f"{name} does not have its {size} bytes")
+    """Raises one of DAMAGE if a file is missing, or is not as it was written."""
+    for name, facts in json.loads((folder / MANIFEST).read_text(encoding="utf-8")).items():
+        found = _facts(folder / name, with_sum="crc32" in facts)
+        if found["bytes"] != facts["bytes"]:
+            raise ValueError(f"{name} does not have its {facts['bytes']} bytes")
+        if found != facts:
+            raise ValueError(f"{name} has another checksum than when it was written")
+
+
+def _facts(path: Path, with_sum: bool) -> dict[str, int]:
+    """The size of a file, and its CRC-32."""
+    facts = {"bytes": path.stat().st_size}
+    if with_sum:
+        with path.open("rb") as file:
+            crc = 0
+            while chunk := file.read(1 << 20):
+                crc = zlib.crc32(chunk, crc)
+        facts["crc32"] = crc
+    return facts
 
 
 @contextlib.contextmanager

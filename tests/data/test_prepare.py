@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -254,8 +255,27 @@ def test_a_source_file_that_may_not_be_read_is_named(insuranceqa: Make, cache_di
 def test_the_manifest_lists_every_file(insuranceqa: Make, cache_dir: Path) -> None:
     prepared(insuranceqa(), cache_dir)
     [folder] = (cache_dir / "corpora").iterdir()
-    sizes = {path.name: path.stat().st_size for path in folder.iterdir() if path.name != "manifest.json"}
-    assert json.loads((folder / "manifest.json").read_text()) == sizes
+    files = [path for path in folder.iterdir() if path.name != "manifest.json"]
+    facts = {path.name: {"bytes": path.stat().st_size, "crc32": zlib.crc32(path.read_bytes())} for path in files}
+    assert json.loads((folder / "manifest.json").read_text()) == facts
+
+
+@pytest.mark.parametrize("name", ["tokens.npy", "dev.labels.npy", "vocabulary.txt", "facts.json", "manifest.json"])
+def test_a_flipped_byte_is_seen_and_the_entry_made_again(
+    insuranceqa: Make, cache_dir: Path, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    whole = prepared(insuranceqa(), cache_dir)
+    [folder] = (cache_dir / "corpora").iterdir()
+    content = bytearray((folder / name).read_bytes())
+    content[-3] ^= 1
+    (folder / name).write_bytes(content)
+    again = prepared(insuranceqa(), cache_dir)
+    assert again.compute_fingerprint() == whole.fingerprint
+    assert f"{folder} is damaged" in caplog.text
+    assert f"({name} has another checksum than when it was written)" in caplog.text or name == "manifest.json"
+    caplog.clear()
+    prepared(insuranceqa(), cache_dir)
+    assert caplog.text == ""
 
 
 def test_the_digest_of_a_large_file_is_remembered_until_it_changes(

@@ -1,6 +1,6 @@
 """Word vectors in GloVe's text format, lines of `word v1 ... vN`, and GloVe in packages of PyPI: a .npy matrix and a parquet index."""
 
-import math
+from collections import Counter
 from collections.abc import Sequence
 from importlib.util import find_spec
 from itertools import islice
@@ -14,12 +14,17 @@ from qaexp.errors import MissingDataError
 
 LINES_AT_A_TIME = 20_000
 
+LARGEST = float(np.finfo(np.float32).max)
+
 
 def read_glove(path: Path) -> tuple[list[str], Float[np.ndarray, "word dim"]]:
-    """Reads a whole file in GloVe's text format. A word may contain spaces, as in GloVe 840B; a header line of word2vec is skipped.
+    """Reads a whole file in GloVe's text format; a header line of word2vec is skipped.
+
+    Most lines of the first 20,000 have as many numbers as the file has dimensions. A line's last so many fields are its numbers, and what
+    precedes them is its word: it may hold blanks, as in GloVe 840B, numbers ("24 7"), or be empty.
 
     Raises:
-        BadDataError: lines differ in length from the first, contain something else than finite numbers, or do not match the header.
+        BadDataError: lines have too few numbers, something else than float32 numbers, or do not match the header.
     """
     words: list[str] = []
     blocks: list[np.ndarray] = []
@@ -27,10 +32,13 @@ def read_glove(path: Path) -> tuple[list[str], Float[np.ndarray, "word dim"]]:
         source, number = raw_lines(faults), 1
         lines = list(islice(source, LINES_AT_A_TIME))
         promised = None
+        if lines and b"\0" in lines[0]:
+            faults.add_whole("the file has zero bytes, so it is no UTF-8 text")
+            lines = []
         if lines and _is_header(lines[0]):
             promised = tuple(map(int, lines[0].split()))
             lines, number = lines[1:], 2
-        dim = len(lines[0].split()) - 1 if lines else 0
+        first, dim = number, _dimension(lines)
         while lines:
             block_words, block = _block(lines, dim) or _line_by_line(lines, dim, number, faults)
             words += [word.decode("utf-8", errors="replace") for word in block_words]
@@ -41,7 +49,36 @@ def read_glove(path: Path) -> tuple[list[str], Float[np.ndarray, "word dim"]]:
             faults.add_whole("the file is empty")
         elif promised not in (None, (len(words), dim)) and not faults:
             faults.add_whole(f"{len(words)} words of {dim} numbers, and by its first line {promised[0]} of {promised[1]}: it is cut off")
-    return words, _joined(blocks, dim)
+        matrix = _joined(blocks, dim)
+        if not faults:
+            _check_spots(faults, first, words, matrix)
+    return words, matrix
+
+
+def _dimension(lines: Sequence[bytes]) -> int:
+    """The most frequent number of fields after the first one; of equally frequent ones, that of the earlier line."""
+    counts = Counter(len(line.split()) - 1 for line in lines)
+    return max(0, counts.most_common(1)[0][0]) if counts else 0
+
+
+def _check_spots(faults: Faults, first: int, words: Sequence[str], matrix: Float[np.ndarray, "word dim"]) -> None:
+    """Reads some lines of the file again, and compares each with the word and the row of the same place."""
+    spots = {first + row: row for row in spot_rows(len(words))}
+    for number, line in enumerate(raw_lines(faults), start=1):
+        if (row := spots.get(number)) is None:
+            continue
+        numbers = np.array(line.split()[-matrix.shape[1] :], dtype=np.float64).astype(np.float32)
+        if not line.decode("utf-8", errors="replace").startswith(words[row]) or not np.array_equal(numbers, matrix[row]):
+            faults.add(number, f"it is not what was read as word {row + 1}, {words[row]!r}; please report this")
+
+
+def spot_rows(num_words: int) -> list[int]:
+    """The rows that are compared with the file after it was read: nine at equal distances, with the first and the last.
+
+    >>> spot_rows(3), spot_rows(1001)
+    ([0, 1, 2], [0, 125, 250, 375, 500, 625, 750, 875, 1000])
+    """
+    return sorted({round(place) for place in np.linspace(0, num_words - 1, 9)})
 
 
 def packaged_glove(package: str) -> list[Path]:
@@ -96,7 +133,8 @@ def _block(lines: Sequence[bytes], dim: int) -> tuple[list[bytes], np.ndarray] |
     if not all(numbers for _, _, numbers in fields):
         return None
     try:
-        block = np.loadtxt([numbers for _, _, numbers in fields], dtype=np.float32, comments=None, ndmin=2)
+        with np.errstate(over="ignore"):
+            block = np.loadtxt([numbers for _, _, numbers in fields], dtype=np.float32, comments=None, ndmin=2)
     except ValueError:
         return None
     if block.shape != (len(lines), dim) or not np.isfinite(block).all():
@@ -105,25 +143,25 @@ def _block(lines: Sequence[bytes], dim: int) -> tuple[list[bytes], np.ndarray] |
 
 
 def _line_by_line(lines: Sequence[bytes], dim: int, first: int, faults: Faults) -> tuple[list[bytes], np.ndarray]:
-    """The same line by line. Reads words with spaces; a line that cannot be read is a fault."""
+    """The same line by line, split from the right; a line that cannot be read is a fault."""
     words: list[bytes] = []
     rows: list[np.ndarray] = []
     for number, line in enumerate(lines, start=first):
-        fields = line.split()
-        if len(fields) > dim + 1 and not _is_number(fields[-dim - 1]):
-            fields = [b" ".join(fields[:-dim]), *fields[-dim:]]
+        fields = line.rstrip().rsplit(None, dim)
+        if len(fields) == dim and line[:1].isspace():
+            fields = [b"", *fields]
         if len(fields) != dim + 1 or dim == 0:
-            faults.add(number, f"{max(0, len(fields) - 1)} numbers, {dim or 'at least one'} expected")
+            faults.add(number, f"{max(0, len(line.split()) - 1)} numbers, {dim or 'at least one'} expected")
         elif wrong := next((field for field in fields[1:] if not _is_number(field)), None):
-            faults.add(number, f"{wrong.decode(errors='replace')} is not a finite number")
+            faults.add(number, f"{wrong.decode(errors='replace')} is not a finite float32 number")
         else:
             words.append(fields[0])
-            rows.append(np.array(fields[1:], dtype=np.float32))
+            rows.append(np.array(fields[1:], dtype=np.float64).astype(np.float32))
     return words, np.stack(rows) if rows else np.empty((0, dim), dtype=np.float32)
 
 
 def _is_number(field: bytes) -> bool:
     try:
-        return math.isfinite(float(field))
+        return abs(float(field)) <= LARGEST
     except ValueError:
         return False

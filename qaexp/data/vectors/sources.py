@@ -1,6 +1,7 @@
 """Word vectors: published, trained on the data set's own text, or random."""
 
 import hashlib
+import json
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,16 +18,19 @@ from qaexp.data.prepare import kept, remembered_digest
 from qaexp.data.vectors.glove import packaged_glove, read_glove, read_packaged_glove
 from qaexp.data.vectors.word2vec import is_word2vec, read_word2vec
 from qaexp.data.vocabulary import PADDING, SPECIAL_WORDS, UNKNOWN
-from qaexp.errors import ConfigError, MissingDataError
+from qaexp.errors import BadDataError, ConfigError, MissingDataError
 from qaexp.limits import NonNegativeFloat, PositiveFloat, PositiveInt
 
 log = logging.getLogger(__name__)
 
-VERSION = 3
+VERSION = 4
 """Increase it when the same file or text gives other vectors or the format changes; older cache entries are then not read."""
 
 FIRST = 5000
 """Number of vectors that the standard deviation of a file is measured on; in GloVe's files, the most frequent words."""
+
+ROWS = 100_000
+"""Rows whose sums are computed at a time."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,7 @@ class RandomVectors:
 
 @dataclass(frozen=True)
 class PublishedVectors:
-    """Vectors in GloVe's text format (`word v1 ... vN`) or, if `path` ends in `.bin`, word2vec's, plain or gzipped, multiplied by `scale`.
+    """Vectors in GloVe's text format (`word v1 ... vN`) or, if `path` ends in `.bin`, word2vec's, plain or packed, multiplied by `scale`.
 
     A word that is not in the file is looked up in lower case. If it is still not found, or its vector is zero (which has no direction for a
     cosine), its vector is drawn from a normal distribution with the file's own standard deviation.
@@ -87,19 +91,7 @@ class PublishedVectors:
         return locate([Path(self.path)], fetch_hint(self.name))
 
     def build(self, corpus: RankingCorpus, cache: Path, seed: int) -> WordVectors:
-        words, published = self._open(cache)
-        row_of = dict(zip(reversed(words), range(len(words) - 1, -1, -1), strict=True))  # the first vector of a word listed twice
-        rows = [row_of.get(word, row_of.get(word.lower(), -1)) for word in corpus.vocabulary.words[len(SPECIAL_WORDS) :]]
-        found = np.array(rows, dtype=np.int64)
-        taken = published[found[found >= 0]]
-        says = taken.any(axis=1)
-        known = np.flatnonzero(found >= 0)[says] + len(SPECIAL_WORDS)
-        matrix = _drawn(len(corpus.vocabulary), published.shape[1], float(np.std(published[:FIRST])), seed)
-        matrix[known] = taken[says]
-        return WordVectors(matrix * np.float32(self.scale), known)
-
-    def _open(self, cache: Path) -> tuple[list[str], np.ndarray]:
-        """The whole file, parsed once and then memory-mapped."""
+        """Raises: BadDataError, when a vector is not finite."""
         files = self.files()
         digests = "-".join(remembered_digest(path, cache)[:16] for path in files)
         folder = cache / "vectors" / f"{digests}-{VERSION}"
@@ -108,7 +100,20 @@ class PublishedVectors:
             log.info("reading %s (once; kept in %s)", files[0], folder)
             return self._read(files)
 
-        return kept(folder, _load_published, read, _save_published)
+        def load(folder: Path) -> tuple[np.ndarray, np.ndarray, float]:
+            return _load_published(folder, corpus.vocabulary.words[len(SPECIAL_WORDS) :])
+
+        rows, taken, deviation = kept(folder, load, read, _save_published, checks_itself=("matrix.npy",))
+        says = taken.any(axis=1)
+        known = np.flatnonzero(rows >= 0)[says] + len(SPECIAL_WORDS)
+        matrix = _drawn(len(corpus.vocabulary), taken.shape[1], deviation, seed)
+        matrix[known] = taken[says]
+        with np.errstate(over="ignore", invalid="ignore"):
+            matrix *= np.float32(self.scale)
+        if not np.isfinite(matrix).all():
+            fault = f"with the scale {self.scale} some numbers are infinite or not a number"
+            raise BadDataError(files[0], [fault], "Look at the file and at dataset.vectors.scale.")
+        return WordVectors(matrix, known)
 
     def _read(self, files: Sequence[Path]) -> tuple[list[str], np.ndarray]:
         [path] = files
@@ -219,14 +224,45 @@ def coverage(vectors: WordVectors, corpus: RankingCorpus) -> dict[str, float]:
 
 
 def _save_published(vectors: tuple[list[str], np.ndarray], folder: Path) -> None:
+    """Saves a whole file. A word may have any character, and so the words are JSON."""
     words, matrix = vectors
     folder.mkdir()
-    (folder / "words.txt").write_bytes("\n".join(words).encode())
+    (folder / "words.json").write_text(json.dumps(words), encoding="ascii")
     np.save(folder / "matrix.npy", matrix)
+    np.save(folder / "sums.npy", np.concatenate([_row_sums(matrix[start : start + ROWS]) for start in range(0, len(matrix), ROWS)]))
 
 
-def _load_published(folder: Path) -> tuple[list[str], np.ndarray]:
-    return (folder / "words.txt").read_bytes().decode().split("\n"), np.load(folder / "matrix.npy", mmap_mode="r")
+def _load_published(folder: Path, wanted: Sequence[str]) -> tuple[np.ndarray, np.ndarray, float]:
+    """The row of each wanted word in the file or -1, the vectors of those found, and the file's deviation.
+
+    Only these rows of the memory-mapped file are read, so that it opens at once, and each is held against its sum.
+
+    Raises:
+        ValueError: the file is damaged.
+    """
+    words: list[str] = json.loads((folder / "words.json").read_text(encoding="ascii"))
+    matrix, sums = np.load(folder / "matrix.npy", mmap_mode="r"), np.load(folder / "sums.npy")
+    if not len(words) == len(matrix) == len(sums):
+        raise ValueError(f"{len(words)} words, {len(matrix)} rows and {len(sums)} sums")
+    row_of = dict(zip(reversed(words), range(len(words) - 1, -1, -1), strict=True))  # the first vector of a word listed twice
+    rows = np.array([row_of.get(word, row_of.get(word.lower(), -1)) for word in wanted], dtype=np.int64)
+    first, taken = np.array(matrix[:FIRST]), matrix[rows[rows >= 0]]
+    if not np.array_equal(_row_sums(first), sums[:FIRST]) or not np.array_equal(_row_sums(taken), sums[rows[rows >= 0]]):
+        raise ValueError("rows of matrix.npy have other sums than when they were written")
+    return rows, taken, _deviation(first)
+
+
+def _row_sums(rows: Float[np.ndarray, "row dim"]) -> np.ndarray:
+    """A checksum for each row. It differs wherever one number does, since its weights are odd."""
+    bits = np.ascontiguousarray(rows, dtype="<f4").view("<u4").astype(np.uint64)
+    return (bits * (2 * np.arange(bits.shape[1], dtype=np.uint64) + 1)).sum(axis=1, dtype=np.uint64)
+
+
+def _deviation(rows: Float[np.ndarray, "row dim"]) -> float:
+    """The standard deviation of the numbers, without rows a thousand times as large as the middle one, of a training that diverged."""
+    sizes = np.abs(rows).max(axis=1)
+    limit = 1000 * np.median(sizes[sizes > 0]) if sizes.any() else 0.0
+    return float(np.std(rows[sizes <= limit]))
 
 
 def _save_own(vectors: WordVectors, folder: Path) -> None:

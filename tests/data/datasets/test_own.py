@@ -83,7 +83,7 @@ def test_equal_scores_are_not_decided_by_where_right_candidates_stand(own: Make)
         (["Who?\tShe.\t1", "Who?\tHe.\t0", "Who?\tShe.\t0"], "line 3: the label of this pair is 0, and in line 1 it is 1"),
         (["Who?\tShe.\t1", "", "Who?\tHe.\t0"], "line 2: 1 field, 3 expected"),
         (["question\tcandidate\tlabel"], "there is no question"),
-        (["", ""], "there is no question"),
+        (["", ""], "the file is empty"),
         ("Who?\tShe.\t1\nWho?\tHe.\t0\n".encode("utf-16"), "the file has zero bytes, so it is UTF-16; save it as UTF-8"),
         ([], "the file is empty"),
     ],

@@ -1,6 +1,9 @@
 """GloVe's text format: words with spaces, blocks of lines, bad files refused by line."""
 
 import bz2
+import gzip
+import lzma
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -41,13 +44,17 @@ def test_blocks_of_lines_join_without_a_seam(write: Write, tmp_path: Path, monke
     [
         (
             ["a 1 2", "b 1", "c 1 2 3", "d"],
-            ["line 2: 1 numbers, 2 expected", "line 3: 3 numbers, 2 expected", "line 4: 0 numbers, 2 expected"],
+            ["line 2: 1 numbers, 2 expected", "line 4: 0 numbers, 2 expected"],
         ),
-        (["a 1 2", "b 1 x", "c 1,5 2"], ["line 2: x is not a finite number", "line 3: 1,5 is not a finite number"]),
-        (["a 1 2", "b 1 nan", "c inf 2"], ["line 2: nan is not a finite number", "line 3: inf is not a finite number"]),
+        (["a 1 2", "b 1 x", "c 1,5 2"], ["line 2: x is not a finite float32 number", "line 3: 1,5 is not a finite float32 number"]),
+        (["a 1 2", "b 1 nan", "c inf 2"], ["line 2: nan is not a finite float32 number", "line 3: inf is not a finite float32 number"]),
         (["a 1 2", "", "c 1 2"], ["line 2: 0 numbers, 2 expected"]),
         (["<html>", "404"], ["line 1: 0 numbers, at least one expected", "line 2: 0 numbers, at least one expected"]),
+        (["a 1 2", "b 1e39 2", "c 1 -3.5e38"], [f"line {n} is not a finite float32 number" for n in ("2: 1e39", "3: -3.5e38")]),
         (b"", ["the file is empty"]),
+        (b"\n \n", ["the file is empty"]),
+        (b"a\0 1 2\n", ["the file has zero bytes, so it is no UTF-8 text"]),
+        (b"\x93NUMPY\x01\0v\0{'descr'", ["it is a NumPy array, not text"]),
         (["2 3"], ["the file is empty"]),
     ],
 )
@@ -58,7 +65,52 @@ def test_bad_vector_files_name_their_lines(write: Write, tmp_path: Path, lines: 
     head, *listed, remedy = str(error.value).splitlines()
     assert head.startswith(f"{path}: {len(faults)} fault")
     assert listed == [f"  {fault}" for fault in faults]
-    assert remedy == "Word vectors are lines of `word v1 ... vN`; fetch the file again."
+    assert remedy in ("Word vectors are lines of `word v1 ... vN`; fetch the file again.", "Write it as text, or name another file.")
+
+
+TOKENS = ["R$ 0", "24 7", "windows 7", ". . .", "", "at name@domain.com", "\u00a0", "end"]
+
+
+@pytest.mark.parametrize("header", [True, False])
+@pytest.mark.parametrize("first", range(len(TOKENS)))
+def test_a_token_may_hold_blanks_and_numbers_or_be_empty_wherever_it_stands(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, header: bool, first: int
+) -> None:
+    monkeypatch.setattr(glove, "LINES_AT_A_TIME", 24)
+    words = [*TOKENS[first:], *(f"w{i}" for i in range(30)), *TOKENS[:first]]
+    numbers = np.random.default_rng(1).normal(size=(len(words), 5)).astype(np.float32)
+    lines = [" ".join([word, *map(str, row)]) for word, row in zip(words, numbers, strict=True)]
+    found, matrix = read_glove(write(tmp_path / "vectors.txt", [f"{len(words)} 5"] * header + lines))
+    assert found == words
+    np.testing.assert_array_equal(matrix, numbers)
+
+
+def test_blank_lines_at_the_end_say_nothing(write: Write, tmp_path: Path) -> None:
+    assert read_glove(write(tmp_path / "vectors.txt", ["the 1 2", "soup 3 4", "", " "]))[0] == ["the", "soup"]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_a_packed_file_is_read_whatever_its_name(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    (tmp_path / "vectors.txt").write_bytes(pack(b"the 1 2\nsoup 3 4\n"))
+    assert read_glove(tmp_path / "vectors.txt")[0] == ["the", "soup"]
+
+
+def test_a_zip_of_one_file_is_read_and_of_several_refused(tmp_path: Path) -> None:
+    path = tmp_path / "glove.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("glove.2d.txt", "the 1 2\nsoup 3 4\n")
+    assert read_glove(path)[0] == ["the", "soup"]
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("glove.3d.txt", "the 1 2 3\n")
+    with pytest.raises(BadDataError, match=r"it is a zip of 2 files\nUnpack it, and name the file that is needed\."):
+        read_glove(path)
+
+
+def test_rows_that_were_read_from_a_wrong_line_are_found(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    joined = glove._joined
+    monkeypatch.setattr(glove, "_joined", lambda blocks, dim: np.roll(joined(blocks, dim), 1, axis=0))
+    with pytest.raises(BadDataError, match="line 2: it is not what was read as word 1, 'the'"):
+        read_glove(write(tmp_path / "vectors.txt", ["2 2", "the 1 2", "soup 3 4"]))
 
 
 def test_a_cut_off_vector_file_says_so(write: Write, tmp_path: Path) -> None:

@@ -74,6 +74,58 @@ def test_a_vector_of_zeros_is_none(corpus: RankingCorpus, tmp_path: Path, cache_
     assert np.abs(vectors.matrix[1:]).max(axis=1).min() > 0
 
 
+def published(path: Path, scale: float = 1.0) -> PublishedVectors:
+    return PublishedVectors(name="glove.6B", path=str(path), scale=scale)
+
+
+@pytest.mark.parametrize("place", [0.0, 0.5, 0.999])
+def test_a_flipped_byte_in_the_cache_is_seen_and_the_file_read_again(
+    corpus: RankingCorpus, tmp_path: Path, cache_dir: Path, write: Write, caplog: pytest.LogCaptureFixture, place: float
+) -> None:
+    whole = published(write(tmp_path / "vectors.txt", LINES)).build(corpus, cache_dir, seed=1)
+    [matrix] = cache_dir.rglob("matrix.npy")
+    content = bytearray(matrix.read_bytes())
+    content[128 + int(place * (len(content) - 128))] ^= 1
+    matrix.write_bytes(content)
+    again = published(tmp_path / "vectors.txt").build(corpus, cache_dir, seed=1)
+    np.testing.assert_array_equal(again.matrix, whole.matrix)
+    assert "is damaged (rows of matrix.npy have other sums than when they were written): making it again" in caplog.text
+
+
+def test_a_cache_with_more_words_than_rows_is_made_again(
+    corpus: RankingCorpus, tmp_path: Path, cache_dir: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embeddings, "read_glove", lambda path: (["more", *read_glove(path)[0]], read_glove(path)[1]))
+    with pytest.raises(ValueError, match="7 words, 6 rows and 6 sums"):
+        published(write(tmp_path / "vectors.txt", LINES)).build(corpus, cache_dir, seed=1)
+
+
+@pytest.mark.parametrize("token", ["end.\nThe", "\u2028", "a\rb", "\x85", '"', "\0"])
+def test_a_word_of_any_characters_shifts_no_row(
+    corpus: RankingCorpus, tmp_path: Path, cache_dir: Path, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = np.arange(12, dtype=np.float32).reshape(4, 3)
+    monkeypatch.setattr(embeddings, "read_glove", lambda path: (["the", token, "soup", "2"], rows))
+    (tmp_path / "vectors.txt").write_text("any")
+    for _ in range(2):
+        vectors = published(tmp_path / "vectors.txt").build(corpus, cache_dir, seed=1)
+        row = dict(zip(corpus.vocabulary.words, vectors.matrix.tolist(), strict=True))
+        assert [row[word] for word in ("the", "soup", "2")] == rows[[0, 2, 3]].tolist()
+
+
+def test_a_row_beyond_any_sense_does_no_harm_to_unknown_words(corpus: RankingCorpus, tmp_path: Path, cache_dir: Path, write: Write) -> None:
+    usual, unusual = (
+        published(write(tmp_path / f"{name}.txt", lines)).build(corpus, cache_dir, seed=1)
+        for name, lines in (("usual", LINES), ("unusual", [*LINES, "diverged 1e20 2 3"]))
+    )
+    np.testing.assert_array_equal(unusual.matrix, usual.matrix)
+
+
+def test_a_scale_that_makes_numbers_infinite_is_refused(corpus: RankingCorpus, tmp_path: Path, cache_dir: Path, write: Write) -> None:
+    with pytest.raises(BadDataError, match=r"vectors\.txt: 1 fault\n  with the scale 1e\+30 some numbers are infinite"):
+        published(write(tmp_path / "vectors.txt", ["the 1e20 1 2", "soup 1 2 3"]), scale=1e30).build(corpus, cache_dir, seed=1)
+
+
 def test_missing_vectors_name_their_source(corpus: RankingCorpus, tmp_path: Path, cache_dir: Path) -> None:
     source = PublishedVectors(name="glove.6B", path=str(tmp_path / "glove.6B.50d.txt"), scale=1.0)
     with pytest.raises(MissingDataError, match=r"`python -m qaexp.data fetch glove\.6B` fetches it") as error:

@@ -9,6 +9,7 @@ import pytest
 from gensim.models import KeyedVectors
 
 from qaexp.data.corpus_builder import CorpusBuilder
+from qaexp.data.vectors import word2vec
 from qaexp.data.vectors.sources import PublishedVectors
 from qaexp.data.vectors.word2vec import read_word2vec
 from qaexp.errors import BadDataError, MissingDataError
@@ -63,14 +64,55 @@ def test_published_vectors_fill_their_rows_once(
     np.testing.assert_array_equal(source.build(builder.build(), cache_dir, seed=1).matrix, vectors.matrix)
 
 
-def test_the_first_of_repeated_words_counts_and_broken_utf8_is_replaced(tmp_path: Path) -> None:
+def test_a_word_listed_twice_has_two_rows_and_broken_utf8_is_replaced(tmp_path: Path) -> None:
     words = ["the", "soup", "the", b"zo\xeb", "a", "b"]
     (tmp_path / "vectors.bin").write_bytes(with_line_ends(words=words))
     found, matrix = read_word2vec(tmp_path / "vectors.bin")
-    assert found == ["the", "soup", "zo\N{REPLACEMENT CHARACTER}", "a", "b"]
-    np.testing.assert_array_equal(matrix, VECTORS[[0, 1, 3, 4, 5]])
+    assert found == ["the", "soup", "the", "zo\N{REPLACEMENT CHARACTER}", "a", "b"]
+    np.testing.assert_array_equal(matrix, VECTORS)
     (tmp_path / "vectors.bin").write_bytes(with_line_ends(words=[b"zo\xeb", *WORDS[1:]]))
     assert read_word2vec(tmp_path / "vectors.bin")[0][0] == "zo\N{REPLACEMENT CHARACTER}"
+
+
+AWKWARD = ["w0", "end.\nThe", "New York", "of the", "the", " ", "windows 7", "", "\nThe", "w1", "a b c d", "zo\u00a0", "x "]
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("line_ends", [False, True])
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gz"])
+def test_words_with_blanks_and_line_breaks_are_read_as_they_were_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: bool, line_ends: bool, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    words = [AWKWARD[i] for i in rng.permutation(len(AWKWARD))]
+    vectors = rng.normal(size=(len(words), 12)).astype(np.float32)
+    vectors[rng.integers(len(words)), :6] = 0
+    content = with_line_ends(vectors, words, f"{len(words)} 12")
+    if not line_ends:
+        encoded = (word.encode() + b" " + row.tobytes() for word, row in zip(words, vectors, strict=True))
+        content = f"{len(words)} 12\n".encode() + b"".join(encoded)
+    (tmp_path / "a.bin").write_bytes(gzip.compress(content) if packed else content)
+    monkeypatch.setattr(word2vec, "CHUNK", 7)
+    found, matrix = read_word2vec(tmp_path / "a.bin")
+    assert found == words
+    np.testing.assert_array_equal(matrix, vectors)
+
+
+def test_a_file_that_was_unpacked_and_not_renamed_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a.bin.gz").write_bytes(WHOLE)
+    assert read_word2vec(tmp_path / "a.bin.gz")[0] == WORDS
+
+
+def test_rows_that_were_read_from_a_wrong_place_are_found(tmp_path: Path, written: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = word2vec._rows
+
+    def shifted(*arguments: Any) -> tuple[list[bytes], np.ndarray]:
+        tokens, matrix = rows(*arguments)
+        return tokens, np.roll(matrix, 1, axis=0)
+
+    monkeypatch.setattr(word2vec, "_rows", shifted)
+    with pytest.raises(BadDataError, match="'the' is not where it was read"):
+        read_word2vec(tmp_path / "gensim.bin")
 
 
 NAN = np.where(np.arange(30).reshape(6, 5) == 12, np.nan, VECTORS).astype(np.float32)
@@ -78,21 +120,28 @@ WHOLE = with_line_ends()
 STATED = "6 words of 5 dimensions are stated"
 UNREADABLE = "which cannot be read"
 FAULTY: dict[str, tuple[str, bytes, str]] = {
-    "cut off": ("a.bin", WHOLE[:-30], f"{STATED}, {UNREADABLE}: unexpected end of input"),
+    "cut off": ("a.bin", WHOLE[:-30], f"{STATED}, {UNREADABLE}: it ends after 4 words"),
     "packed and cut off": (
         "a.bin.gz",
         gzip.compress(WHOLE)[:-30],
         f"{STATED}, {UNREADABLE}: Compressed file",
     ),
     "cut off at once": ("a.bin.gz", gzip.compress(WHOLE)[:8], "the compressed file is cut off or corrupt"),
-    "not packed": ("a.bin.gz", WHOLE, "the compressed file is cut off or corrupt (Not a gzipped file"),
     "more words stated": (
         "a.bin",
         with_line_ends(header="9 5"),
         "9 words of 5 dimensions are stated, which take more than the 160 bytes of the file",
     ),
-    "fewer words stated": ("a.bin", with_line_ends(header="4 5"), "4 words of 5 dimensions are stated, which take "),
-    "other dimensions stated": ("a.bin", with_line_ends(header="6 3"), "6 words of 3 dimensions are stated, which take "),
+    "fewer words stated": (
+        "a.bin",
+        with_line_ends(header="4 5"),
+        f"4 words of 5 dimensions are stated, {UNREADABLE}: it goes on after its last word",
+    ),
+    "other dimensions stated": (
+        "a.bin",
+        with_line_ends(header="6 3"),
+        f"6 words of 3 dimensions are stated, {UNREADABLE}: it goes on after its last word",
+    ),
     "impossible numbers": (
         "a.bin",
         with_line_ends(header=f"{10**15} {10**4}"),
@@ -103,6 +152,11 @@ FAULTY: dict[str, tuple[str, bytes, str]] = {
     "a page": ("a.bin", b"<html>\nlog in</html>", "line 1: b'<html>\\n', the number of words and of dimensions expected"),
     "nothing": ("a.bin", b"", "line 1: b'', the number of words and of dimensions expected"),
     "no words": ("a.bin", b"0 5\n", "line 1: b'0 5\\n', the number of words and of dimensions expected"),
+    "no number, as gensim writes it": (
+        "a.bin",
+        with_line_ends(NAN).replace(b"\n", b"").replace(b"6 5", b"6 5\n"),
+        f"{STATED}, {UNREADABLE}: what follows the word '</s>' does not look like its numbers",
+    ),
     "no number": ("a.bin", with_line_ends(NAN), "words with something that is no finite number: 1, the first of them '</s>'"),
 }
 
