@@ -8,7 +8,8 @@ import re
 import traceback
 from collections.abc import Iterator, Sequence
 from pydoc import locate
-from typing import Any
+from types import NoneType
+from typing import Any, get_args
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException, InstantiationException, OverrideParseException
@@ -17,7 +18,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from qaexp.config import CONF, PRETRAIN, RANK, Program, choices, compose, is_choice
 from qaexp.errors import ConfigError, QaexpError
-from qaexp.limits import violations
+from qaexp.limits import parameter_types, violations
 
 log = logging.getLogger(__name__)
 
@@ -146,6 +147,8 @@ def _each_choice(group: str, value: str) -> list[str]:
 def check_config(cfg: Any, usual: Any, overrides: Sequence[str]) -> None:
     """Check the overrides against `usual`, the configuration without them, and every value against its limits.
 
+    A text that Hydra has read as a number is put into `cfg` as it was written.
+
     Raises:
         ConfigError: no constructor takes an option, a value is of the wrong kind, or it is outside its limits.
     """
@@ -162,7 +165,10 @@ def check_config(cfg: Any, usual: Any, overrides: Sequence[str]) -> None:
         parameters = _parameters(cfg, key) if parent and key not in options else None
         if parameters and name not in (*parameters, *HYDRA_KEYS):
             raise ConfigError(f"nothing reads the option {key}{_did_you_mean(key, [f'{parent}.{each}' for each in parameters])}")
-        _check_kind(key, value, OmegaConf.select(cfg, key), usual)
+        given = OmegaConf.select(cfg, key)
+        if isinstance(given, (bool, int, float)) and _is_text(key, usual):
+            OmegaConf.update(cfg, key, given := value)
+        _check_kind(key, value, given, usual)
     resolved: Any = OmegaConf.to_container(cfg, resolve=True)
     for sentence in violations(resolved):
         raise ConfigError(sentence)
@@ -174,11 +180,27 @@ def check_value(key: str, written: str, given: Any, usual: Any) -> None:
     Raises:
         ConfigError: it is of the wrong kind, or outside its limits.
     """
+    given = written if isinstance(given, (bool, int, float)) and _is_text(key, usual) else given
     _check_kind(key, written, given, usual)
     parent, dot, name = key.rpartition(".")
     target = OmegaConf.select(usual, f"{parent}._target_") if parent else None
     for sentence in violations({"_target_": target or "", name: given}, parent + dot):
         raise ConfigError(sentence)
+
+
+def _annotation(key: str, usual: Any) -> Any:
+    """The annotation of the constructor's parameter that an option sets; None where there is none to be read."""
+    parent, _, name = key.rpartition(".")
+    target = OmegaConf.select(usual, f"{parent}._target_") if parent else None
+    return parameter_types(str(target or "")).get(name)
+
+
+def _is_text(key: str, usual: Any) -> bool:
+    """Whether an option takes text and nothing else. Lightning's trainer takes numbers for some of its texts."""
+    annotation = _annotation(key, usual)
+    if annotation is not None:
+        return annotation is str or set(get_args(annotation)) == {str, NoneType}
+    return isinstance(OmegaConf.select(usual, key), str) and not key.startswith("trainer.")
 
 
 def _check_kind(key: str, written: str, given: Any, usual: Any) -> None:
@@ -187,7 +209,10 @@ def _check_kind(key: str, written: str, given: Any, usual: Any) -> None:
     if isinstance(given, str) and (CONF / group).is_dir():
         raise ConfigError(f"{key}={written}: a choice is written with slashes, {group}={written}; choices: {', '.join(choices(group))}")
     number = isinstance(given, (int, float)) and isinstance(given, bool) <= isinstance(default, bool)
-    gone = given is None and written != "null"  # another option has replaced it, or ~ has deleted it
+    may_be_none = NoneType in get_args(_annotation(key, usual))
+    gone = given is None and (written != "null" or may_be_none)  # if not null, another option has replaced it, or ~ has deleted it
+    if given is None and not gone and _is_text(key, usual):
+        raise ConfigError(f"{key}={written}: must be text, as in {key}={default}; for the word null, write \"{key}='null'\"")
     if isinstance(default, (int, float)) and not number and not gone:
         expected = "true or false" if isinstance(default, bool) else "a number"
         raise ConfigError(f"{key}={written}: must be {expected}, as in {key}={default}")

@@ -10,6 +10,7 @@ from itertools import count, product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from zipfile import ZipFile
 
 import pandas as pd
 import pytest
@@ -261,6 +262,24 @@ def test_a_damaged_last_checkpoint_is_named_with_the_remedy(overrides: list[str]
     last.write_bytes(last.read_bytes()[:-200])
     with pytest.raises(CheckpointError, match=r"last\.ckpt is damaged .*; delete its folder, and the same command starts again"):
         train(compose(overrides), tmp_path, resume=True)
+
+
+def test_a_flipped_byte_in_a_checkpoint_is_seen(overrides: list[str], tmp_path: Path) -> None:
+    """Torch itself reads weights with another bit without a word."""
+    train_until(overrides, tmp_path, epoch=1)
+    last = tmp_path / "last.ckpt"
+    content = bytearray(last.read_bytes())
+    with ZipFile(last) as archive:
+        part = max(archive.infolist(), key=lambda part: part.file_size)
+        with archive.open(part) as file:
+            place = content.index(file.read())
+    content[place + part.file_size // 2] ^= 1
+    last.write_bytes(content)
+    torch.load(last, weights_only=True)
+    with pytest.raises(CheckpointError, match=r"last\.ckpt is damaged \(BadZipFile\); delete its folder"):
+        train(compose(overrides), tmp_path, resume=True)
+    with pytest.raises(CheckpointError, match=r"last\.ckpt is not a whole checkpoint of qaexp \(BadZipFile\)"):
+        qaexp.load(last)
 
 
 def test_best_weights_that_are_gone_or_damaged_are_named_with_the_remedy(

@@ -1,6 +1,7 @@
 """What readers share: a corpus built question by question, names for candidates without one, groups of connected texts."""
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -16,6 +17,18 @@ Candidate = tuple[str, int, int] | tuple[str, int, int, float]
 """Candidate id, text, label and, if it is published, a search engine's score."""
 
 
+LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+def readable(text: str) -> str:
+    """The text with U+FFFD for each half of a character, which JSON may hold and UTF-8 may not.
+
+    >>> readable("hi \\ud83d")
+    'hi \ufffd'
+    """
+    return text if text.isascii() else LONE_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
 class CorpusBuilder:
     """Collects a corpus question by question. Equal texts are stored once; repeated candidates of a pool are dropped and counted."""
 
@@ -26,6 +39,7 @@ class CorpusBuilder:
         self._splits: dict[str, list[tuple[int, str, list[Candidate]]]] = {}
         self._answer_set: dict[int, None] = {}
         self._held_out: dict[int, None] = {}
+        self._faults: list[tuple[str, str]] = []
         self.notes: dict[str, int] = {}
 
     def note(self, what: str, count: int = 1) -> None:
@@ -42,7 +56,13 @@ class CorpusBuilder:
     def _ids(self, words: Sequence[str]) -> tuple[int, ...]:
         if self._vocabulary is not None:
             return tuple(self._vocabulary.ids(words))
-        return tuple(self._word_ids.setdefault(word, len(self._word_ids)) for word in words)
+        known = self._word_ids
+        return tuple([known[word] if word in known else self._new_word(word) for word in words])
+
+    def _new_word(self, word: str) -> int:
+        if (whole := readable(word)) != word:
+            self.note("words with half of a character (replaced)")
+        return self._word_ids.setdefault(whole, len(self._word_ids))
 
     def answer(self, text: int) -> None:
         """Add this text to the answer set, from which negatives are drawn."""
@@ -58,18 +78,28 @@ class CorpusBuilder:
 
     def pair(self, split: str, pair_id: str, first: int, second: int, label: int) -> None:
         """Add a pair with a class: a question whose pool is one candidate."""
+        pair_id = readable(pair_id)
         self._splits.setdefault(split, []).append((first, pair_id, [(pair_id, second, label)]))
 
     def question(self, split: str, question_id: str, text: int, candidates: Iterable[Candidate]) -> None:
         """Add a question and its pool of (candidate id, text, label), with retrieval scores in all pools of a split or in none.
 
-        The first of repeated candidates counts.
+        The first of repeated candidates counts. One that comes again with another label or text makes `build` fail.
         """
         pool: dict[str, Candidate] = {}
-        for candidate in candidates:
-            if candidate[0] in pool:
+        question_id = readable(question_id)
+        for name, *facts in candidates:
+            candidate: Candidate = (readable(name), *facts)  # type: ignore[assignment]
+            first = pool.setdefault(candidate[0], candidate)
+            if first is candidate:
+                continue
+            if first[2] != candidate[2]:
+                labels = f"{first[2]} and {candidate[2]}"
+                self._faults.append((split, f"question {question_id!r}: candidate {candidate[0]!r} is labelled {labels}"))
+            elif first[1] != candidate[1]:
+                self._faults.append((split, f"question {question_id!r}: candidate {candidate[0]!r} has two texts"))
+            else:
                 self.note(f"{split}: repeated candidates (dropped)")
-            pool.setdefault(candidate[0], candidate)
         if not any(candidate[2] for candidate in pool.values()):
             self.note(f"{split}: questions without a right candidate")
         if not pool:
@@ -80,8 +110,8 @@ class CorpusBuilder:
         """The corpus of everything added.
 
         Raises:
-            BadDataError: an id contains white space, which trec_eval's format does not allow; two questions of a split have the same id;
-                or only some pools of a split have retrieval scores.
+            BadDataError: an id contains white space, which trec_eval's format does not allow; two questions of a split have the same id, or
+                a candidate has two labels or texts; or only some pools of a split have retrieval scores.
             ConfigError: the tokeniser leaves line breaks in words.
         """
         for name, questions in self._splits.items():
@@ -89,6 +119,8 @@ class CorpusBuilder:
                 raise BadDataError(
                     f"{name} questions", faults, "Give each question an id of its own; ids are single words, as trec_eval reads them."
                 )
+            if faults := [fault for split, fault in self._faults if split == name]:
+                raise BadDataError(f"{name} questions", faults, "Give each candidate of a question an id of its own and one label.")
             unscored = [question_id for _, question_id, pool in questions if pool and len(pool[0]) == 3]
             if 0 < len(unscored) < sum(bool(pool) for _, _, pool in questions):
                 fault = f"{len(unscored)} have no retrieval scores but others have, the first {unscored[0]!r}"
@@ -146,7 +178,7 @@ def text_names(texts: Iterable[Sequence[str]]) -> list[str]:
     seen: Counter[str] = Counter()
     names = []
     for text in texts:
-        name = hashlib.blake2s(" ".join(text).encode(), digest_size=5).hexdigest()
+        name = hashlib.blake2s(readable(" ".join(text)).encode(), digest_size=5).hexdigest()
         seen[name] += 1
         names.append(name if seen[name] == 1 else f"{name}-{seen[name]}")
     return names

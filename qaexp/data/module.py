@@ -20,7 +20,7 @@ from qaexp.data.prepare import Reader, prepared
 from qaexp.data.vectors.sources import VectorSource, WordVectors, coverage, digests
 from qaexp.ddp import do_not_sync, rank_and_world_size
 from qaexp.errors import BadDataError, ConfigError
-from qaexp.evaluation.conventions import METRICS, find_convention
+from qaexp.evaluation.conventions import METRICS, file_tie_order, find_convention
 from qaexp.evaluation.metrics import RankingMetrics
 from qaexp.limits import PositiveInt, Seed
 
@@ -111,6 +111,11 @@ class RankingDataModule(pl.LightningDataModule):
             splits[name] = used if self._shuffle_seed is None else used.shuffled(self._shuffle_seed + number)
         self._warn_of_repeats(splits)
         self._warn_of_sure_ranks(splits)
+        if self.num_classes == 1 and self._shuffle_seed is not None and find_convention(self.convention).tie_order is file_tie_order:
+            log.warning(
+                "dataset=%s: %s breaks ties by the order of the files, but dataset.shuffle_seed=%s shuffles it; null keeps it",
+                *(self.name, self.convention, self._shuffle_seed),
+            )
         return splits
 
     def _warn_of_repeats(self, splits: Mapping[str, RankingSplit]) -> None:

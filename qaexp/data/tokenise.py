@@ -3,8 +3,12 @@
 import re
 from collections.abc import Callable
 from functools import cache, partial
+from unicodedata import category, normalize
 
 _WORD = re.compile(r"[^\W_]\.(?:[^\W_]\.)+|[^\W_]+(?:['’.,][^\W_]+)*")
+
+_UNSEEN = re.compile("[\u00ad\u2060\ufeff]")
+"""Soft hyphen, word joiner, byte order mark."""
 
 
 def words_v1(text: str) -> list[str]:
@@ -30,6 +34,28 @@ def _lemma(word: str) -> str:
     from simplemma import lemmatize  # its dictionary takes seconds to load
 
     return lemmatize(word, lang="en").lower()
+
+
+@cache
+def _word_with_marks() -> re.Pattern[str]:
+    marks = "".join(chr(code) for code in [*range(0x300, 0x20000), *range(0xE0100, 0xE01F0)] if category(chr(code)).startswith("M"))
+    letter = rf"[^\W_][{marks}]*"
+    letters = rf"{letter}(?:[\u200c\u200d]*{letter})*"
+    return re.compile(rf"{letter}\.(?:{letter}\.)+|{letters}(?:['’.,]{letters})*")
+
+
+def words_v2(text: str) -> list[str]:
+    """As `words_v1`, for any script: a word may hold combining marks, and joiners between its letters. Texts are composed (NFC) first, and
+    soft hyphens and byte order marks, which nobody sees, are dropped.
+
+    >>> words_v2("The U.S. dollar isn't worth 1,000 yen (long-term).") == words_v1("The U.S. dollar isn't worth 1,000 yen (long-term).")
+    True
+    >>> words_v2("हिन्दी किताब, İstanbul in\u00adfor\u00admation")
+    ['हिन्दी', 'किताब', 'i̇stanbul', 'information']
+    """
+    if text.isascii():
+        return words_v1(text)
+    return _word_with_marks().findall(normalize("NFC", _UNSEEN.sub("", text).lower()).replace("’", "'"))
 
 
 def bare(tokenise: Callable[[str], list[str]]) -> Callable[[str], list[str]]:

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile, ZipFile
 
 import torch
 from hydra.errors import InstantiationException
@@ -36,6 +37,18 @@ def require_same_vocabulary(checkpoint: Mapping[str, Any], expected: Sequence[st
     )
 
 
+def load_verified(path: Path, mmap: bool = False) -> Any:
+    """Plain values and tensors of a file that torch wrote. It is a zip archive, whose checksums torch itself does not look at.
+
+    Raises:
+        BadZipFile, or any error of torch: the file is damaged.
+    """
+    with ZipFile(path) as archive:
+        if (part := archive.testzip()) is not None:
+            raise BadZipFile(f"{part} has another checksum than when it was written")
+    return torch.load(path, map_location="cpu", weights_only=True, mmap=mmap)
+
+
 START_AGAIN = "delete its folder, and the same command starts again"
 
 
@@ -46,7 +59,7 @@ def _require_whole(path: Path) -> dict[str, Any]:
         CheckpointError: the file is damaged.
     """
     try:
-        return torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+        return load_verified(path, mmap=True)
     except Exception as error:
         raise CheckpointError(f"{path} is damaged ({type(error).__name__}); {START_AGAIN}") from error
 
@@ -99,7 +112,7 @@ def open_checkpoint(path: str | Path) -> dict[str, Any]:
     """
     file = checkpoint_file(path)
     try:
-        checkpoint = torch.load(file, map_location="cpu", weights_only=True)
+        checkpoint = load_verified(file)
         plan = dict(checkpoint["qaexp"])
         _require_parts(checkpoint, plan, file.stat().st_size)
     except Exception as error:

@@ -33,6 +33,13 @@ class Best:
         return mean(run.score for run in self.runs if run.score is not None)
 
 
+def best_of_each_measure(results: Sequence[JobResult]) -> dict[str, Best]:
+    """`best_of` the runs that are measured alike, by measure. A failed run has none; it counts for its options."""
+    measures = dict.fromkeys(result.measure for result in sorted(results, key=lambda result: result.cell) if result.score is not None)
+    bests = {measure: best_of([result for result in results if result.score is None or result.measure == measure]) for measure in measures}
+    return {measure: best for measure, best in bests.items() if best is not None}
+
+
 def best_of(results: Sequence[JobResult]) -> Best | None:
     """The options with the highest mean score over their seeds, the first of several; None when no run has a score.
 

@@ -6,7 +6,7 @@ import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -33,6 +33,20 @@ class JobResult:
     folder: str = ""
     score: float | None = None
     error: str = ""
+    metric: str = ""
+    """The name of the score."""
+    measure: str = ""
+    """What the score is measured on and how. Only scores of the same measure are compared."""
+
+    @classmethod
+    def of(
+        cls, cell: int, status: Literal["ran", "kept", "pruned", "failed", "busy"], options: Sequence[str], folder: Path, record: RunRecord
+    ) -> "JobResult":
+        """The result of a run that left a record."""
+        metric = record.config["dataset"]["selection_metric"]
+        name, fingerprint = record.config["dataset"].get("name", "the data"), str(record.data.get("fingerprint"))[:8]
+        measure = f"{metric} of {name} (data {fingerprint}{f', convention {record.convention}' if record.convention else ''})"
+        return cls(cell, status, options, str(folder), dev_score(record), metric=metric, measure=measure)
 
     def write(self, outcomes: Path) -> None:
         atomic_write_text(outcomes / f"{self.cell}.json", json.dumps(asdict(self)) + "\n")
@@ -78,11 +92,13 @@ class Job:
         with _quiet_screen(), reuse_data_modules():
             if self.pruner:  # pruned runs are kept, too
                 if former := of_these_data(cfg, self.runs, options):
-                    return JobResult(cell, "kept", options, str(folder), dev_score(former))
+                    return JobResult.of(cell, "kept", options, folder, former)
                 watchers.append(PruneByDev(self.pruner, folder))
             outcome = run_or_reuse(cfg, self.runs, options, self.program, watchers)
-        score = dev_score(outcome.record) if outcome.record else None
-        return JobResult(cell, outcome.status, options, str(outcome.folder), score, outcome.error)
+        if outcome.record is None:
+            return JobResult(cell, outcome.status, options, str(outcome.folder), error=outcome.error)
+        result = JobResult.of(cell, outcome.status, options, outcome.folder, outcome.record)
+        return replace(result, error=outcome.error)
 
 
 def dev_score(record: RunRecord) -> float | None:

@@ -25,11 +25,11 @@ INTERVAL = 0.5
 class Watch:
     """Reads the result files of jobs in a thread, while the launcher blocks the main thread."""
 
-    def __init__(self, outcomes: Path, total: int, axes: Collection[str], metric: str) -> None:
-        self._outcomes, self._total, self._axes, self._metric = outcomes, total, axes, metric
+    def __init__(self, outcomes: Path, total: int, axes: Collection[str]) -> None:
+        self._outcomes, self._total, self._axes = outcomes, total, axes
         self.results: dict[int, JobResult] = {}
-        self.best: JobResult | None = None
-        """The job with the highest dev score, the first of several."""
+        self.best: dict[str, JobResult] = {}
+        """The job with the highest dev score of each measure, the first of several."""
         self._lock, self._stop = threading.Lock(), threading.Event()
         self._thread = threading.Thread(target=self._read_repeatedly, daemon=True)
         self._terminal = sys.stderr.isatty()
@@ -68,26 +68,19 @@ class Watch:
         if result.status == "busy":  # it will be launched again
             return
         self.results[result.cell] = result
-        best = self.best = _better(self.best, result)
-        shown = f"best {self._metric} {best.score:.4f}" if best and best.score is not None else ""
+        if result.score is not None:
+            best = self.best.get(result.measure, result)
+            self.best[result.measure] = min(best, result, key=lambda each: (-(each.score or 0.0), each.cell))
+        shown = "; ".join(f"best {best.metric} {best.score:.4f}" for best in self.best.values()) if len(self.best) == 1 else ""
         self._bar.update(self._task, completed=len(self.results), best=shown)
         swept = [option for option in result.options if option.partition("=")[0] in self._axes]
         options = join_options(swept)
         if result.status == "failed":
             log.error("job %s failed: %s", options, result.error)
         elif not self._terminal:
-            score = "" if result.score is None else f" {self._metric} {result.score:.4f}"
-            log.info("[%d/%d] %s: %s%s; %s", len(self.results), self._total, options, result.status, score, shown)
+            score = "" if result.score is None else f" {result.metric} {result.score:.4f}"
+            log.info("[%d/%d] %s: %s%s%s", len(self.results), self._total, options, result.status, score, f"; {shown}" if shown else "")
 
     def _read_repeatedly(self) -> None:
         while not self._stop.wait(INTERVAL):
             self.read_results()
-
-
-def _better(best: JobResult | None, result: JobResult) -> JobResult | None:
-    """The result with the higher score, or the earlier cell if both are equal."""
-    if result.score is None:
-        return best
-    if best is None or best.score is None:
-        return result
-    return min(best, result, key=lambda each: (-(each.score or 0.0), each.cell))

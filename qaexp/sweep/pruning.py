@@ -35,7 +35,7 @@ class PruneByDev(Callback):
         study = optuna.create_study(direction="maximize", pruner=self._pruner)
         for path in sorted(self._folder.parent.glob(f"*/{RECORD}")):
             other = finished(path, chosen)
-            if other and other.curve and path.parent != self._folder and other.shares_data_with(record):
+            if other and other.curve and path.parent != self._folder and other.is_measured_like(record):
                 values = dict(enumerate(other.curve, 1))
                 study.add_trial(create_trial(state=TrialState.COMPLETE, value=max(other.curve), intermediate_values=values))
         trial = study.ask()
@@ -50,16 +50,19 @@ class PruneByDev(Callback):
 
 @dataclass(frozen=True)
 class Finished:
-    """A finished run: dev metric by epoch, fingerprint of its texts, source of its word vectors, and digests of their files if known."""
+    """A finished run: dev metric by epoch and its convention, fingerprint of its texts, source of its word vectors, and digests of their
+    files if known."""
 
     curve: Sequence[float]
+    convention: str
     texts: str
     vectors: str
     files: Sequence[str] | None
 
-    def shares_data_with(self, record: RunRecord) -> bool:
-        """Whether the texts are the same, and the word vectors, unless they are from another source, which may be an axis of the sweep."""
-        return record.is_over(self.texts, self.files if self.vectors == record.vectors else None)
+    def is_measured_like(self, record: RunRecord) -> bool:
+        """Whether convention and texts are the same, and the word vectors, unless they are from another source, which may be an axis of the
+        sweep."""
+        return self.convention == record.convention and record.is_over(self.texts, self.files if self.vectors == record.vectors else None)
 
 
 def finished(path: Path, chosen: str) -> Finished | None:
@@ -74,5 +77,5 @@ def finished(path: Path, chosen: str) -> Finished | None:
 def _finished(path: Path, changed: int, chosen: str) -> Finished | None:
     if record := RunRecord.with_status(path.parent, "finished"):
         curve = tuple(float(epoch[chosen]) for epoch in record.history if chosen in epoch)
-        return Finished(curve, record.data["fingerprint"], record.vectors, record.data["vectors"].get("files"))
+        return Finished(curve, record.convention, record.data["fingerprint"], record.vectors, record.data["vectors"].get("files"))
     return None

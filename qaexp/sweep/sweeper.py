@@ -30,7 +30,7 @@ from qaexp.limits import violations
 from qaexp.mistakes import check_config, check_value
 from qaexp.runs.folder import require_initial_run
 from qaexp.runs.record import RunRecord, measured_options
-from qaexp.sweep.best import BEST_REMEDY, best_of, write_best
+from qaexp.sweep.best import BEST_REMEDY, best_of_each_measure, write_best
 from qaexp.sweep.job import Job, JobResult, keep_number_of_threads
 from qaexp.sweep.progress import Watch
 from qaexp.sweep.strategies import Cell, Space
@@ -86,7 +86,7 @@ class Sweep(Sweeper):
         launcher = self._launcher(folder, Job(folder.absolute(), outcomes, usual, program, pruner))
         log.info("%d jobs in %s; finished ones are kept", total, folder)
         try:
-            with Watch(outcomes, total, space.axes, usual.dataset.selection_metric) as watch:
+            with Watch(outcomes, total, space.axes) as watch:
                 self._run_all(launcher, space, watch, outcomes)
         finally:
             shutil.rmtree(outcomes, ignore_errors=True)
@@ -103,8 +103,9 @@ class Sweep(Sweeper):
             self._run_batch(launcher, space, dict(enumerate(batch, first)), watch, outcomes)
             results = [watch.results[number] for number in range(first, first + len(batch))]
             first += len(batch)
+            alike = len(watch.best) < 2  # a search cannot learn from scores that are measured in different ways
             try:
-                batch = batches.send([result.score for result in results])
+                batch = batches.send([result.score if alike else None for result in results])
             except StopIteration:
                 batch = None
 
@@ -134,8 +135,15 @@ class Sweep(Sweeper):
 
     def _conclude(self, watch: Watch, folder: Path, seconds: float) -> None:
         """Write the best cell, and log how many jobs ran, were skipped and failed."""
-        if cell := best_of(list(watch.results.values())):
-            paths = [folder / "best.yaml", *([Path(self._best)] if self._best else [])]
+        bests = best_of_each_measure(list(watch.results.values()))
+        paths = [folder / "best.yaml", *([Path(self._best)] if self._best else [])]
+        if len(bests) > 1:
+            paths[0].unlink(missing_ok=True)
+            each = "\n".join(f"  {100 * best.score:.2f} {measure}: {join_options(best.options)}" for measure, best in bests.items())
+            log.warning(
+                "the jobs are measured in %d ways, which are not compared; no best.yaml is written. The best of each:\n%s", len(bests), each
+            )
+        for cell in bests.values() if len(bests) == 1 else ():
             write_best(paths, cell, RunRecord.load(Path(cell.runs[0].folder)), len(watch.results), self._program)
             over = f" (mean of {len(cell.runs)} seeds)" if len(cell.runs) > 1 else ""
             over += f" ({cell.failed} more failed)" if cell.failed else ""

@@ -22,7 +22,7 @@ from qaexp.data.files import digest
 from qaexp.data.module import RankingDataModule
 from qaexp.ddp import rank_and_world_size
 from qaexp.files import atomic_write
-from qaexp.runs.checkpoint import settle_best
+from qaexp.runs.checkpoint import load_verified, settle_best
 from qaexp.runs.folder import BEST, LAST, NEXT, part_of_test
 from qaexp.runs.record import RunRecord
 from qaexp.tracking.logger import RunLogger
@@ -225,7 +225,7 @@ class KeepScores(Callback):
         self._written = time.monotonic()
         path = part_of_test(self._folder, rank_and_world_size()[0])
         try:
-            kept = torch.load(path, weights_only=True) if path.is_file() else {}
+            kept = load_verified(path) if path.is_file() else {}
         except Exception as error:
             log.warning("%s is damaged (%s) and left out: ranking begins anew", path, type(error).__name__)
             kept = {}

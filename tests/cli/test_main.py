@@ -108,6 +108,8 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
             "output_dir=my däta: Hydra cannot parse this; quote the value for the shell and for Hydra: \"output_dir='my däta'\"",
         ),
         ("patience=null", "patience=null: must be a number, as in patience="),
+        ("data_dir=null", "data_dir=null: must be text, as in data_dir="),
+        ("dataset.name=null", "dataset.name=null: must be text, as in dataset.name=toy"),
         ("seed=true", "seed=true: must be a number, as in seed=1"),
         ("+trainer.limit_train_batches=0", "trainer.limit_train_batches=0: must be more than 0"),
         ("output_dir=", "output_dir= is empty; name a folder, or leave it out"),
@@ -394,3 +396,14 @@ def test_wandb_without_a_key_is_offline_and_never_asks_on_a_terminal(quiet: list
     assert "(1) Create" not in screen  # W&B's question, when it asks one
     [offline] = only_run(tmp_path / "runs").glob("wandb/offline-run-*/run-*.wandb")
     assert offline.stat().st_size > 0
+
+
+def test_text_that_looks_like_a_number_stays_text(quiet: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = ["model=random_guess", "dataset.shuffle_seed=null", "data_dir=007", "cache_dir=2024", "dataset.name=1e3"]
+    assert main([*(option for option in quiet if not option.startswith("output_dir")), *options, "output_dir=2024_11_28"]) == 0
+    [record] = (tmp_path / "2024_11_28").rglob("record.json")
+    config = json.loads(record.read_text())["config"]
+    assert (config["data_dir"], config["cache_dir"], config["output_dir"]) == ("007", "2024", "2024_11_28")
+    assert (config["dataset"]["name"], config["dataset"]["cache_dir"], config["dataset"]["shuffle_seed"]) == ("1e3", "2024", None)
+    assert (tmp_path / "2024" / "corpora").is_dir()

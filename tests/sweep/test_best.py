@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,9 @@ from hydra import compose, initialize_config_dir
 
 from qaexp.config import CONF, PRETRAIN
 from qaexp.runs.record import RunRecord
-from qaexp.sweep.best import Best, best_of, best_yaml, write_best
+from qaexp.sweep.best import Best, best_of, best_of_each_measure, best_yaml, write_best
 from qaexp.sweep.job import JobResult
+from qaexp.sweep.progress import Watch
 from qaexp.sweep.strategies import Space
 from qaexp.sweep.sweeper import Sweep
 
@@ -44,6 +46,41 @@ def test_options_that_failed_with_some_seeds_rank_behind_those_that_never_failed
     assert (alone.options, alone.failed) == (("lr=2",), 1)
     record = RunRecord("key", {"dataset": {"selection_metric": "dev/map"}}, 1, "lr=2", best_epoch=1, history=[{"epoch": 1}])
     assert "90.00 in epoch 1 of 1; 1 more failed; selection" in best_yaml(alone, record, 4)
+
+
+def test_only_scores_of_the_same_measure_are_compared() -> None:
+    results = jobs(("dataset=a lr=1", 0.5), ("dataset=a lr=2", 0.6), ("dataset=b lr=1", 0.9), ("dataset=b lr=2", None))
+    measured = [replace(job, measure=measure) for job, measure in zip(results, ("map of a", "map of a", "p@1 of b", ""), strict=True)]
+    bests = best_of_each_measure(measured)
+    assert {measure: best.options for measure, best in bests.items()} == {
+        "map of a": ("dataset=a", "lr=2"),
+        "p@1 of b": ("dataset=b", "lr=1"),
+    }
+
+
+def test_a_measure_is_data_convention_and_metric(tmp_path: Path) -> None:
+    def measure(name: str = "own", metric: str = "dev/map", fingerprint: str = "0123456789", convention: str = "trec") -> str:
+        record = RunRecord("key", {"dataset": {"name": name, "selection_metric": metric}}, 1, "", data={"fingerprint": fingerprint})
+        record.convention, record.history = convention, [{"epoch": 1, "dev/map": 0.25, "dev/mrr": 0.5}]
+        result = JobResult.of(0, "ran", [], tmp_path, record)
+        assert (result.score, result.metric) == (0.25 if metric == "dev/map" else 0.5, metric)
+        return result.measure
+
+    assert measure() == "dev/map of own (data 01234567, convention trec)"
+    others = [measure(metric="dev/mrr"), measure(fingerprint="1123456789"), measure(convention="semeval10"), measure(name="wikiqa")]
+    assert len({measure(), *others}) == 5
+
+
+def test_progress_names_each_score_by_its_own_metric(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    watch = Watch(tmp_path, 3, ["dataset"])
+    for cell, (metric, score) in enumerate([("dev/map", 0.5), ("dev/map", 0.6), ("dev/p@1", 0.4)]):
+        watch.add(JobResult(cell, "ran", [f"dataset={cell}"], "", score, metric=metric, measure=metric))
+    assert [record.getMessage() for record in caplog.records] == [
+        "[1/3] dataset=0: ran dev/map 0.5000; best dev/map 0.5000",
+        "[2/3] dataset=1: ran dev/map 0.6000; best dev/map 0.6000",
+        "[3/3] dataset=2: ran dev/p@1 0.4000",
+    ]
 
 
 @pytest.mark.parametrize("results", [[], jobs(("lr=1", None))])

@@ -10,6 +10,7 @@ from qaexp.data.fetch.remotes import fetch_hint
 from qaexp.data.files import lines, locate, published, records
 from qaexp.data.tokenise import bare
 from qaexp.errors import require_among
+from qaexp.limits import LARGEST_FLOAT32
 
 FIELDS = ("title", "body")
 
@@ -133,5 +134,17 @@ def _faults(
         yield f"field 4 has {len(scores)} scores for {len(listed)} candidates of field 3"
     if ranked and (stray := [other for other in right if other not in listed]):
         yield f"field 2 has {', '.join(stray)}, which is not a candidate of field 3"
-    if bad := [score for score in scores if not score.replace(".", "", 1).isdigit()]:
+    if bad := [score for score in scores if not _is_score(score)]:
         yield f"field 4 has {bad[0]!r}, a score expected"
+
+
+def _is_score(text: str) -> bool:
+    """Whether it is a number that float32 can hold: log probabilities are below zero.
+
+    >>> [_is_score(text) for text in ("-3.2", "1e-05", "nan", "1e39", "1_0", "high")]
+    [True, True, False, False, False, False]
+    """
+    try:
+        return "_" not in text and abs(float(text)) <= LARGEST_FLOAT32
+    except ValueError:
+        return False

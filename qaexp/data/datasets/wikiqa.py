@@ -36,7 +36,8 @@ class WikiQAReader:
         """Read every split.
 
         Raises:
-            BadDataError: the header, or a line's number of fields or label, is not what WikiQA has, or a file has no question.
+            BadDataError: the header, or a line's number of fields or label, is not what WikiQA has, an id is given to two questions, a
+                sentence has both labels, or a file has no question.
         """
         builder = CorpusBuilder()
         for split, path in zip(self.splits, self.files(), strict=True):
@@ -45,7 +46,8 @@ class WikiQAReader:
 
     def _read_split(self, split: str, path: Path, builder: CorpusBuilder) -> None:
         tokenise = bare(self.tokenise)
-        questions: dict[str, tuple[int, list[tuple[str, int, int]]]] = {}
+        questions: dict[str, tuple[int, int, list[tuple[str, int, int]]]] = {}
+        labelled: dict[tuple[str, str], tuple[int, str]] = {}
         with published(path, fetch_hint("wikiqa")) as faults:
             for line, fields in records(faults, len(COLUMNS)):
                 if line == 1:
@@ -56,14 +58,21 @@ class WikiQAReader:
                 if label not in ("0", "1"):
                     faults.add(line, f"field Label is {label!r}, 0 or 1 expected")
                     continue
-                if question_id not in questions:
-                    questions[question_id] = (builder.text(tokenise(question)), [])
+                asked = builder.text(tokenise(question))
+                before, first, candidates = questions.setdefault(question_id, (asked, line, []))
+                if asked != before:
+                    faults.add(line, f"id {question_id} is given to another question than in line {first}")
+                    continue
+                first, other = labelled.setdefault((question_id, sentence_id), (line, label))
+                if label != other:
+                    faults.add(line, f"sentence {sentence_id} of question {question_id} is labelled {label}, and in line {first} {other}")
+                    continue
                 text = builder.text(tokenise(sentence))
-                questions[question_id][1].append((sentence_id, text, int(label)))
+                candidates.append((sentence_id, text, int(label)))
                 if split == "train":
                     builder.answer(text)
             if not questions and not faults:
                 faults.add_whole("there is no question below the header")
         builder.split(split)
-        for question_id, (text, candidates) in questions.items():
+        for question_id, (text, _, candidates) in questions.items():
             builder.question(split, question_id, text, candidates)

@@ -225,7 +225,7 @@ def coverage(vectors: WordVectors, corpus: RankingCorpus) -> dict[str, float]:
 
 def _save_published(vectors: tuple[list[str], np.ndarray], folder: Path) -> None:
     """Saves a whole file. A word may have any character, and so the words are JSON."""
-    words, matrix = vectors
+    words, matrix = vectors[0], np.asarray(vectors[1], dtype=np.float32)
     folder.mkdir()
     (folder / "words.json").write_text(json.dumps(words), encoding="ascii")
     np.save(folder / "matrix.npy", matrix)

@@ -14,7 +14,7 @@ from qaexp.config import split_options
 from qaexp.errors import QaexpError
 from qaexp.explain.drawing import COLOURS, INK, look, new_figure, save
 from qaexp.runs.record import RunRecord, measured_options, records_below
-from qaexp.sweep.job import dev_score
+from qaexp.sweep.job import JobResult, dev_score
 
 DRAWN_STATUSES = ("finished", "pruned")
 
@@ -56,15 +56,21 @@ def sweep_table(folder: Path) -> tuple[pd.DataFrame, str]:
         same = frozenset(measured_options(split_options(record.command)))
         if same not in latest or record.started > latest[same][1].started:
             latest[same] = run, record
-    rows, metric = [], ""
+    rows, metric, measures = [], "", set[str]()
     for same, (run, record) in latest.items():
         score = dev_score(record)
         if record.status in DRAWN_STATUSES and score is not None:
             metric = record.config["dataset"]["selection_metric"]
+            measures.add(JobResult.of(0, "kept", (), path.parent, record).measure)
             meant = (option.partition("=") for option in split_options(record.command) if option in same)
             options = {name: value for name, _, value in meant if name != "seed"}
             facts = {"dev score": score, "best epoch": record.best_epoch, "epochs": len(record.history), "status": record.status}
             rows.append({**options, **facts, "seconds": record.seconds.get("total"), "run": run.name})
+    if len(measures) > 1:
+        listed = "; ".join(sorted(measures))
+        raise QaexpError(
+            f"the runs in {folder} are measured in {len(measures)} ways, and a picture has one axis for their scores: {listed}"
+        )
     if len(rows) < 2:
         raise QaexpError(f"{folder} holds {len(rows)} finished runs, and a picture needs two; name the folder that a sweep has printed")
     runs = pd.DataFrame(rows)

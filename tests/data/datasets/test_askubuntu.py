@@ -139,3 +139,13 @@ def test_the_published_scores_give_the_bm25_row_of_the_paper(
     metrics = data.metrics(split, torch.from_numpy(data.splits[split].retrieval_scores))
     assert len(metrics.per_question()["question"]) == questions
     assert {name: 100 * value.item() for name, value in metrics.compute().items()} == pytest.approx(printed, abs=0.05)
+
+
+def test_any_score_that_float32_can_hold_is_read_and_blank_lines_at_the_end_say_nothing(
+    askubuntu: Callable[..., AskUbuntuReader],
+) -> None:
+    corpus = askubuntu(dev=["1\t3\t2 3\t-3.2 1e-05", "2\t\t5 4\t-1.5E2 +.5", ""], held=["5", "", " "]).read()
+    assert corpus.splits["dev"].retrieval_scores.tolist() == torch.tensor([-3.2, 1e-05, -150, 0.5]).tolist()
+    for score in ("nan", "inf", "1e39", "1_0"):
+        with pytest.raises(BadDataError, match=f"line 1: field 4 has '{score}', a score expected"):
+            askubuntu(dev=[f"1\t3\t2 3\t1 {score}"]).read()

@@ -141,3 +141,29 @@ def test_files_that_say_little_of_a_model_are_told(own: Make, tmp_path: Path, ca
     own(train=["Who?\tShe.\t1", "Who?\tHe.\t1"], dev=FILES["dev"], test=["When?\tNow.\t1", "Why?\tHe.\t0", "Where?\tHere.\t1"])
     assert told().count("labelled 1") == 1
     assert "dataset=own: all 2 candidates of test are labelled 1, so any order is perfect there" in caplog.text
+
+
+UNSEEN = ["Who wrote it? ", "Who wrote\u00a0it?", "\ufeffWho wrote it?", "who  wrote it?", "Who wrote it\u200b?", '"Who wrote it?"']
+
+
+@pytest.mark.parametrize("question", UNSEEN)
+def test_a_difference_that_nobody_sees_splits_no_pool(own: Make, pools: Any, question: str) -> None:
+    lines = ["Who wrote it?\tShe.\t1", f"{question}\tHe.\t0", "Who wrote it?\tThey.\t0", f"{question}\tShe .\t1"]
+    corpus = own(test=lines).read()
+    assert pools(corpus, corpus.splits["test"]) == {"Q1": ("who wrote it", [(named(word, n), word, n == 1) for n, word in POOL])}
+    assert corpus.notes["test: questions that differ in nothing that is seen (joined)"] == 1
+
+
+POOL = [(1, "she"), (2, "he"), (3, "they"), (4, "she")]
+
+
+@pytest.mark.parametrize("candidate", ["She. ", "\ufeffShe.", "she."])
+def test_a_sentence_with_two_labels_is_a_fault_whatever_nobody_sees(own: Make, candidate: str) -> None:
+    with pytest.raises(BadDataError, match="line 2: the label of this pair is 0, and in line 1 it is 1"):
+        own(test=["Who?\tShe.\t1", f"Who?\t{candidate}\t0"]).read()
+
+
+def test_questions_that_differ_and_have_the_same_words_are_told(own: Make, pools: Any, caplog: pytest.LogCaptureFixture) -> None:
+    corpus = own(test=["What is C?\tA letter.\t1", "Why?\tSo.\t1", "What is C#?\tA letter.\t0", "What is C#?\tA language.\t1"]).read()
+    assert len(pools(corpus, corpus.splits["test"])) == 3
+    assert "test.tsv: 1 questions have the same words as an earlier one, as in lines 1 and 3; each keeps its own" in caplog.text

@@ -71,3 +71,13 @@ def test_a_missing_file_is_named_with_where_to_get_it(snli: Callable[..., SNLIRe
     Path(reader.folder, "more.jsonl").unlink()
     with pytest.raises(MissingDataError, match=r"more\.jsonl[\s\S]*fetch snli"):
         reader.read()
+
+
+def test_half_an_emoji_is_replaced_and_a_blank_line_at_the_end_says_nothing(snli: Callable[..., SNLIReader]) -> None:
+    half = line("9\ud83d", "neutral", "hi \ud83d", "a\udcffb")
+    assert "\\ud83d" in half
+    corpus = snli(dev=[half, "", ""]).read()
+    split = corpus.splits["dev"]
+    assert [corpus.words(int(text)) for text in (*split.questions, *split.candidates)] == [["hi", "\ufffd"], ["a\ufffdb"]]
+    assert split.question_ids.tolist() == ["9\ufffd".encode()]
+    assert corpus.notes["words with half of a character (replaced)"] == 2

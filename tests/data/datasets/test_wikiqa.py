@@ -56,6 +56,14 @@ FAULTY: dict[str, tuple[Any, list[str]]] = {
         ["line 3: field Label is '2', 0 or 1 expected", "line 4: field Label is 'yes', 0 or 1 expected"],
     ),
     "too few fields": ([HEADER, ROW, "Q1\tWho?"], ["line 3: 2 fields, 7 expected"]),
+    "an id of two questions": (
+        [HEADER, ROW, "Q1\tWhere?\tD2\tTown\tD2-0\tHere.\t1"],
+        ["line 3: id Q1 is given to another question than in line 2"],
+    ),
+    "a sentence with two labels": (
+        [HEADER, ROW, ROW[:-1] + "0"],
+        ["line 3: sentence D1-0 of question Q1 is labelled 0, and in line 2 1"],
+    ),
     "a line cut in two": (
         [HEADER, "Q1\tWho?\tD1\tBo", "ok\tD1-0\tShe did.\t1"],
         ["line 2: 4 fields, 7 expected", "line 3: 4 fields, 7 expected"],

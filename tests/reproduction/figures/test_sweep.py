@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from qaexp.cli.figures import main
+from qaexp.errors import QaexpError
 from qaexp.reproduction.figures.sweep import UNSET, effects, effects_table, hyper_parameters, parallel_coordinates, scale, sweep_table
 
 
@@ -122,3 +123,10 @@ def test_the_command_writes_pictures_and_refuses_a_folder_without_runs(
     assert len(pd.read_csv(out / "effects.csv")) == 3 + 4
     assert main(["sweep", str(tmp_path / "nowhere")]) == 2
     assert "holds 0 finished runs" in caplog.text
+
+
+def test_scores_that_are_measured_in_different_ways_are_not_drawn_on_one_axis(folder: Path) -> None:
+    content = json.loads((folder / "run0" / "record.json").read_text()) | {"convention": "semeval10"}
+    (folder / "run0" / "record.json").write_text(json.dumps(content))
+    with pytest.raises(QaexpError, match=r"measured in 2 ways, and a picture has one axis for their scores: .*convention semeval10"):
+        sweep_table(folder)
