@@ -261,8 +261,10 @@ def _row_sums(rows: Float[np.ndarray, "row dim"]) -> np.ndarray:
 def _deviation(rows: Float[np.ndarray, "row dim"]) -> float:
     """The standard deviation of the numbers, without rows a thousand times as large as the middle one, of a training that diverged."""
     sizes = np.abs(rows).max(axis=1)
-    limit = 1000 * np.median(sizes[sizes > 0]) if sizes.any() else 0.0
-    return float(np.std(rows[sizes <= limit]))
+    in_order = np.sort(sizes[sizes > 0])
+    limit = 1000.0 * in_order[(len(in_order) - 1) // 2] if len(in_order) else 0.0
+    with np.errstate(over="ignore"):  # whoever uses the vectors sees whether they are finite
+        return float(np.std(rows[sizes <= limit]))
 
 
 def _save_own(vectors: WordVectors, folder: Path) -> None:

@@ -61,7 +61,7 @@ def sweep_table(folder: Path) -> tuple[pd.DataFrame, str]:
         score = dev_score(record)
         if record.status in DRAWN_STATUSES and score is not None:
             metric = record.config["dataset"]["selection_metric"]
-            measures.add(JobResult.of(0, "kept", (), path.parent, record).measure)
+            measures.add(JobResult.of(0, "kept", (), run, record).measure)
             meant = (option.partition("=") for option in split_options(record.command) if option in same)
             options = {name: value for name, _, value in meant if name != "seed"}
             facts = {"dev score": score, "best epoch": record.best_epoch, "epochs": len(record.history), "status": record.status}

@@ -150,7 +150,9 @@ UNSEEN = ["Who wrote it? ", "Who wrote\u00a0it?", "\ufeffWho wrote it?", "who  w
 def test_a_difference_that_nobody_sees_splits_no_pool(own: Make, pools: Any, question: str) -> None:
     lines = ["Who wrote it?\tShe.\t1", f"{question}\tHe.\t0", "Who wrote it?\tThey.\t0", f"{question}\tShe .\t1"]
     corpus = own(test=lines).read()
-    assert pools(corpus, corpus.splits["test"]) == {"Q1": ("who wrote it", [(named(word, n), word, n == 1) for n, word in POOL])}
+    assert pools(corpus, corpus.splits["test"]) == {
+        "Q1": ("who wrote it", [(named(word, n), word, int(word == "she")) for n, word in POOL])
+    }
     assert corpus.notes["test: questions that differ in nothing that is seen (joined)"] == 1
 
 

@@ -183,8 +183,8 @@ FAULTY: dict[str, tuple[str, str, Any, list[str]]] = {
     "other labels": (
         "toks",
         "dev/sim.txt",
-        ["1", "yes", "0", "1", ""],
-        ["line 2: the label is 'yes', 0 or 1 expected", "line 5: the label is '', 0 or 1 expected"],
+        ["1", "yes", "0", "", "1"],
+        ["line 2: the label is 'yes', 0 or 1 expected", "line 4: the label is '', 0 or 1 expected"],
     ),
     "a line too few": ("toks", "dev/sim.txt", ["1", "0", "0", "1"], ["4 lines, but a.toks has 5"]),
     "an id for two questions": (
