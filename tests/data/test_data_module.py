@@ -170,3 +170,14 @@ def test_training_words_are_those_of_the_texts_that_training_may_draw(wikiqa: Ma
     assert not words & {"when", "why", "shop"}, "these are in questions of dev and test alone"
     read = {int(word) for batch in data.training_batches(0) for word in torch.cat([batch.questions.flatten(), batch.candidates.flatten()])}
     assert read - {0} <= set(data.training_words.tolist())
+
+
+@pytest.mark.parametrize(
+    ("convention", "seed", "told"), [("semeval10", 20, True), ("lei16", 3, True), ("semeval10", None, False), ("trec", 20, False)]
+)
+def test_a_shuffle_under_a_convention_of_file_order_is_told(
+    wikiqa: Make, module: Make, convention: str, seed: int | None, told: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    _ = module(wikiqa(), convention=convention, shuffle_seed=seed).splits
+    said = f"{convention} breaks ties by the order of the files, but dataset.shuffle_seed={seed} shuffles it; null keeps it"
+    assert (said in caplog.text) == told

@@ -14,10 +14,11 @@ MEDIAN = {"_target_": "optuna.pruners.MedianPruner", "n_startup_trials": 1, "n_w
 GLOVE = {"source": "GloVe(path='/data/glove.txt')", "files": ["1" * 16]}
 
 
-def write(folder: Path, score: float, fingerprint: str, vectors: dict[str, Any], status: str) -> None:
+def write(folder: Path, score: float, fingerprint: str, vectors: dict[str, Any], status: str, convention: str = "trec") -> None:
     history: list[dict[str, int | float]] = [{"epoch": epoch, "dev/map": score} for epoch in (1, 2)]
     config = {"dataset": {"selection_metric": "dev/map"}, "data_dir": "/data", "cache_dir": "/cache"}
     record = RunRecord("key", config, 1, "", status, data={"fingerprint": fingerprint, "vectors": vectors}, history=history)
+    record.convention = convention
     record.save(folder)
 
 
@@ -50,3 +51,9 @@ def test_a_run_is_compared_with_finished_ones_over_the_same_data(
     assert not given_up(tmp_path / "run")
     write(tmp_path / "other", 0.9, fingerprint, vectors, status)
     assert given_up(tmp_path / "run") == compared
+
+
+def test_a_run_is_not_compared_with_scores_of_another_convention(tmp_path: Path) -> None:
+    write(tmp_path / "run", 0.2, "texts", GLOVE, "running")
+    write(tmp_path / "other", 0.9, "texts", GLOVE, "finished", "semeval10")
+    assert not given_up(tmp_path / "run")
