@@ -45,7 +45,7 @@ def test_options_that_failed_with_some_seeds_rank_behind_those_that_never_failed
     assert alone is not None
     assert (alone.options, alone.failed) == (("lr=2",), 1)
     record = RunRecord("key", {"dataset": {"selection_metric": "dev/map"}}, 1, "lr=2", best_epoch=1, history=[{"epoch": 1}])
-    assert "90.00 in epoch 1 of 1; 1 more failed; selection" in best_yaml(alone, record, 4)
+    assert "90.00 in epoch 1 of 1; 1 more failed; chosen" in best_yaml(alone, record, 4)
 
 
 def test_only_scores_of_the_same_measure_are_compared() -> None:
