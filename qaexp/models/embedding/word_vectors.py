@@ -116,7 +116,7 @@ class WordEmbedding(Stage):
         finally:
             self._looked_up = None
 
-    def _vectors(self, tokens: Int[Tensor, "text *length"]) -> Float[Tensor, "text *length dim"]:
+    def _vectors(self, tokens: Int[Tensor, "text *field length"]) -> Float[Tensor, "text *field length dim"]:
         if self._looked_up is None:
             return self.words(tokens)
         words, vectors = self._looked_up
