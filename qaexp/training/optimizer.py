@@ -64,17 +64,19 @@ class FusedRMSprop(RMSprop):
             self._init_group(group, params, grads, squares, momenta, [], steps)
             for step in steps:
                 step += 1
+            scratch = torch.zeros(2, BLOCK, dtype=params[0].dtype if params else None)  # once, as new memory costs more than arithmetic
             for row in zip(params, grads, squares, momenta or params, strict=True):
-                blocks = zip(*(each.view(-1).split(BLOCK) for each in row), strict=True)
-                for parameter, gradient, square, momentum in blocks:
-                    _step(group, parameter, gradient, square, momentum)
+                for blocks in zip(*(each.view(-1).split(BLOCK) for each in row), strict=True):
+                    _step(group, *blocks, *scratch[:, : len(blocks[0])])
         return loss
 
 
-def _step(group: dict[str, Any], parameter: Tensor, gradient: Tensor, square: Tensor, momentum: Tensor) -> None:
+def _step(
+    group: dict[str, Any], parameter: Tensor, gradient: Tensor, square: Tensor, momentum: Tensor, direction: Tensor, unused: Tensor
+) -> None:
     if group["weight_decay"]:
         gradient = gradient.add(parameter, alpha=group["weight_decay"])
-    direction, unused = torch.zeros_like(parameter), torch.zeros_like(parameter)
+    direction.zero_()
     late = torch.tensor(1e9)
     adam = {
         "lr": -1.0,
