@@ -46,7 +46,11 @@ class YahooMQAReader(ABC):
     the first pair is kept, so that no question is in two splits. An answer equal to the right one is never a wrong one. Pools are drawn
     once, so that every epoch shows the same; a pool of 10 holds that of 5.
 
-    Departs: where fewer answers than needed share a word with the right one, the others are drawn from the whole answer set, and counted.
+    Departs: with `wrong_from: split`, wrong answers come from the pairs of the same split, and not from the whole answer set. That is for
+    small sets: drawn from all splits, most wrong answers of dev and test are right answers of training questions, while their right ones
+    are new, so that whatever a model remembers of an answer counts against it. `wrong_from: all` is the published way.
+
+    Departs: where fewer answers than needed share a word with the right one, the others are drawn from the same answers, and counted.
     """
 
     folder: str
@@ -64,8 +68,10 @@ class YahooMQAReader(ABC):
     """Split to its share of the pairs; the first gets the remainder of rounding."""
     split_seed: Seed
     candidate_seed: Seed
+    wrong_from: str
+    """`all`: wrong answers come from all splits; `split`: from the question's own."""
 
-    version = 1
+    version = 2
     hint: ClassVar[str]
     """Where the files are published."""
 
@@ -95,17 +101,17 @@ class YahooMQAReader(ABC):
             files = [stack.enter_context(published(path, self.hint)) for path in self.files()]
             pairs = self._selected(self._pairs(files, builder), builder)
         Random(self.split_seed).shuffle(pairs)
-        answers = list(dict.fromkeys(pair.answer for pair in sorted(pairs)))
-        if len(answers) < self.num_candidates:
-            raise ConfigError(
-                f"dataset.reader.num_candidates is {self.num_candidates}, but the pairs of {self.min_length} to {self.max_length} tokens "
-                f"have only {len(answers)} different answers; widen min_length and max_length, or lower it"
-            )
-        pools = dict(zip((pair.id for pair in pairs), self._pools(pairs, answers, builder), strict=True))
-        for split, members in self._divided(pairs).items():
+        splits = self._divided(pairs)
+        sources = {"all": [pairs], "split": [members for members in splits.values() if members]}
+        if self.wrong_from not in sources:
+            raise ConfigError(f"dataset.reader.wrong_from={self.wrong_from}: choose all or split")
+        pools: dict[str, list[str]] = {}
+        for members in sources[self.wrong_from]:
+            pools |= zip((pair.id for pair in members), self._pools(members, builder), strict=True)
+        for split, members in splits.items():
             builder.split(split)
             for pair in members:
-                texts = [text.split(" ") for text in (pair.answer, *(answers[place] for place in pools[pair.id]))]
+                texts = [text.split(" ") for text in (pair.answer, *pools[pair.id])]
                 candidates = [builder.text(words) for words in texts]
                 labels = [1] + [0] * (len(texts) - 1)
                 question = builder.text(pair.question.split(" "))
@@ -141,8 +147,18 @@ class YahooMQAReader(ABC):
             builder.note(f"pairs beyond the {self.num_pairs:,} drawn (left out)", len(asked) - self.num_pairs)
         return selected
 
-    def _pools(self, pairs: Sequence[Pair], answers: Sequence[str], builder: CorpusBuilder) -> Iterator[list[int]]:
-        """The wrong answers of each pair."""
+    def _pools(self, pairs: Sequence[Pair], builder: CorpusBuilder) -> Iterator[list[str]]:
+        """The wrong answers of each pair, from the answers of these pairs.
+
+        Raises:
+            ConfigError: there are too few.
+        """
+        answers = list(dict.fromkeys(pair.answer for pair in sorted(pairs)))
+        if len(answers) < self.num_candidates:
+            raise ConfigError(
+                f"dataset.reader.num_candidates is {self.num_candidates}, but the pairs of {self.min_length} to {self.max_length} tokens "
+                f"have only {len(answers)} different answers; widen min_length and max_length, or lower it"
+            )
         place_of = {answer: place for place, answer in enumerate(answers)}
         vocabulary = Vocabulary.of_words(word for answer in answers for word in answer.split(" "))
         words = [vocabulary.ids(answer.split(" ")) for answer in answers]
@@ -157,7 +173,7 @@ class YahooMQAReader(ABC):
                 while len(wrong) < self.num_candidates - 1:
                     drawn = int(rng.integers(len(answers)))
                     wrong += [drawn] if drawn not in (right, *wrong) else []
-                yield wrong
+                yield [answers[place] for place in wrong]
 
     def _divided(self, pairs: Sequence[Pair]) -> dict[str, Sequence[Pair]]:
         """The splits, one after the other in the order of `pairs`."""

@@ -55,6 +55,7 @@ def webscope(tmp_path: Path) -> Make:
             "parts": {"train": 20, "dev": 1, "test": 1},
             "split_seed": 1,
             "candidate_seed": 1,
+            "wrong_from": "all",
             "file_parts": ["part1", "part2"],
             "language": "en",
         }
@@ -91,6 +92,22 @@ def test_pools_are_a_pair_and_wrong_answers_that_its_answer_retrieves(webscope: 
         assert len(set(wrong)) == 4
         assert all(scores[answers.index(answer)] >= twelfth - 1e-6 for answer in wrong)
         assert right not in wrong
+
+
+def test_wrong_answers_of_a_split_alone_are_right_ones_of_its_own_questions(webscope: Make, told: Any) -> None:
+    parts = {"train": 2, "dev": 1, "test": 1}
+    for wrong_from, mixed in (("split", False), ("all", True)):
+        corpus = webscope(parts=parts, wrong_from=wrong_from).read()
+        pools, split_of = told(corpus), {}
+        for split, members in corpus.splits.items():
+            split_of |= {pools[name.decode()][1]: split for name in members.question_ids}
+        of_another = [split_of[text] != split_of[right] for _, right, wrong in pools.values() for text in wrong]
+        assert any(of_another) == mixed
+        assert len(of_another) == 66 * 4
+    with pytest.raises(ConfigError, match="wrong_from=dev: choose all or split"):
+        webscope(wrong_from="dev").read()
+    with pytest.raises(ConfigError, match="have only 3 different answers"):
+        webscope(wrong_from="split").read()  # 3 of 66 are dev
 
 
 def test_ten_candidates_hold_the_five_and_seeds_choose_them(webscope: Make, told: Any) -> None:
@@ -193,6 +210,7 @@ def test_the_text_files_give_their_right_pairs(tmp_path: Path, write: Any, told:
         parts={"train": 5, "dev": 1, "test": 1},
         split_seed=1,
         candidate_seed=1,
+        wrong_from="all",
         hash_separated="hash.txt",
         tab_separated="tab.txt",
     )
