@@ -12,8 +12,12 @@ from qaexp.reproduction.ledger import Entry
 from qaexp.reproduction.measured import Measured
 from qaexp.reproduction.page import CLAIMS_EXPLAINED, as_markdown, notes_of
 from qaexp.reproduction.settings import ConfigurationTable
+from qaexp.reproduction.spec import EXPERIMENTS
 from qaexp.reproduction.statistics import StatisticsTable
 from qaexp.runs.table import markdown
+
+BELIEVED = EXPERIMENTS / "believed.md"
+"""What is believed of all this, at what strength, and why: written by hand."""
 
 EXPLAINED = """\
 Rows are the paper's, in its order. A cell has the number that we measured, and the paper's in brackets. Ours is the mean over seeds; \
@@ -66,6 +70,9 @@ def write_overview(
         "# Results",
         "",
         "`make tables` writes this page from `results/ledger/`, which has one file for each run.",
+        "",
+        BELIEVED.read_text(encoding="utf-8"),
+        "## How to read the tables",
         "",
         EXPLAINED,
         _made_by([entry for each in (*tables, *figures, *tunings) for state in each.states.values() for entry in state.entries]),
