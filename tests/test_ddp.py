@@ -2,8 +2,11 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +16,7 @@ from hydra.utils import instantiate
 
 from qaexp.config import compose
 from qaexp.data.batch import RankingBatch
+from qaexp.processes import Process
 from qaexp.training import ranking
 from qaexp.training.losses import Loss, PairwiseHinge, PointwiseCrossEntropy
 
@@ -48,6 +52,31 @@ def test_two_processes_measure_what_one_does(options: list[str], tmp_path: Path)
         assert together["metrics"][split] == pytest.approx(metrics, abs=1e-6)
     for ours, theirs in zip(together["history"], alone["history"], strict=True):
         assert ours == pytest.approx(theirs, abs=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGKILL"])
+def test_the_other_process_ends_with_the_first(name: str, tmp_path: Path) -> None:
+    options = ["trainer=ddp", "trainer.accelerator=cpu", "trainer.max_epochs=4000", "patience=4000", "logger=none"]
+    command = [sys.executable, "-m", "qaexp", f"output_dir={tmp_path}", f"cache_dir={tmp_path / 'cache'}", *SMALL, *options]
+    first = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    try:
+        wait_until(lambda: any(json.loads(path.read_text())["history"] for path in tmp_path.rglob("record.json")))
+        [other] = [Process.of(int(pid)) for pid in Path(f"/proc/{first.pid}/task/{first.pid}/children").read_text().split()]
+        first.send_signal(getattr(signal, name))
+        assert first.wait(timeout=60) == (130 if name == "SIGTERM" else -signal.SIGKILL)
+        wait_until(lambda: Process.of(other.pid) != other)
+    finally:
+        first.kill()
+    [record] = tmp_path.rglob("record.json")
+    assert json.loads(record.read_text())["status"] == ("interrupted" if name == "SIGTERM" else "running")
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_no_question_is_split_between_processes_and_every_pair_is_scored_once(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterable
 
 from qaexp.errors import QaexpError
+from qaexp.processes import INTERRUPTED, stop_on_signals
 
-USER_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
+USER_ERROR, BROKEN_PIPE = 2, 141
 
 log = logging.getLogger(__name__)
 
@@ -28,6 +29,7 @@ def print_lines(work: Callable[[], Iterable[object]]) -> int:
 def exit_code(work: Callable[[], int], hint: str = "") -> int:
     """What `work` returns; 2 with one sentence for a mistake of the user; 130 after Ctrl-C, with `hint` in the message; 141 when the reader
     of the output has gone, as after `| head`."""
+    stop_on_signals()
     try:
         return work()
     except QaexpError as error:

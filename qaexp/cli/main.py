@@ -8,20 +8,26 @@ import logging
 import os
 import re
 import sys
+import time
 import traceback
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from qaexp.cli.command import INTERRUPTED, USER_ERROR
+from qaexp.cli.command import USER_ERROR
 from qaexp.config import CONF, PRETRAIN, RANK, Program, is_choice, join_options
+from qaexp.ddp import is_rank_zero
 from qaexp.errors import CheckpointError, ConfigError, OutputError, QaexpError
 from qaexp.logs import silence_libraries
 from qaexp.mistakes import SWEEP_FLAGS, check_config, explain, is_sweep
+from qaexp.processes import INTERRUPTED, Process, begin_worker, stop_on_signals
 from qaexp.runs.folder import BEST, CONFIG, LAST, LOG, RECORD, TRACEBACK, clear, require_initial_run
 
 log = logging.getLogger(__name__)
+
+SECONDS_TO_FAIL = 10.0
+"""For the first process of several to say in its record what went wrong: Lightning kills it when another one has failed."""
 
 
 def main(arguments: Sequence[str], program: Program = RANK) -> int:
@@ -32,6 +38,9 @@ def main(arguments: Sequence[str], program: Program = RANK) -> int:
         sys.stdout.write(help_text(program))
         return 0
     logging.basicConfig(level=logging.INFO, format="%(message)s")
+    stop_on_signals()
+    if not is_rank_zero():
+        begin_worker(Process.of(os.getppid()))
     try:
         resumed = [argument.removeprefix("resume=") for argument in arguments if argument.startswith("resume=")]
         if "resume=" in arguments:
@@ -166,13 +175,16 @@ def _resume(folder: Path, arguments: Sequence[str], program: Program) -> None:
 
 def run_in(folder: Path, cfg: Any, command: str, program: Program = RANK, resume: bool = False) -> None:
     """Run a configuration in its own folder, and show configuration and results on the terminal."""
-    from qaexp.ddp import is_rank_zero
     from qaexp.runs.store import claim
 
     if not is_rank_zero():  # another process of the same distributed run
         silence_libraries()
         logging.disable(logging.INFO)
-        program.load()(cfg, folder, command, resume)
+        try:
+            program.load()(cfg, folder, command, resume)
+        except Exception:
+            time.sleep(SECONDS_TO_FAIL)
+            raise
         return
     with claim(folder) as mine:
         if not mine:

@@ -36,7 +36,7 @@ class LogHeatMaps(Callback):
                 data: RankingDataModule = trainer.datamodule  # type: ignore[attr-defined]
                 pairs = task_of(data).hardest("dev", pl_module.scores["dev"], self.questions)
                 images = heat_maps(pl_module.scorer, data, pairs, pl_module.device)
-                logger.experiment.log(images, step=trainer.current_epoch + 1, commit=False)  # `log_questions` commits this step
+                logger.log_images(images, step=trainer.current_epoch + 1)  # `log_questions` commits this step
 
 
 def heat_maps(scorer: AnswerScorer, data: RankingDataModule, pairs: pd.DataFrame, device: torch.device) -> dict[str, wandb.Image]:

@@ -2,6 +2,7 @@
 
 import argparse
 import logging
+import os
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
@@ -14,6 +15,7 @@ from rich.console import Console
 from qaexp.config import PRETRAIN, quoted_value
 from qaexp.errors import KilledError
 from qaexp.logs import throttled_log
+from qaexp.processes import Process, begin_worker, job_for
 from qaexp.reproduction.ledger import Entry, Ledger
 from qaexp.reproduction.plan import Plan, Run, Times
 from qaexp.runs.record import RunRecord
@@ -128,14 +130,21 @@ def _outcomes(runs: Iterator[Run], options: argparse.Namespace) -> Iterator[tupl
         yield from (_run(run, options) for run in runs)
         return
     keep_number_of_threads()
-    several = Parallel(options.jobs, return_as="generator_unordered", pre_dispatch=options.jobs)
+    us = Process.of(os.getpid())
+    ends_with_us = {"initializer": begin_worker, "initargs": (us,)}
+    several = Parallel(options.jobs, return_as="generator_unordered", pre_dispatch=options.jobs, **ends_with_us)
     try:
-        yield from cast(Iterator[tuple[Run, Outcome]], several(delayed(_run)(run, options) for run in runs))
+        yield from cast(Iterator[tuple[Run, Outcome]], several(delayed(_run_for)(us, run, options) for run in runs))
     except BrokenProcessPool as error:
         raise KilledError(
             f"the process of a run was killed, perhaps for lack of memory (fewer than --jobs {options.jobs} need less); "
             "finished runs are kept, and the same command resumes"
         ) from error
+
+
+def _run_for(command: Process, run: Run, options: argparse.Namespace) -> tuple[Run, Outcome]:
+    with job_for(command):
+        return _run(run, options)
 
 
 def _run(run: Run, options: argparse.Namespace) -> tuple[Run, Outcome]:

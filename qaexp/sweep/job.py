@@ -18,9 +18,13 @@ from qaexp.config import Program
 from qaexp.files import atomic_write_text
 from qaexp.logs import silence_libraries
 from qaexp.mistakes import check_config, explain
+from qaexp.processes import Process, job_for
 from qaexp.runs.record import RunRecord
 
 log = logging.getLogger(__name__)
+
+BEGUN = ".begun"
+"""The ending of a file that says that a launcher has started a job."""
 
 
 @dataclass(frozen=True)
@@ -66,18 +70,19 @@ class Job:
     """The configuration without the cell's values, to check them against."""
     program: Program
     pruner: Mapping[str, Any] | None
+    sweep: Process
 
     def __call__(self, cfg: DictConfig) -> None:
         options = list(HydraConfig.get().overrides.task)
         cell = int(HydraConfig.get().sweeper.cell)
-        try:
-            result = self._run(cfg, cell, options)
-        except Exception as error:
-            sentence = explain(error, options, self.program) or repr(error)
-            log.exception("%s", sentence)
-            result = JobResult(cell, "failed", options, error=sentence)
-        except SystemExit as stop:  # Lightning turns Ctrl-C into it
-            raise KeyboardInterrupt from stop
+        (self.outcomes / f"{cell}{BEGUN}").touch()
+        with job_for(self.sweep):
+            try:
+                result = self._run(cfg, cell, options)
+            except Exception as error:
+                sentence = explain(error, options, self.program) or repr(error)
+                log.exception("%s", sentence)
+                result = JobResult(cell, "failed", options, error=sentence)
         _freeze_imports()
         result.write(self.outcomes)
 

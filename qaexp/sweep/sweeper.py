@@ -5,14 +5,17 @@ Jobs that left no result, since their worker or launcher died, are launched agai
 
 import hashlib
 import logging
+import os
 import shutil
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
@@ -28,17 +31,24 @@ from qaexp.errors import ConfigError, OutputError, SweepError
 from qaexp.files import require_writable
 from qaexp.limits import violations
 from qaexp.mistakes import check_config, check_value
+from qaexp.processes import Process, begin_worker
 from qaexp.runs.folder import require_initial_run
 from qaexp.runs.record import RunRecord, measured_options
 from qaexp.sweep.best import BEST_REMEDY, best_of_each_measure, write_best
-from qaexp.sweep.job import Job, JobResult, keep_number_of_threads
+from qaexp.sweep.job import BEGUN, Job, JobResult, keep_number_of_threads
 from qaexp.sweep.progress import Watch
 from qaexp.sweep.strategies import Cell, Space
 
 log = logging.getLogger(__name__)
 
 MAX_FRUITLESS = 3
-"""After this many launches in a row without a result, the first remaining job counts as failed."""
+"""After this many launches in a row without a result, the first remaining job counts as failed, or the sweep, if no job ever began."""
+
+OUTCOMES, LOCK = ".outcomes-", ".lock"
+"""The beginning of the name of a folder with results of jobs, and the lock in it that its sweep holds."""
+
+SECONDS_UNTIL_LOCKED = 60.0
+"""A folder for results that is younger may be of a sweep that is about to lock it."""
 
 WAITS = (1, 2, 5, 10, 30)
 """Seconds before jobs that are busy in another process are launched again; the last one repeats."""
@@ -76,17 +86,18 @@ class Sweep(Sweeper):
         folder = Path(self._config.hydra.sweep.dir) / sweep_name(arguments)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            outcomes = Path(tempfile.mkdtemp(prefix=".outcomes-", dir=folder)).absolute()
+            _remove_dead_outcomes(folder)
+            outcomes = Path(tempfile.mkdtemp(prefix=OUTCOMES, dir=folder)).absolute()
         except OSError as error:
             raise OutputError(f"cannot write to {folder}: {error.strerror}. Name another place with output_dir=FOLDER") from error
         if self._best:
             require_writable(Path(self._best), BEST_REMEDY)
         program = self._program
         keep_number_of_threads()
-        launcher = self._launcher(folder, Job(folder.absolute(), outcomes, usual, program, pruner))
+        launcher = self._launcher(folder, Job(folder.absolute(), outcomes, usual, program, pruner, Process.of(os.getpid())))
         log.info("%d jobs in %s; finished ones are kept", total, folder)
         try:
-            with Watch(outcomes, total, space.axes) as watch:
+            with FileLock(outcomes / LOCK), Watch(outcomes, total, space.axes) as watch:
                 self._run_all(launcher, space, watch, outcomes)
         finally:
             shutil.rmtree(outcomes, ignore_errors=True)
@@ -129,6 +140,8 @@ class Sweep(Sweeper):
                 log.warning("%s: %d jobs are launched again", str(fault).splitlines()[0] or repr(fault), len(left))
             if fruitless >= MAX_FRUITLESS and not busy:
                 sentence = str(fault).splitlines()[0] if fault else "its worker left no result"
+                if fault is not None and not list(outcomes.glob(f"*{BEGUN}")):
+                    raise SweepError(f"the launcher starts no job ({sentence}); correct hydra.launcher, or choose another hydra/launcher")
                 failed = JobResult(left[0], "failed", space.overrides(cells[left[0]]), error=sentence)
                 failed.write(outcomes)
                 watch.read_results()
@@ -201,7 +214,19 @@ class Sweep(Sweeper):
     def _launcher(self, folder: Path, job: Job) -> Launcher:
         with open_dict(self._config):
             self._config.hydra.sweep.dir = str(folder)
-        return Plugins.instance().instantiate_launcher(hydra_context=self._context, task_function=job, config=self._config)
+        launcher = Plugins.instance().instantiate_launcher(hydra_context=self._context, task_function=job, config=self._config)
+        if isinstance(options := getattr(launcher, "joblib", None), dict):  # its workers may wait for a first job when the sweep is killed
+            options |= {"initializer": begin_worker, "initargs": (job.sweep,)}
+        return launcher
+
+
+def _remove_dead_outcomes(folder: Path) -> None:
+    """Remove what sweeps that were killed left of their jobs' results."""
+    for left in folder.glob(f"{OUTCOMES}*"):
+        with suppress(Timeout, OSError):
+            if time.time() - left.stat().st_mtime > SECONDS_UNTIL_LOCKED:
+                with FileLock(left / LOCK, blocking=False):
+                    shutil.rmtree(left)
 
 
 def _busy(outcomes: Path, numbers: Sequence[int]) -> bool:

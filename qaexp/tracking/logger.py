@@ -2,9 +2,11 @@
 
 import logging
 import os
+import secrets
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,21 +33,51 @@ WANDB_MODES: dict[str, Mode] = {"online": "online", "run": "online", "offline": 
 HARDEST_LISTED = 20
 
 
+def _without_failing(method: Callable[..., None]) -> Callable[..., None]:
+    """The method of a `RunLogger` that warns of an error, once, and does nothing from then on: the run itself is not at fault."""
+
+    @wraps(method)
+    def call(self: "RunLogger", *args: Any, **kwargs: Any) -> None:
+        if self.has_failed:
+            return
+        try:
+            method(self, *args, **kwargs)
+        except Exception as error:
+            self.has_failed = True
+            log.warning("W&B: %s; the run goes on without it", _reason(error))
+
+    return call
+
+
+def _reason(error: Exception) -> str:
+    return textwrap.shorten(str(error) or repr(error), 200, placeholder=" ...")
+
+
 class RunLogger(WandbLogger):
     """A W&B run with one line for each epoch. Its steps are epochs, so that a resumed run continues where it stopped."""
 
+    has_failed = False
+
+    @_without_failing
     def log_line(self, line: Mapping[str, Any], step: int) -> None:
         """Log all values of a step at once."""
         self.experiment.log(dict(line), step=step, commit=True)
 
+    @_without_failing
+    def log_images(self, images: Mapping[str, Any], step: int) -> None:
+        """Log pictures beside the line of a step that is still to come."""
+        self.experiment.log(dict(images), step=step, commit=False)
+
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
         """Does nothing: the lines of `qaexp.training.callbacks` hold what Lightning would log value by value."""
 
+    @_without_failing
     def log_summary(self, record: RunRecord) -> None:
         """Put the final metrics, `<split>/<metric>`, and the best epoch into the run's summary."""
         metrics = {f"{split}/{name}": value for split, table in record.metrics.items() for name, value in table.items()}
         self.experiment.summary.update({**metrics, "best_epoch": record.best_epoch})
 
+    @_without_failing
     def log_questions(
         self, folder: Path, record: RunRecord, data: RankingDataModule, scores: Mapping[str, Float[Tensor, "pair *class"]]
     ) -> None:
@@ -73,7 +105,8 @@ def open_logger(record: RunRecord, folder: Path) -> Iterator[RunLogger | Literal
     """The logger that `logger.mode` asks for, False for none. The W&B run is closed at the end, as failed after an exception.
 
     A resumed run keeps its id. The mode `auto` is what WANDB_MODE says; without it, online with a key and offline without. Under `auto`, a
-    run is kept offline if W&B cannot be reached or refuses the key.
+    run is kept offline if W&B cannot be reached or refuses the key. Whatever fails of W&B once something was measured is no more than a
+    warning.
 
     Raises:
         ConfigError: an unknown mode, or W&B does not start.
@@ -86,26 +119,52 @@ def open_logger(record: RunRecord, folder: Path) -> Iterator[RunLogger | Literal
     os.environ.setdefault("WANDB_SILENT", "true")  # read on import
     import wandb
 
-    project = record.config["logger"]["project"]
-    described = {"project": project, "dir": str(folder), "id": _earlier_id(folder), "resume": "allow", **identity(record)}
-    try:
-        run = wandb.init(mode=mode, **described)
-    except (wandb.Error, ValueError) as error:
-        reason = textwrap.shorten(str(error), 200, placeholder=" ...")
-        if asked != "auto" or mode != "online":
-            raise ConfigError(f"W&B does not start: {reason}; `logger=none` runs without it") from error
-        log.warning("W&B: %s; this run is kept offline", reason)
-        run = wandb.init(mode="offline", **described)
-    run.define_metric("*", step_metric="epoch", step_sync=False)
+    run = _begin(record, folder, mode, or_offline=asked == "auto" and mode == "online")
+    if run is None:
+        yield False
+        return
     where = Path(run.dir).parent
     exit_code = 1
     with FileLock(where / OPEN_LOCK):
         try:
-            yield RunLogger(project=project, save_dir=str(folder), experiment=run)
+            yield RunLogger(project=record.config["logger"]["project"], save_dir=str(folder), experiment=run)
             exit_code = 0
         finally:
-            wandb.finish(exit_code=exit_code)
+            try:
+                wandb.finish(exit_code=exit_code)
+            except Exception as error:
+                log.warning("W&B: %s; what it has logged may not be whole", _reason(error))
             log.info("W&B: %s", run.url if not run.offline else f"offline; upload with `wandb sync {where}`, or all runs with `make sync`")
+
+
+def _begin(record: RunRecord, folder: Path, mode: Mode, or_offline: bool) -> Any:
+    """The W&B run; None where it does not start and there are epochs already.
+
+    Raises:
+        ConfigError: it does not start.
+    """
+    import wandb
+
+    described = {
+        "project": record.config["logger"]["project"],
+        "dir": str(folder),
+        "id": _earlier_id(folder) or secrets.token_hex(4),  # not that of WANDB_RUN_ID, which all runs of a shell would share
+        "resume": "allow",
+        **identity(record),
+    }
+    try:
+        run = wandb.init(mode=mode, **described)
+        run.define_metric("*", step_metric="epoch", step_sync=False)
+        return run
+    except Exception as error:  # such as OSError in a home that is read-only
+        if or_offline:
+            log.warning("W&B: %s; this run is kept offline", _reason(error))
+            wandb.teardown()  # its service would call the id in use
+            return _begin(record, folder, "offline", or_offline=False)
+        if not record.history:
+            raise ConfigError(f"W&B does not start: {_reason(error)}; `logger=none` runs without it") from error
+        log.warning("W&B does not start: %s; the run goes on without it", _reason(error))
+        return None
 
 
 def _mode(asked: str) -> Mode:

@@ -2,7 +2,9 @@
 
 import logging
 import os
+import signal
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from io import BytesIO
@@ -51,6 +53,7 @@ def callbacks(
         KeepHistory(folder, record, chosen),
         LogEpochs(record),
         KeepScores(folder, record),
+        KeepSignals(),
         WholeEpochs(dirpath=folder, filename=Path(LAST).stem, save_on_train_epoch_end=True, enable_version_counter=False),
         RichProgressBar(leave=True) if terminal else Lines(record),
         *(watchers or ()),
@@ -113,6 +116,19 @@ class StopEarly(EarlyStopping):
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         super().on_train_epoch_end(trainer, pl_module)
         trainer.should_stop = self.wait_count >= self.patience
+
+
+class KeepSignals(Callback):
+    """Gives SIGTERM back to the handler before Lightning's, which on several processes may wait for the others without end."""
+
+    def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
+        self._before = signal.getsignal(signal.SIGTERM)
+
+    def _give_back(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, self._before)
+
+    on_train_start = on_test_start = _give_back
 
 
 class KeepHistory(Callback):

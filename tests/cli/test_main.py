@@ -351,13 +351,14 @@ def test_a_killed_run_resumes_to_the_very_same_scores(quiet: list[str], tmp_path
     assert "P@1" in out
 
 
-def test_control_c_keeps_what_was_measured_and_says_how_to_go_on(quiet: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_control_c_and_sigterm_keep_what_was_measured_and_say_how_to_go_on(name: str, quiet: list[str], tmp_path: Path) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # `make test &` ignores it, and so would the run
     run = command(*quiet, "trainer.max_epochs=500", "patience=500")
     while not list((tmp_path / "runs").glob("**/best.ckpt")):
         assert run.poll() is None
         time.sleep(0.05)
-    run.send_signal(signal.SIGINT)
+    run.send_signal(getattr(signal, name))
     out, _ = run.communicate(timeout=60)
     folder = only_run(tmp_path)
     assert run.returncode == 130, out

@@ -8,17 +8,22 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
+from hydra._internal.core_plugins.basic_launcher import BasicLauncher
 from omegaconf import OmegaConf
 
 from qaexp.cli.main import main
 from qaexp.config import choices, compose
 from qaexp.data import module_cache as shared
+from qaexp.processes import Process
 from qaexp.runs.record import config_key
 from qaexp.sweep.job import dev_score
 from qaexp.sweep.strategies import Space
+from qaexp.sweep.sweeper import _remove_dead_outcomes
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SMALL = ["dataset.reader.num_train=60", "dataset.reader.num_dev=20", "dataset.reader.num_test=20", "dataset.vectors.dim=12"]
@@ -44,11 +49,28 @@ def command(*options: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "qaexp", *options],
         cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        env={**os.environ, "OMP_NUM_THREADS": "1", "RUNS_OF_THIS_TEST": " ".join(options)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
+
+
+def processes_with(text: str) -> list[int]:
+    """Those that began with a text in their environment, such as the folder of their runs, and have not ended."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if text.encode() in (folder / "environ").read_bytes() and Process.of(int(folder.name)).started:
+                found.append(int(folder.name))
+    return found
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 @pytest.mark.parametrize("name", GRIDS)
@@ -276,6 +298,65 @@ def test_a_killed_worker_loses_an_epoch_at_most_and_the_sweep_ends_whole(tmp_pat
         assert record["started"] == began.get(record["key"], record["started"])  # it went on, and did not begin again
         assert [epoch["epoch"] for epoch in record["history"]] == list(range(1, 9))
     assert not [path for path in tmp_path.rglob(".*") if path.name.endswith(".part") or path.name.startswith((".outcomes", ".record"))]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGKILL"])
+@pytest.mark.parametrize("launcher", ["cores", "slurm_here"])
+def test_workers_end_with_their_sweep_and_the_same_command_goes_on(launcher: str, name: str, tmp_path: Path) -> None:
+    options = arguments(tmp_path, "seed=1,2", "trainer.max_epochs=40", "patience=40", f"hydra/launcher={launcher}")
+    sweep, runs = command(*options), tmp_path / "runs"
+    try:
+        wait_until(lambda: [bool(record["history"]) for record in records(runs)] == [True, True])
+        workers = processes_with(str(runs))
+        assert len(workers) >= 3
+        sweep.send_signal(getattr(signal, name))
+        assert sweep.wait(timeout=60) == (130 if name == "SIGTERM" else -signal.SIGKILL)
+        wait_until(lambda: processes_with(str(runs)) == [])
+    finally:
+        sweep.kill()
+        sweep.communicate()
+    if name == "SIGTERM":
+        if launcher == "cores":
+            assert {record["status"] for record in records(runs)} == {"interrupted"}
+        assert list(runs.rglob(".outcomes-*")) == []
+    for left in runs.rglob(".outcomes-*"):
+        os.utime(left, (0, 0))
+    began = [record["started"] for record in records(runs)]
+    again = command(*options)
+    out, _ = again.communicate(timeout=240)
+    assert again.returncode == 0, out
+    assert [record["status"] for record in records(runs)] == ["finished", "finished"]
+    assert [record["started"] for record in records(runs)] == began
+    assert [path.name for path in runs.rglob(".*") if path.name.startswith((".outcomes-", ".record.json"))] == []
+
+
+def test_results_of_dead_sweeps_are_removed_and_those_of_others_stay(tmp_path: Path) -> None:
+    names = [".outcomes-dead", ".outcomes-alive", ".outcomes-new"]
+    for name in names:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "0.json").touch()
+        if name != ".outcomes-new":
+            os.utime(tmp_path / name, (0, 0))
+    with FileLock(tmp_path / ".outcomes-alive" / ".lock"):
+        os.utime(tmp_path / ".outcomes-alive", (0, 0))
+        _remove_dead_outcomes(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".outcomes-alive", ".outcomes-new"]
+
+
+def test_a_launcher_that_starts_no_job_ends_the_sweep_in_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    launches = list[int]()
+
+    def launch(launcher: BasicLauncher, jobs: list[list[str]], initial_job_idx: int) -> None:
+        launches.append(len(jobs))
+        raise FileNotFoundError("there is no sbatch")
+
+    monkeypatch.setattr(BasicLauncher, "launch", launch)
+    assert main(arguments(tmp_path, "seed=1,2,3,4,5")) == 2
+    assert launches == [5, 5, 5]
+    assert caplog.messages[-1].startswith("the launcher starts no job (there is no sbatch); correct hydra.launcher")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """W&B runs: the mode of each, that every run is closed, and that a run logs what was measured."""
 
+import errno
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -140,6 +141,48 @@ def test_a_run_that_must_be_online_is_refused_where_w_and_b_is_out_of_reach(reco
     record.config["logger"]["mode"] = "online"
     with pytest.raises(ConfigError, match=r"W&B does not start: .*connection refused.*; `logger=none` runs"), open_logger(record, tmp_path):
         pass
+
+
+def test_a_run_has_an_id_of_its_own_whatever_the_shell_exports(record: RunRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WANDB_RUN_ID", "shared01")
+    for name in ("first", "second"):
+        with open_logger(record, tmp_path / name) as logger:
+            assert logger
+    ids = {closed_runs(tmp_path / name)[0].id for name in ("first", "second")}
+    assert len(ids) == 2
+    assert "shared01" not in ids
+
+
+def test_what_fails_of_w_and_b_is_a_warning_and_the_run_is_measured(
+    overrides: list[str], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr("wandb.sdk.wandb_run.Run.log", fail)
+    monkeypatch.setattr("wandb.finish", fail)
+    record = train(compose(overrides), tmp_path)
+    monkeypatch.undo()
+    wandb.teardown()
+    assert record.status == "finished"
+    assert record.metrics == RunRecord.load(folder).metrics
+    assert caplog.text.count("Read-only file system; the run goes on without it") == 1
+    assert caplog.text.count("Read-only file system; what it has logged may not be whole") == 1
+
+
+def test_where_w_and_b_does_not_start_a_run_that_has_epochs_goes_on_and_another_is_refused(
+    record: RunRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(**_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("wandb.init", fail)
+    with pytest.raises(ConfigError, match=r"W&B does not start: .*Permission denied; `logger=none` runs"), open_logger(record, tmp_path):
+        pass
+    record.history = [{"epoch": 1}]
+    with open_logger(record, tmp_path) as logger:
+        assert logger is False
+    assert "Permission denied; the run goes on without it" in caplog.text
 
 
 def test_a_run_is_closed_after_a_crash_and_goes_on_under_its_id(
