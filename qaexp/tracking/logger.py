@@ -137,7 +137,7 @@ def open_logger(record: RunRecord, folder: Path) -> Iterator[RunLogger | Literal
             log.info("W&B: %s", run.url if not run.offline else f"offline; upload with `wandb sync {where}`, or all runs with `make sync`")
 
 
-def _begin(record: RunRecord, folder: Path, mode: Mode, or_offline: bool) -> Any:
+def _begin(record: RunRecord, folder: Path, mode: Literal["online", "offline"], or_offline: bool) -> Any:
     """The W&B run; None where it does not start and there are epochs already.
 
     Raises:
