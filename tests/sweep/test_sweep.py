@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
-from hydra._internal.core_plugins.basic_launcher import BasicLauncher
 from omegaconf import OmegaConf
 
 from qaexp.cli.main import main
@@ -22,6 +21,7 @@ from qaexp.data import module_cache as shared
 from qaexp.processes import Process
 from qaexp.runs.record import config_key
 from qaexp.sweep.job import dev_score
+from qaexp.sweep.ray_launcher import RayLauncher
 from qaexp.sweep.strategies import Space
 from qaexp.sweep.sweeper import _remove_dead_outcomes
 
@@ -349,12 +349,12 @@ def test_a_launcher_that_starts_no_job_ends_the_sweep_in_one_sentence(
 ) -> None:
     launches = list[int]()
 
-    def launch(launcher: BasicLauncher, jobs: list[list[str]], initial_job_idx: int) -> None:
+    def launch(launcher: RayLauncher, jobs: list[list[str]], initial_job_idx: int) -> None:
         launches.append(len(jobs))
         raise FileNotFoundError("there is no sbatch")
 
-    monkeypatch.setattr(BasicLauncher, "launch", launch)
-    assert main(arguments(tmp_path, "seed=1,2,3,4,5")) == 2
+    monkeypatch.setattr(RayLauncher, "launch", launch)
+    assert main(arguments(tmp_path, "seed=1,2,3,4,5", "hydra/launcher=ray")) == 2
     assert launches == [5, 5, 5]
     assert caplog.messages[-1].startswith("the launcher starts no job (there is no sbatch); correct hydra.launcher")
 
