@@ -6,8 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from hydra.errors import InstantiationException
 from hydra.utils import instantiate
 from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 from torch import Tensor
 
 from qaexp.data.module import RankingDataModule
@@ -31,7 +33,11 @@ def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
     cfg = saved_config(run)
     if data_dir is not None:
         cfg = OmegaConf.create(with_places(OmegaConf.to_container(cfg), {str(cfg.data_dir): data_dir}))
-    data: RankingDataModule = instantiate(cfg.dataset)
+    try:
+        data: RankingDataModule = instantiate(cfg.dataset)
+    except (InstantiationException, OmegaConfBaseException) as error:
+        reason = str(error).splitlines()[0]
+        raise ConfigError(f"{run / CONFIG} describes no data set that can be built ({reason}); put back the file that the run left") from error
     record = RunRecord.load(run) if (run / RECORD).is_file() else None
     if record and record.data and not record.is_over(data.corpus.fingerprint, None):
         raise ConfigError(

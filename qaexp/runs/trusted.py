@@ -27,6 +27,9 @@ MAX_BYTES, MAX_VALUES, MAX_DEPTH = 1 << 20, 20_000, 30
 
 MAX_NUMBER = 1 << 64
 
+OF_EVERY_RUN = ("model._target_", "dataset._target_", "dataset.name", "choices.model", "choices.dataset")
+"""Options that every run's configuration has, and that are read before anything is built."""
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -103,6 +106,7 @@ def saved_config(folder: Path) -> DictConfig:
         container = admitted(OmegaConf.to_container(cfg), path)
         if fault := next(violations(container), ""):
             raise CheckpointError(f"{path} has {fault}; {remedy}")
+        _require_whole(container)
     except (
         yaml.YAMLError,
         OmegaConfBaseException,
@@ -115,9 +119,17 @@ def saved_config(folder: Path) -> DictConfig:
     ) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise CheckpointError(f"{path} is damaged ({reason[:200]}); {remedy}") from error
-    if not isinstance(container, dict):
-        raise CheckpointError(f"{path} is damaged (it holds no options); {remedy}")
     return OmegaConf.create(container)
+
+
+def _require_whole(container: Any) -> None:
+    """Raises ValueError if an option of `OF_EVERY_RUN` is not there."""
+    for option in OF_EVERY_RUN:
+        node = container
+        for name in option.split("."):
+            node = node.get(name) if isinstance(node, dict) else None
+        if not isinstance(node, str):
+            raise ValueError(f"it has no {option}")
 
 
 def _require_flat(text: str) -> None:
