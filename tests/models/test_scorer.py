@@ -30,8 +30,6 @@ def chain(error: BaseException | None) -> Iterator[BaseException]:
 @pytest.mark.parametrize(
     ("overrides", "named"),
     [
-        (["model.encoder.num_heads=7"], ["num_heads=7", "24", "embedding"]),
-        (["model=self_attention", "model.encoder.num_heads=5"], ["num_heads=5", "24", "embedding"]),
         (["model.encoder.offset=10"], ["offset=10", "group_size=10"]),
         (["model.encoder.scale_by=root"], ["scale_by=root", "head or model"]),
         (["model=ctrn", "model.interaction.alignment=cosine"], ["alignment=cosine", "proportional or index"]),
