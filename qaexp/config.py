@@ -129,7 +129,8 @@ def _composed_choices(digest: str, config: str, chosen: Sequence[str]) -> DictCo
     name = hashlib.sha256(json.dumps([config, *chosen]).encode()).hexdigest()[:32]
     path = cache_folder() / "composed" / digest / f"{name}.json"
     with suppress(OSError, ValueError):
-        cfg = OmegaConf.create(json.loads(path.read_text(encoding="utf-8")))
+        stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        cfg = OmegaConf.create(stored)
         OmegaConf.set_struct(cfg, True)
         return cfg
     cfg = composed_by_hydra(chosen, config)

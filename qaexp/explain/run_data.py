@@ -36,8 +36,9 @@ def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
     try:
         data: RankingDataModule = instantiate(cfg.dataset)
     except (InstantiationException, OmegaConfBaseException) as error:
-        reason = str(error).splitlines()[0]
-        raise ConfigError(f"{run / CONFIG} describes no data set that can be built ({reason}); put back the file that the run left") from error
+        raise ConfigError(
+            f"{run / CONFIG} describes no data set that can be built ({str(error).splitlines()[0]}); put back the file that the run left"
+        ) from error
     record = RunRecord.load(run) if (run / RECORD).is_file() else None
     if record and record.data and not record.is_over(data.corpus.fingerprint, None):
         raise ConfigError(

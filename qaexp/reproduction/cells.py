@@ -212,7 +212,7 @@ def _resolved(cfg: DictConfig, seed: int) -> dict[str, Any]:
 
 def _keys_digest() -> str:
     """A digest of the configuration files and of the code that makes keys. Stored keys count while it stays the same."""
-    code = b"".join(Path(module.__file__).read_bytes() for module in (record, renamed))
+    code = b"".join(Path(str(module.__file__)).read_bytes() for module in (record, renamed))
     return hashlib.sha256(conf_digest().encode() + code).hexdigest()[:16]
 
 

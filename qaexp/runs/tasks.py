@@ -82,7 +82,7 @@ class Ranking(Task):
         measured = {name: values.tolist() for name, values in metrics.per_question().items()}
         measured["question"] = [names[q] for q in measured["question"]]
         columns = ["question", "candidates", "answers", *METRICS]
-        atomic_write_text(folder / f"{split}.questions.csv", csv_text(pd.DataFrame(measured)[columns]))
+        atomic_write_text(folder / f"{split}.questions.csv", csv_text(pd.DataFrame(measured, columns=columns)))
         return {
             **{name: value.item() for name, value in metrics.compute().items()},
             "questions": len(measured["question"]),

@@ -119,7 +119,8 @@ def saved_config(folder: Path) -> DictConfig:
     ) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise CheckpointError(f"{path} is damaged ({reason[:200]}); {remedy}") from error
-    return OmegaConf.create(container)
+    options: dict[str, Any] = container
+    return OmegaConf.create(options)
 
 
 def _require_whole(container: Any) -> None:

@@ -207,7 +207,7 @@ def test_mistakes_in_a_sweep_are_answered_with_one_sentence_before_anything_runs
         ("hydra/sweeper=tpee", "there is no hydra/sweeper=tpee, did you mean tpe"),
         ("optimizer.lr=interval(1e-5,1e-3)", "optimizer.lr is an interval"),
         ("seed=1,x", "seed=x: must be a number"),
-        ("seed=range(5,1)", "seed=range(5,1): there are no values in it"),
+        ("seed=range(5,1)", "seed=range(5,1): it has no values"),
         ("hydra.sweeper.pruner=median", "hydra.sweeper.pruner=median: must be null or a pruner of Optuna"),
         ("loss=choice(hinge,max_margin)", "there is no loss=hinge, did you mean pairwise_hinge"),
         ("dataset.batch_size=32,0", "dataset.batch_size=0: must be at least 1"),

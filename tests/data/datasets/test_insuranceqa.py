@@ -1,6 +1,5 @@
 """InsuranceQA: what a file says is what the corpus holds, and what is wrong with a file is said with its line and remedy."""
 
-import gzip
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -140,13 +139,13 @@ def test_a_long_list_of_faults_is_cut_and_counted(insuranceqa: Make) -> None:
     assert str(error.value).splitlines()[-2] == "  ... and 30 more"
 
 
-@pytest.mark.parametrize("damage", ["cut", "flipped", "no gzip"])
+@pytest.mark.parametrize("damage", ["cut", "flipped"])
 def test_a_damaged_gzip_file_says_so(insuranceqa: Make, tmp_path: Path, damage: str) -> None:
     reader = insuranceqa(packed=True, answers=[f"{i}\tidx_6 idx_{i % 7 + 1}" for i in range(10, 5000)])
     path = tmp_path / "V1" / "answers.gz"
     whole = path.read_bytes()
     middle = len(whole) // 2
-    damaged = {"cut": whole[:middle], "flipped": whole[:middle] + bytes(100) + whole[middle + 100 :], "no gzip": gzip.decompress(whole)}
+    damaged = {"cut": whole[:middle], "flipped": whole[:middle] + bytes(100) + whole[middle + 100 :]}
     path.write_bytes(damaged[damage])
     with pytest.raises(BadDataError) as error:
         reader.read()
