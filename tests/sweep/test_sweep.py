@@ -49,7 +49,7 @@ def command(*options: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "qaexp", *options],
         cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "RUNS_OF_THIS_TEST": " ".join(options)},
+        env={**os.environ, "OMP_NUM_THREADS": "1", "RAY_worker_niceness": "0", "RUNS_OF_THIS_TEST": " ".join(options)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -209,7 +209,7 @@ def test_mistakes_in_a_sweep_are_answered_with_one_sentence_before_anything_runs
         ("seed=1,x", "seed=x: must be a number"),
         ("seed=range(5,1)", "seed=range(5,1): it has no values"),
         ("hydra.sweeper.pruner=median", "hydra.sweeper.pruner=median: must be null or a pruner of Optuna"),
-        ("loss=choice(hinge,max_margin)", "there is no loss=hinge, did you mean pairwise_hinge"),
+        ("loss=choice(hinge,max_margin)", "there is no loss=hinge, did you mean mean_hinge"),
         ("dataset.batch_size=32,0", "dataset.batch_size=0: must be at least 1"),
         ("hydra/sweeper=random hydra.sweeper.strategy.seed=-1", "hydra.sweeper.strategy.seed=-1: must be at least 0"),
         ("hydra/sweeper=tpe hydra.sweeper.strategy.batch=0", "hydra.sweeper.strategy.batch=0: must be at least 1"),

@@ -138,7 +138,7 @@ def test_the_published_scores_give_the_bm25_row_of_the_paper(
     data = instantiate(compose(["dataset=askubuntu_ids", f"data_dir={data_dir}", f"cache_dir={cache_dir}"]).dataset)
     metrics = data.metrics(split, torch.from_numpy(data.splits[split].retrieval_scores))
     assert len(metrics.per_question()["question"]) == questions
-    assert {name: 100 * value.item() for name, value in metrics.compute().items()} == pytest.approx(printed, abs=0.05)
+    assert {name: 100 * value.item() for name, value in metrics.compute().items() if name in printed} == pytest.approx(printed, abs=0.05)
 
 
 def test_any_score_that_float32_can_hold_is_read_and_blank_lines_at_the_end_say_nothing(
