@@ -1,6 +1,7 @@
 """A command with two workers at work and one that waits: `python workers.py FOLDER`. The names of files in the folder tell of them."""
 
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -29,6 +30,7 @@ def work(command: Process, file: Path) -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests themselves may run under nohup
     stop_on_signals()
     place, us = Path(sys.argv[1]), Process.of(os.getpid())
     try:
