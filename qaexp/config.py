@@ -95,7 +95,7 @@ def is_choice(option: str) -> bool:
 
 
 def compose(overrides: Sequence[str] = (), program: Program = RANK) -> DictConfig:
-    """The configuration that a program's command line composes from these overrides.
+    """Compose a configuration from overrides, as the program's command line does.
 
     Choices of YAML files are composed by Hydra once, and kept. Values are then set as Hydra sets them; what is more than a plain value is
     left to Hydra, and so is whatever it refuses.

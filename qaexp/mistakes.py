@@ -189,7 +189,7 @@ def check_value(key: str, written: str, given: Any, usual: Any) -> None:
 
 
 def _annotation(key: str, usual: Any) -> Any:
-    """The annotation of the constructor's parameter that an option sets; None where there is none to be read."""
+    """The annotation of the constructor parameter that an option sets, or None if it has none."""
     parent, _, name = key.rpartition(".")
     target = OmegaConf.select(usual, f"{parent}._target_") if parent else None
     return parameter_types(str(target or "")).get(name)

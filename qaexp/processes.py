@@ -1,4 +1,4 @@
-"""Signals that stop a command, and worker processes that end with the command that began them."""
+"""Stops a command on signals, and makes its worker processes end when it ends."""
 
 import os
 import platform

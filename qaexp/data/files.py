@@ -23,7 +23,7 @@ MAX_LINE = 1 << 26
 """Bytes. A longer line is a fault, before it fills the memory."""
 
 MAX_FAULTS, MAX_FAULT = 10_000, 300
-"""Faults after which a file is read no further, and the characters of one."""
+"""Reading a file stops after so many faults. Each is shown with so many characters at most."""
 
 CUT_OFF = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 """Raised on reading a damaged compressed file."""
@@ -96,9 +96,7 @@ def opened(path: Path) -> BufferedIOBase:
     Raises:
         BadDataError: it is a zip of several files, or a NumPy array.
     """
-    with path.open("rb") as file:
-        start = file.read(max(map(len, PACKED)))
-    kind = next((kind for mark, kind in PACKED.items() if start.startswith(mark)), "plain")
+    kind = _kind(path)
     if kind == "numpy":
         raise BadDataError(path, ["it is a NumPy array, not text"], "Write it as text, or name another file.")
     if kind == "zip":
@@ -109,8 +107,14 @@ def opened(path: Path) -> BufferedIOBase:
 
 def is_packed(path: Path) -> bool:
     """Whether the first bytes of a file are those of a compressed one."""
+    return _kind(path) != "plain"
+
+
+def _kind(path: Path) -> str:
+    """One of `PACKED`, or plain, by the first bytes of a file."""
     with path.open("rb") as file:
-        return file.read(max(map(len, PACKED))).startswith(tuple(PACKED))
+        start = file.read(max(map(len, PACKED)))
+    return next((kind for mark, kind in PACKED.items() if start.startswith(mark)), "plain")
 
 
 def _only_member(path: Path) -> BufferedIOBase:

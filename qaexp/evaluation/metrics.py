@@ -11,7 +11,7 @@ from qaexp.evaluation.conventions import METRICS, Convention, find_convention
 
 
 class UnrankableScoresError(QaexpError):
-    """Scores that cannot be ranked: some are NaN, or there are none."""
+    """The scores cannot be ranked: there are none, or some are NaN."""
 
 
 def rank_pairs(scores: Float[Tensor, " pair"], questions: Int[Tensor, " pair"], tie_order: Int[Tensor, " pair"]) -> Int[Tensor, " pair"]:
@@ -103,7 +103,7 @@ def measure_questions(
 def share_tied_at_first_answer(
     scores: Float[Tensor, " pair"], labels: Int[Tensor, " pair"], questions: Int[Tensor, " pair"]
 ) -> Float[Tensor, ""]:
-    """Share of questions whose best right candidate has the same (float32) score as a wrong one, so that the order of ties decides.
+    """Share of questions whose best right candidate ties with a wrong one (in float32), so that their rank depends on the order of ties.
 
     Reading: a share of the questions that have a right candidate; the others have no such rank. 0 when none has one.
 

@@ -205,9 +205,8 @@ class Sweep(Sweeper):
         HydraConfig.instance().set_config(config)  # for interpolations such as ${hydra:runtime.choices.model}
         with open_dict(config):
             del config["hydra"]
-            config.choices = OmegaConf.to_container(
-                config.choices, resolve=True
-            )  # resolve now: Hydra would resolve them by its latest composition
+            # Hydra would resolve the choices by its latest composition
+            config.choices = OmegaConf.to_container(config.choices, resolve=True)
         require_one_process(config.trainer, "a run of a sweep")
         return config
 

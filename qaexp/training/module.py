@@ -1,4 +1,4 @@
-"""The base of all LightningModules: optimiser, schedule, seeds, checkpoints, and scoring whole splits."""
+"""The base class of the LightningModules: optimiser, schedule, seeds, checkpoints and the scoring of whole splits."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -9,6 +9,13 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer, RMSprop
 
+LATE_STEP = torch.tensor(1e9)
+"""A step of Adam at which 1 − β₂^t is 1."""
+
+ADAM = {"lr": -1.0, "beta1": 0.0, "weight_decay": 0.0, "amsgrad": False, "maximize": False}
+SGD = {"weight_decay": 0.0, "dampening": 0.0, "nesterov": False, "maximize": False}
+"""Constant arguments of torch's kernels."""
+
 BLOCK = 2**17
 """Numbers of a parameter that RMSProp updates at a time, so that its temporary numbers stay in the processor's cache."""
 
@@ -64,39 +71,31 @@ class FusedRMSprop(RMSprop):
             self._init_group(group, params, grads, squares, momenta, [], steps)
             for step in steps:
                 step += 1
+            adam = ADAM | {"beta2": group["alpha"], "eps": group["eps"]}
+            sgd = SGD | {"lr": group["lr"], "momentum": group["momentum"]}
             scratch = torch.zeros(2, BLOCK, dtype=params[0].dtype if params else None)  # once, as new memory costs more than arithmetic
             for row in zip(params, grads, squares, momenta or params, strict=True):
                 for blocks in zip(*(each.view(-1).split(BLOCK) for each in row), strict=True):
-                    _step(group, *blocks, *scratch[:, : len(blocks[0])])
+                    _step(group["weight_decay"], adam, sgd, *blocks, *scratch[:, : len(blocks[0])])
         return loss
 
 
 def _step(
-    group: dict[str, Any], parameter: Tensor, gradient: Tensor, square: Tensor, momentum: Tensor, direction: Tensor, unused: Tensor
+    weight_decay: float | int,
+    adam: dict[str, Any],
+    sgd: dict[str, Any],
+    parameter: Tensor,
+    gradient: Tensor,
+    square: Tensor,
+    momentum: Tensor,
+    direction: Tensor,
+    unused: Tensor,
 ) -> None:
-    if group["weight_decay"]:
-        gradient = gradient.add(parameter, alpha=group["weight_decay"])
+    if weight_decay:
+        gradient = gradient.add(parameter, alpha=weight_decay)
     direction.zero_()
-    late = torch.tensor(1e9)
-    adam = {
-        "lr": -1.0,
-        "beta1": 0.0,
-        "beta2": group["alpha"],
-        "weight_decay": 0.0,
-        "eps": group["eps"],
-        "amsgrad": False,
-        "maximize": False,
-    }
-    torch.ops.aten._fused_adam_([direction], [gradient], [unused], [square], [], [late], **adam)
-    if group["momentum"]:
-        sgd = {
-            "lr": group["lr"],
-            "momentum": group["momentum"],
-            "weight_decay": 0.0,
-            "dampening": 0.0,
-            "nesterov": False,
-            "maximize": False,
-        }
+    torch.ops.aten._fused_adam_([direction], [gradient], [unused], [square], [], [LATE_STEP], **adam)
+    if sgd["momentum"]:
         torch.ops.aten._fused_sgd_([parameter], [direction], [momentum], **sgd, is_first_step=False)
     else:
-        parameter.add_(direction, alpha=-group["lr"])
+        parameter.add_(direction, alpha=-sgd["lr"])

@@ -171,7 +171,7 @@ def _seen_in_training(split: str, table: RankingSplit, train: RankingSplit) -> F
 def _remembered(
     split: str, table: RankingSplit, train: RankingSplit, data: RankingDataModule, tie_breaks: Float[np.ndarray, " pair"]
 ) -> Finding:
-    """Ranks a candidate by how often that text was right in training, whatever the question; a new text has the base rate."""
+    """Scores a candidate by the share of right labels of its text in training, for any question; a new text gets the base rate."""
     size = len(data.corpus.texts)
     shown, right = np.bincount(train.candidates, minlength=size), np.bincount(train.candidates[train.labels > 0], minlength=size)
     base = (

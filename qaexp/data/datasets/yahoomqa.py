@@ -148,7 +148,7 @@ class YahooMQAReader(ABC):
         return selected
 
     def _pools(self, pairs: Sequence[Pair], builder: CorpusBuilder) -> Iterator[list[str]]:
-        """The wrong answers of each pair, from the answers of these pairs.
+        """Draws the wrong answers of each pair from the answers of the given pairs.
 
         Raises:
             ConfigError: there are too few.

@@ -253,13 +253,13 @@ def _load_published(folder: Path, wanted: Sequence[str]) -> tuple[np.ndarray, np
 
 
 def _row_sums(rows: Float[np.ndarray, "row dim"]) -> np.ndarray:
-    """A checksum for each row. It differs wherever one number does, since its weights are odd."""
+    """A checksum for each row: a weighted sum of its bits. The weights are odd, so changing a single number always changes the sum."""
     bits = np.ascontiguousarray(rows, dtype="<f4").view("<u4").astype(np.uint64)
     return (bits * (2 * np.arange(bits.shape[1], dtype=np.uint64) + 1)).sum(axis=1, dtype=np.uint64)
 
 
 def _deviation(rows: Float[np.ndarray, "row dim"]) -> float:
-    """The standard deviation of the numbers, without rows a thousand times as large as the middle one, of a training that diverged."""
+    """The standard deviation of all numbers. Leaves out rows a thousand times as large as the median row."""
     sizes = np.abs(rows).max(axis=1)
     in_order = np.sort(sizes[sizes > 0])
     limit = 1000.0 * in_order[(len(in_order) - 1) // 2] if len(in_order) else 0.0

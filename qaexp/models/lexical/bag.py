@@ -136,7 +136,7 @@ def padded_chunks(corpus: RankingCorpus, texts: Int[np.ndarray, " text"]) -> Ite
 
 
 def content_words(vocabulary: Vocabulary) -> Bool[Tensor, " word"]:
-    """False for the stop words of gensim's list, for every token without a letter or digit, and for placeholders such as TREC QA's `<num>`.
+    """Whether a token is a content word: no stop word of gensim's list, no placeholder such as TREC QA's `<num>`, with a letter or digit.
 
     >>> content_words(Vocabulary.of_words(["The", "soup", "?", "<num>"])).tolist()[2:]
     [False, True, False, False]

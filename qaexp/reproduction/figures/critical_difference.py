@@ -67,7 +67,7 @@ class CriticalDifference:
 
 
 def alike(labels: Sequence[str], differ: Mapping[tuple[str, str], bool]) -> list[tuple[int, int]]:
-    """The longest stretches, first and last place, of which no two labels differ. A stretch of a single label is one, too.
+    """The longest runs of labels in which no two differ, each by its first and last place. A single label is a run, too.
 
     >>> alike(["A", "B", "C"], {("A", "B"): False, ("A", "C"): True, ("B", "C"): False})
     [(0, 1), (1, 2)]
