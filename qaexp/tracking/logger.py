@@ -116,7 +116,8 @@ def open_logger(record: RunRecord, folder: Path) -> Iterator[RunLogger | Literal
     if mode == "none":
         yield False
         return
-    os.environ.setdefault("WANDB_SILENT", "true")  # read on import
+    for name, value in {"WANDB_SILENT": "true", "WANDB_FINISH_TIMEOUT": "600", "WANDB_FINISH_TIMEOUT_RAISES": "true"}.items():
+        os.environ.setdefault(name, value)  # read on import; W&B waits without end for a network that is gone
     import wandb
 
     run = _begin(record, folder, mode, or_offline=asked == "auto" and mode == "online")

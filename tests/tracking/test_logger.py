@@ -163,6 +163,7 @@ def test_what_fails_of_w_and_b_is_a_warning_and_the_run_is_measured(
     monkeypatch.setattr("wandb.finish", fail)
     record = train(compose(overrides), tmp_path)
     monkeypatch.undo()
+    wandb.finish()  # else it goes on reading what later tests print
     wandb.teardown()
     assert record.status == "finished"
     assert record.metrics == RunRecord.load(folder).metrics
