@@ -24,7 +24,7 @@ COLORS = {OK: "green", NOTE: "yellow", LEAK: "bold red", BROKEN: "bold red"}
 
 
 def show(data: RankingDataModule, findings: Sequence[Finding], console: Console) -> None:
-    """A row for each finding, and below the table what is to be said of them. `expected` and `off` are of P@1 and MRR."""
+    """A row for each finding, and below the table notes on them. `expected` and `off` are of P@1 and MRR."""
     partial = " (partial data)" if data.partial_data else ""
     table = Table(
         title=escape(f"{data.name}{partial}, scored by {data.convention}"), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0)

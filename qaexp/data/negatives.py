@@ -1,4 +1,4 @@
-"""Chooses the pairs of a training epoch: one group for each training example, drawn anew each epoch from a seed."""
+"""Chooses the pairs of a training epoch: one group for each training example, drawn again each epoch from a seed."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -157,7 +157,7 @@ class PoolPairs(_FromPools):
 
 @dataclass(frozen=True)
 class QuestionLists(_FromPools):
-    """A group for each question: every right candidate, then up to `num` of the wrong ones of its pool, drawn anew each epoch.
+    """A group for each question: every right candidate, then up to `num` of the wrong ones of its pool, drawn again each epoch.
 
     Lei et al. 2016, "Training Set": "We randomly sample 20 questions as negative examples for each p_i during each epoch."
 

@@ -43,7 +43,7 @@ def heats(shown: Mapping[str, Tensor], question: Sequence[str], answer: Sequence
         if side == "pair" and (axes := pair_axes(what, shape, len(question), len(answer))):
             values = slices_over_words(values, axes)
             if unit is not None and not 0 <= unit < len(values):
-                raise ConfigError(f"{name} has slices 0 to {len(values) - 1}, and no {unit}; choose one of them")
+                raise ConfigError(f"{name} has no slice {unit}; choose one of 0 to {len(values) - 1}")
             found.append(Heat(name, question, answer, values.mean(axis=0) if unit is None else values[unit]))
             continue
         if what.endswith(("gate", "gates")) and values.ndim > 1:

@@ -119,7 +119,7 @@ def grids(ranker: Ranker, excited: Sequence[Sequence[Excited]], units: Sequence[
     placed = []
     for unit in units:
         if not 0 <= unit < len(excited):
-            raise ConfigError(f"there are neurons 0 to {len(excited) - 1}, and no {unit}; choose others with --units")
+            raise ConfigError(f"neuron {unit} does not exist: neurons are numbered 0 to {len(excited) - 1}; choose others with --units")
         best = excited[unit][0]
         values = neuron_grid(best.pair.shown(ranker), best.pair.question, best.pair.answer)[unit]
         placed.append(Heat(f"neuron {unit}, {' · '.join(best.words)}; {best.pair.name}", best.pair.question, best.pair.answer, values))

@@ -78,7 +78,8 @@ def pairs_of(run: Path, data: RankingDataModule, questions: Sequence[str], count
     if unknown := [question for question in questions if question not in ids]:
         first = ", ".join(ids[:3])
         raise ConfigError(
-            f"{name} of dataset={data.name} has no question {unknown[0]!r}, as it has {first}; a text needs its --answer beside it"
+            f"{name} of dataset={data.name} has no question with the id {unknown[0]!r}; ids look like {first}. "
+            "To draw a text of your own, give it with --question and --answer"
         )
     places = [ids.index(question) for question in questions] or np.flatnonzero(answered)[:count].tolist()
     if lacking := [ids[place] for place in places if not answered[place]]:

@@ -198,7 +198,7 @@ def num_parameters(scorer: nn.Module) -> dict[str, int]:
 
 
 def draw_uniformly(model: nn.Module, bound: float) -> None:
-    """Draw every trained weight and bias but the word vectors anew, from U(−bound, bound).
+    """Draw every trained weight and bias again from U(−bound, bound), but for the word vectors.
 
     Liu et al. 2016, §6.1, of all their models: "The other parameters are initialized by randomly sampling from uniform distribution in
     [−0.1, 0.1]."

@@ -43,7 +43,7 @@ def begin_from(source: Mapping[str, Any] | None, scorer: AnswerScorer, vocabular
     found = checkpoint["qaexp"]["key"], checkpoint["global_step"]
     if found != (source["key"], source["step"]):
         raise CheckpointError(
-            f"init_from={source['path']} holds another run than when this one started (key and step {found}, not "
+            f"init_from={source['path']} is no longer the run that this one started from (key and step {found}, not "
             f"{(source['key'], source['step'])}); put that one back, or start a new run"
         )
     require_same_vocabulary(checkpoint, vocabulary, "init_from takes a run on the same data set, read in the same way")

@@ -102,12 +102,12 @@ def run_or_reuse(
 
 
 def _set_damaged_record_aside(folder: Path) -> None:
-    """A run whose record cannot be read begins anew: without its history no checkpoint can be resumed."""
+    """A run whose record cannot be read starts again: without its history no checkpoint can be resumed."""
     try:
         if (folder / RECORD).exists():
             RunRecord.load(folder)
     except RecordError as error:
-        log.warning("%s; it is now %s, and the run begins anew", str(error).partition(";")[0], SET_ASIDE)
+        log.warning("%s; it is now %s, and the run starts again", str(error).partition(";")[0], SET_ASIDE)
         (folder / RECORD).replace(folder / SET_ASIDE)
         clear(folder)
 

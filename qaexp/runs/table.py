@@ -42,7 +42,7 @@ def read_records(folder: Path) -> list[RunRecord]:
 def _can_be_shown(record: RunRecord, run: Path) -> bool:
     lacking = [f"{part}.{name}" for part, names in SHOWN_OF.items() for name in names if name not in getattr(record, part)]
     if lacking:
-        log.warning("left out: %s lacks %s; delete its folder, and the same command runs it anew", run / RECORD, ", ".join(lacking))
+        log.warning("left out: %s lacks %s; delete its folder, and the same command runs it again", run / RECORD, ", ".join(lacking))
     return not lacking
 
 

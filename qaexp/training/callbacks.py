@@ -243,7 +243,7 @@ class KeepScores(Callback):
         try:
             kept = load_verified(path) if path.is_file() else {}
         except Exception as error:
-            log.warning("%s is damaged (%s) and left out: ranking begins anew", path, type(error).__name__)
+            log.warning("%s is damaged (%s) and left out: ranking starts again", path, type(error).__name__)
             kept = {}
         if kept.get("of") == of:
             cast(ScoringModule, pl_module).take_up(kept["scores"])

@@ -145,7 +145,7 @@ def test_a_run_that_has_ranked_nothing_yet_is_answered_in_a_sentence(run: Path, 
 
 def test_a_pair_that_cannot_be_had_is_answered_in_a_sentence(run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     for options, said in (
-        ([str(run), "--question", "why?"], "test of dataset=toy has no question 'why?'"),
+        ([str(run), "--question", "why?"], "test of dataset=toy has no question with the id 'why?'"),
         ([str(run), "--answer", "so"], "--answer is drawn beside a question"),
         ([str(run / "best.ckpt")], "best.ckpt has no config.yaml"),
     ):
@@ -170,4 +170,4 @@ def test_a_name_that_a_model_does_not_show_is_refused_with_those_that_it_shows(
     assert main(["heat_map", str(run / "nowhere"), *pair]) == 2
     assert "nowhere does not exist" in caplog.text
     assert main(["heat_map", str(run), *pair, "--unit", "1"]) == 2
-    assert "pair.alignment has slices 0 to 0, and no 1" in caplog.text
+    assert "pair.alignment has no slice 1; choose one of 0 to 0" in caplog.text

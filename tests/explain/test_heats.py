@@ -45,7 +45,7 @@ def test_a_neuron_of_a_grid_is_taken_by_its_number() -> None:
     [mean] = heats(read, QUESTION, ANSWER, unit=None)
     np.testing.assert_allclose(third.values, grid[:, :, 2])
     np.testing.assert_allclose(mean.values, grid.mean(axis=2), rtol=1e-5, atol=1e-8)
-    with pytest.raises(ConfigError, match=rf"pair\.grid has slices 0 to {grid.shape[2] - 1}, and no 900"):
+    with pytest.raises(ConfigError, match=rf"pair\.grid has no slice 900; choose one of 0 to {grid.shape[2] - 1}"):
         heats(read, QUESTION, ANSWER, unit=900)
 
 

@@ -63,7 +63,7 @@ def test_a_neuron_is_drawn_over_the_texts_in_which_it_is_highest(read: tuple[Ran
     assert heat.values.max() == pytest.approx(excited[1][0].activation)
     row, column = np.unravel_index(heat.values.argmax(), heat.values.shape)
     assert (heat.rows[row], heat.columns[column]) == excited[1][0].words
-    with pytest.raises(ConfigError, match="there are neurons 0 to 2, and no 3"):
+    with pytest.raises(ConfigError, match="neuron 3 does not exist: neurons are numbered 0 to 2"):
         grids(ranker, excited, [3])
 
 

@@ -137,7 +137,7 @@ def test_a_run_that_broke_off_in_its_first_epoch_begins_there_again(data: list[s
     other = open_checkpoint(source)
     other["qaexp"]["key"] = "another"
     torch.save(other, source / "best.ckpt")
-    with pytest.raises(qaexp.errors.CheckpointError, match="holds another run than when this one started"):
+    with pytest.raises(qaexp.errors.CheckpointError, match="is no longer the run that this one started from"):
         train(cfg, tmp_path / "resumed", resume=True)
 
 

@@ -103,7 +103,7 @@ class WordEmbedding(Stage):
 
     @contextmanager
     def batch_context(self, *tokens: Int[Tensor, "..."]) -> Iterator[None]:
-        """Within, only texts of these words may be encoded, and the table is read once.
+        """Inside this context, only texts of these words may be encoded, and the table is read once.
 
         A tuned table's gradient is as large as the table, however few words are looked up. So it is made once, not for each block of texts.
         The vectors are the same.
