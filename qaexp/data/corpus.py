@@ -5,14 +5,20 @@ All of it is flat arrays, so a prepared corpus is a folder of `.npy` files that 
 
 import hashlib
 import json
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float32, Int, Int8
+from jaxtyping import Float32, Int, Int8, UInt8
 
 from qaexp.data.vocabulary import PADDING, Vocabulary
+from qaexp.errors import BadDataError
+
+WRITTEN = "written.npy"
+"""The file of a saved corpus that has its texts as they were written."""
 
 
 def ranges(starts: Int[np.ndarray, " range"], sizes: Int[np.ndarray, " range"]) -> Int[np.ndarray, " position"]:
@@ -69,6 +75,30 @@ class TokenTable:
         fields = self._fields(texts)
         lengths = self.offsets[fields + 1] - self.offsets[fields]
         return lengths if max_length is None else np.minimum(lengths, max_length)
+
+
+@dataclass(frozen=True)
+class WrittenTexts:
+    """Texts as their files have them, in UTF-8, concatenated: text t is `utf8[offsets[t]:offsets[t + 1]]`. An empty one is not known.
+
+    In a saved corpus they are a memory-mapped file that nothing reads, not even to check it, before the first text is asked for.
+    """
+
+    utf8: UInt8[np.ndarray, " byte"]
+    offsets: Int[np.ndarray, " text_and_end"]
+    saved: tuple[Path, int] | None = None
+    """The file of `utf8` and its CRC-32."""
+
+    def __getitem__(self, text: int) -> str:
+        """Raises: BadDataError, if the saved file is damaged."""
+        return bytes(self._checked[self.offsets[text] : self.offsets[text + 1]]).decode()
+
+    @cached_property
+    def _checked(self) -> UInt8[np.ndarray, " byte"]:
+        if self.saved and zlib.crc32(self.utf8) != self.saved[1]:
+            path, _ = self.saved
+            raise BadDataError(path, ["it has another checksum than when it was written"], f"Delete {path.parent}, and it is made again.")
+        return self.utf8
 
 
 @dataclass(frozen=True)
@@ -155,10 +185,16 @@ class RankingCorpus:
     """Counted irregularities: repeated candidates, empty texts, questions without a right candidate."""
     fingerprint: str = ""
     """SHA-256 of words, tokens and splits: the same data give the same fingerprint however they are compressed."""
+    as_written: WrittenTexts | None = None
+    """The texts before they were split into tokens, if the reader gives them."""
 
     def words(self, text: int) -> list[str]:
         """The words of a text, field after field."""
         return [self.vocabulary.words[number] for number in self.texts.words(text)]
+
+    def written(self, text: int) -> str:
+        """A text as its file has it: the first spelling of those with these tokens. Its words with blanks between, if it is not known."""
+        return (self.as_written and self.as_written[text]) or " ".join(self.words(text))
 
     def save(self, folder: Path) -> None:
         """Write everything into a new folder."""
@@ -172,6 +208,10 @@ class RankingCorpus:
             "notes": dict(self.notes),
             "fingerprint": self.compute_fingerprint(),
         }
+        if self.as_written is not None:
+            np.save(folder / WRITTEN, self.as_written.utf8)
+            np.save(folder / "written_offsets.npy", self.as_written.offsets)
+            facts["written"] = zlib.crc32(self.as_written.utf8)
         (folder / "facts.json").write_text(json.dumps(facts, indent=1), encoding="utf-8")
 
     @classmethod
@@ -191,6 +231,9 @@ class RankingCorpus:
             held_out=array("held_out"),
             notes=facts["notes"],
             fingerprint=facts["fingerprint"],
+            as_written=WrittenTexts(array("written"), array("written_offsets"), (folder / WRITTEN, facts["written"]))
+            if "written" in facts
+            else None,
         )
 
     def compute_fingerprint(self) -> str:

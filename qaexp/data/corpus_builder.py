@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from qaexp.data.corpus import RankingCorpus, RankingSplit, TokenTable
+from qaexp.data.corpus import RankingCorpus, RankingSplit, TokenTable, WrittenTexts
 from qaexp.data.vocabulary import SPECIAL_WORDS, UNKNOWN, Vocabulary
 from qaexp.errors import BadDataError, ConfigError
 
@@ -36,6 +37,7 @@ class CorpusBuilder:
         self._vocabulary, self._num_fields = vocabulary, num_fields
         self._word_ids: dict[str, int] = dict.fromkeys(SPECIAL_WORDS, UNKNOWN)
         self._text_ids: dict[tuple[tuple[int, ...], ...], int] = {}
+        self._written, self._written_offsets = bytearray(), array("q", [0])
         self._splits: dict[str, list[tuple[int, str, list[Candidate]]]] = {}
         self._answer_set: dict[int, None] = {}
         self._held_out: dict[int, None] = {}
@@ -46,12 +48,17 @@ class CorpusBuilder:
         """Count an irregularity for the record."""
         self.notes[what] = self.notes.get(what, 0) + count
 
-    def text(self, *fields: Sequence[str]) -> int:
-        """The number of a text, given the words of each field. A text without any word becomes one unknown word, and is counted."""
+    def text(self, *fields: Sequence[str], written: str = "") -> int:
+        """The number of a text, given the words of each field, and the text as its file has it. Of texts with the same words, the first
+        spelling is kept. A text without any word becomes one unknown word, and is counted."""
         if not any(fields):
             self.note("empty texts (read as one unknown word)")
-            return self._text_ids.setdefault(((UNKNOWN,), *[()] * (self._num_fields - 1)), len(self._text_ids))
-        return self._text_ids.setdefault(tuple(map(self._ids, fields)), len(self._text_ids))
+        ids = tuple(map(self._ids, fields)) if any(fields) else ((UNKNOWN,), *[()] * (self._num_fields - 1))
+        number = self._text_ids.setdefault(ids, len(self._text_ids))
+        if number == len(self._written_offsets) - 1:  # a new one
+            self._written += readable(written).encode()
+            self._written_offsets.append(len(self._written))
+        return number
 
     def _ids(self, words: Sequence[str]) -> tuple[int, ...]:
         if self._vocabulary is not None:
@@ -136,7 +143,8 @@ class CorpusBuilder:
         )
         splits = {name: _split_of(questions) for name, questions in self._splits.items()}
         answers, held_out = (np.array(list(chosen), dtype=np.int64) for chosen in (self._answer_set, self._held_out))
-        corpus = RankingCorpus(vocabulary, texts, splits, answers, held_out, self.notes)
+        written = WrittenTexts(np.frombuffer(self._written, np.uint8), np.array(self._written_offsets, np.int64)) if self._written else None
+        corpus = RankingCorpus(vocabulary, texts, splits, answers, held_out, self.notes, as_written=written)
         return replace(corpus, fingerprint=corpus.compute_fingerprint())
 
 

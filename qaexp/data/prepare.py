@@ -15,14 +15,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from qaexp.data.corpus import RankingCorpus
+from qaexp.data.corpus import WRITTEN, RankingCorpus
 from qaexp.data.files import digest
 from qaexp.errors import ConfigError, OutputError
 from qaexp.files import atomic_write_text, file_lock
 
 log = logging.getLogger(__name__)
 
-LAYOUT = 4
+LAYOUT = 5
 """Increase it when the format of the prepared files changes; older ones are then not read."""
 
 MANIFEST = "manifest.json"
@@ -80,7 +80,7 @@ def prepared(reader: Reader, cache: Path) -> RankingCorpus:
             raise ConfigError(f"{given}: a RankingCorpus is expected, as qaexp.data.corpus_builder.CorpusBuilder makes")
         return corpus
 
-    return kept(folder, RankingCorpus.load, read, RankingCorpus.save)
+    return kept(folder, RankingCorpus.load, read, RankingCorpus.save, checks_itself=(WRITTEN,))
 
 
 def kept(

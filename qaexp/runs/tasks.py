@@ -213,4 +213,4 @@ def write_results(folder: Path, scores: Scores, data: RankingDataModule, tag: st
 
 
 def _texts(data: RankingDataModule, texts: np.ndarray) -> list[str]:
-    return [" ".join(data.corpus.words(int(text))) for text in texts]
+    return [data.corpus.written(int(text)) for text in texts]

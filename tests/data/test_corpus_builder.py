@@ -58,3 +58,11 @@ def test_a_candidate_has_one_label_and_one_text() -> None:
         assert builder.notes == {"test: repeated candidates (dropped)": 1}
         with pytest.raises(BadDataError, match=f"question 'q': candidate 'c' (is )?{fault}"):
             builder.build()
+
+
+def test_a_text_is_kept_as_it_was_first_written() -> None:
+    builder = CorpusBuilder()
+    texts = [builder.text(words, written=written) for words, written in ((["so"], "So\ud83d!"), ([], "?!"), (["so"], "so"), (["no"], ""))]
+    corpus = builder.build()
+    assert texts == [0, 1, 0, 2]
+    assert [corpus.written(text) for text in range(3)] == ["So\ufffd!", "?!", "no"]

@@ -10,7 +10,7 @@ import time
 import zlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from qaexp.data import prepare
-from qaexp.data.corpus import RankingCorpus
+from qaexp.data.corpus import RankingCorpus, WrittenTexts
 from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.data.datasets.insuranceqa import InsuranceQAReader
 from qaexp.data.datasets.toy import ToyReader
@@ -258,6 +258,23 @@ def test_the_manifest_lists_every_file(insuranceqa: Make, cache_dir: Path) -> No
     files = [path for path in folder.iterdir() if path.name != "manifest.json"]
     facts = {path.name: {"bytes": path.stat().st_size, "crc32": zlib.crc32(path.read_bytes())} for path in files}
     assert json.loads((folder / "manifest.json").read_text()) == facts
+
+
+def test_texts_as_written_change_no_fingerprint_and_are_not_read_before_one_is_asked_for(wikiqa: Make, cache_dir: Path) -> None:
+    corpus = prepared(wikiqa(), cache_dir)
+    train = corpus.splits["train"]
+    assert [corpus.written(int(text)) for text in train.candidates] == ["She wrote it.", 'A "book" was sold.', "It burned."]
+    assert corpus.fingerprint == replace(corpus, as_written=None).compute_fingerprint()
+    assert replace(corpus, as_written=None).written(int(train.candidates[0])) == "she wrote it"
+    [file] = (cache_dir / "corpora").rglob("written.npy")
+    content = bytearray(file.read_bytes())
+    content[-3] ^= 1
+    file.write_bytes(content)
+    again = prepared(wikiqa(), cache_dir)
+    assert isinstance(again.as_written, WrittenTexts)
+    assert isinstance(again.as_written.utf8, np.memmap)
+    with pytest.raises(BadDataError, match=rf"written.npy.*\n.*another checksum.*\nDelete {file.parent}, and it is made again"):
+        again.written(0)
 
 
 @pytest.mark.parametrize("name", ["tokens.npy", "dev.labels.npy", "vocabulary.txt", "facts.json", "manifest.json"])

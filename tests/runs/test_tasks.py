@@ -36,8 +36,10 @@ def test_questions_come_by_the_rank_of_their_best_answer_then_by_how_far_it_is_b
     assert found.index.tolist() == [answers[question] for question in (1, 3, 2)]
     assert found["score"].tolist() == pytest.approx([0.1, 0.1, 0.1])
     assert found["its score"].tolist() == pytest.approx([0.3, 0.9, 0.8])
-    assert found["text"].iloc[0] == " ".join(data.corpus.words(int(table.questions[1])))
-    assert found["answer"].iloc[1] == " ".join(data.corpus.words(int(table.candidates[answers[3]])))
+    assert found["text"].iloc[0] == data.corpus.written(int(table.questions[1]))
+    assert found["text"].iloc[0][0].isupper()
+    assert found["text"].iloc[0].endswith("?")
+    assert found["answer"].iloc[1] == data.corpus.written(int(table.candidates[answers[3]]))
     assert (found["ranked first"] != found["answer"]).all()
 
 

@@ -77,7 +77,8 @@ class AskUbuntuReader:
             for line, row in records(faults, 1 + len(FIELDS)):
                 if row[0] in text_of:
                     faults.add(line, f"question {row[0]} again")
-                text_of[row[0]] = builder.text(*(tokenise(row[column]) for column in columns))
+                fields = [row[column] for column in columns]
+                text_of[row[0]] = builder.text(*map(tokenise, fields), written=" ".join(fields).strip())
         return text_of
 
     def _held_out(self, path: Path, text_of: Mapping[str, int] | None, builder: CorpusBuilder) -> set[int]:

@@ -89,11 +89,13 @@ class AskUbuntuDuplicatesReader:
                 first, second = (numbers.setdefault(question, len(numbers)) for question in questions)
                 if label == "duplicate" and first != second:
                     duplicates.append((first, second))
-        parts: list[dict[str, list[str]]] = [
-            dict(zip(FIELDS, map(tokenise, title_and_body(question)), strict=True)) for question in numbers
-        ]
+        written = [dict(zip(FIELDS, title_and_body(question), strict=True)) for question in numbers]
+        parts = [{field: tokenise(text) for field, text in fields.items()} for fields in written]
         builder = CorpusBuilder(num_fields=len(self.fields))
-        texts = [builder.text(*(part[field] for field in self.fields)) for part in parts]
+        texts = [
+            builder.text(*(part[field] for field in self.fields), written=" ".join(text[field] for field in self.fields).strip())
+            for part, text in zip(parts, written, strict=True)
+        ]
         words = [[word for field in FIELDS for word in part[field]] for part in parts]  # pools do not depend on which fields are read
         vocabulary = Vocabulary.of_words(word for text in words for word in text)
         ids = [vocabulary.ids(text) for text in words]

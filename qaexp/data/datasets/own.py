@@ -71,7 +71,7 @@ class OwnReader:
                     if spelled[question] in pools:
                         builder.note(f"{split}: questions that differ in nothing that is seen (joined)")
                 _, _, pool = pools.setdefault(spelled[question], (f"Q{line}", line, {}))
-                key = builder.text(words := tokenise(candidate)), seen(candidate)
+                key = builder.text(words := tokenise(candidate), written=candidate), seen(candidate)
                 if key in pool:
                     first, _, before = pool[key]
                     if before == int(label):

@@ -92,8 +92,9 @@ class QatarLivingReader:
                 if question_id in seen:
                     faults.add(thread.line, f"thread {question_id} is already in {seen[question_id].name}")
                 seen[question_id] = path
-                question = builder.text(tokenise(f"{thread.subject} {thread.body}"))
-                pool = [(str(c.id), builder.text(tokenise(c.text)), LABELS.get(c.label or "", 0)) for c in thread.comments]
+                asked = f"{thread.subject} {thread.body}"
+                question = builder.text(tokenise(asked), written=asked)
+                pool = [(str(c.id), builder.text(tokenise(c.text), written=c.text), LABELS.get(c.label or "", 0)) for c in thread.comments]
                 builder.question(split, question_id, question, pool)
                 if split == "train":
                     for _, text, _ in pool:

@@ -12,6 +12,8 @@ from qaexp.data.files import from_json, lines, locate, published
 from qaexp.data.tokenise import bare
 
 FIELDS = ("gold_label", "pairID", "sentence1_binary_parse", "sentence2_binary_parse")
+SENTENCES = ("sentence1", "sentence2")
+"""The sides as they were written. A line may lack them."""
 NO_LABEL = "-"
 BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 
@@ -62,15 +64,17 @@ class SNLIReader:
             builder.split(split)
             seen = set[str]()
             for path in (next(paths) for _ in names):
-                for pair_id, label, first, second in self._pairs(path, split, builder):
+                for pair_id, label, *sides in self._pairs(path, split, builder):
                     if pair_id in seen:
                         builder.note(f"{split}: repeated pairs (dropped)")
                         continue
                     seen.add(pair_id)
-                    builder.pair(split, pair_id, builder.text(tokenise(leaves(first))), builder.text(tokenise(leaves(second))), label)
+                    first, second = (builder.text(tokenise(leaves(parse)), written=sentence) for parse, sentence in sides)
+                    builder.pair(split, pair_id, first, second, label)
         return builder.build()
 
-    def _pairs(self, path: Path, split: str, builder: CorpusBuilder) -> Iterator[tuple[str, int, str, str]]:
+    def _pairs(self, path: Path, split: str, builder: CorpusBuilder) -> Iterator[tuple[str, int, tuple[str, str], tuple[str, str]]]:
+        """Id, label, and parse and sentence of either side."""
         number = {name: place for place, name in enumerate(self.classes)}
         with published(path, fetch_hint("snli")) as faults:
             for line, text in lines(faults):
@@ -83,10 +87,11 @@ class SNLIReader:
                 if wrong:
                     faults.add(line, f"no text in field {', '.join(wrong)}")
                     continue
-                label, pair_id, first, second = (pair[name] for name in FIELDS)
+                label, pair_id, *parses = (pair[name] for name in FIELDS)
                 if label == NO_LABEL:
                     builder.note(f"{split}: pairs without a gold label (left out)")
                 elif label not in number:
                     faults.add(line, f"field gold_label is {label!r}, {', '.join(self.classes)} or {NO_LABEL} expected")
                 else:
+                    first, second = ((parse, str(pair.get(name) or "")) for parse, name in zip(parses, SENTENCES, strict=True))
                     yield pair_id, number[label], first, second

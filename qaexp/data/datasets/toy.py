@@ -190,8 +190,8 @@ class ToyReader:
         splits = generate(self.generator_seed, self.num_train, self.num_dev, self.num_test, self.num_candidates)
         for split, questions in splits.items():
             for question in questions:
-                pool = [(name, builder.text(tokenise(text)), label) for name, text, label in question.candidates]
-                builder.question(split, question.id, builder.text(tokenise(question.text)), pool)
+                pool = [(name, builder.text(tokenise(text), written=text), label) for name, text, label in question.candidates]
+                builder.question(split, question.id, builder.text(tokenise(question.text), written=question.text), pool)
                 if split == "train":
                     for _, text, _ in pool:
                         builder.answer(text)

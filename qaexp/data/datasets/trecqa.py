@@ -92,18 +92,18 @@ class TrecQAReader(ABC):
         """The questions of the files of `faults`, in their order."""
 
     def _add(self, builder: CorpusBuilder, split: str, question: Question, tokenise: Callable[[str], list[str]]) -> None:
-        pool = [(tokenise(text), label) for text, label in question.candidates]
+        pool = [(text, tokenise(text), label) for text, label in question.candidates]
         if split in self.longest:
-            whole, pool = pool, [(words, label) for words, label in pool if len(words) <= self.longest[split]]
+            whole, pool = pool, [(text, words, label) for text, words, label in pool if len(words) <= self.longest[split]]
             if len(whole) > len(pool):
                 builder.note(f"{split}: candidates of more than {self.longest[split]} tokens (left out)", len(whole) - len(pool))
-        if split in self.clean and {label for _, label in pool} != {0, 1}:
+        if split in self.clean and {label for _, _, label in pool} != {0, 1}:
             builder.note(f"{split}: questions without a right or without a wrong candidate (left out)")
             return
-        text = builder.text(tokenise(question.text))
-        names = text_names(words for words, _ in pool)
-        candidates = [(name, builder.text(words), label) for name, (words, label) in zip(names, pool, strict=True)]
-        builder.question(split, question.id, text, candidates)
+        asked = builder.text(tokenise(question.text), written=question.text)
+        names = text_names(words for _, words, _ in pool)
+        candidates = [(name, builder.text(words, written=text), label) for name, (text, words, label) in zip(names, pool, strict=True)]
+        builder.question(split, question.id, asked, candidates)
         if split == "train":
             for _, candidate, _ in candidates:
                 builder.answer(candidate)

@@ -58,7 +58,7 @@ class WikiQAReader:
                 if label not in ("0", "1"):
                     faults.add(line, f"field Label is {label!r}, 0 or 1 expected")
                     continue
-                asked = builder.text(tokenise(question))
+                asked = builder.text(tokenise(question), written=question)
                 before, first, candidates = questions.setdefault(question_id, (asked, line, []))
                 if asked != before:
                     faults.add(line, f"id {question_id} is given to another question than in line {first}")
@@ -67,7 +67,7 @@ class WikiQAReader:
                 if label != other:
                     faults.add(line, f"sentence {sentence_id} of question {question_id} is labelled {label}, and in line {first} {other}")
                     continue
-                text = builder.text(tokenise(sentence))
+                text = builder.text(tokenise(sentence), written=sentence)
                 candidates.append((sentence_id, text, int(label)))
                 if split == "train":
                     builder.answer(text)

@@ -24,11 +24,13 @@ from qaexp.limits import PositiveInt, Seed
 
 
 class Pair(NamedTuple):
-    """A question and its best answer, as tokens joined by spaces."""
+    """A question and its best answer, as tokens joined by spaces, and both as they were written."""
 
     id: str
     question: str
     answer: str
+    written_question: str
+    written_answer: str
 
 
 @dataclass(frozen=True)
@@ -108,13 +110,15 @@ class YahooMQAReader(ABC):
         pools: dict[str, list[str]] = {}
         for members in sources[self.wrong_from]:
             pools |= zip((pair.id for pair in members), self._pools(members, builder), strict=True)
+        written = {pair.answer: pair.written_answer for pair in pairs}
         for split, members in splits.items():
             builder.split(split)
             for pair in members:
-                texts = [text.split(" ") for text in (pair.answer, *pools[pair.id])]
-                candidates = [builder.text(words) for words in texts]
+                pool = [pair.answer, *pools[pair.id]]
+                texts = [text.split(" ") for text in pool]
+                candidates = [builder.text(words, written=written[text]) for text, words in zip(pool, texts, strict=True)]
                 labels = [1] + [0] * (len(texts) - 1)
-                question = builder.text(pair.question.split(" "))
+                question = builder.text(pair.question.split(" "), written=pair.written_question)
                 builder.question(split, pair.id, question, zip(text_names(texts), candidates, labels, strict=True))
                 if split == "train":
                     for candidate in candidates:
@@ -134,7 +138,7 @@ class YahooMQAReader(ABC):
             if not all(self.min_length <= len(each) <= self.max_length for each in words):
                 builder.note(f"pairs with a text of fewer than {self.min_length} or more than {self.max_length} tokens (left out)")
                 continue
-            pair = Pair(name, *(" ".join(each) for each in words))
+            pair = Pair(name, *(" ".join(each) for each in words), question, answer)
             if pair.question in asked:
                 builder.note("pairs whose question was asked before (left out)")
                 continue

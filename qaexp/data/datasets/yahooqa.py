@@ -178,9 +178,9 @@ def _add(
 ) -> None:
     if any("\N{REPLACEMENT CHARACTER}" in text for text in (question, *(text for text, _ in candidates))):
         builder.note("pools with bytes that are not UTF-8 (replaced)")
-    text = builder.text(tokenise(question))
+    text = builder.text(tokenise(question), written=question)
     pool = [tokenise(candidate) for candidate, _ in candidates]
-    texts = [builder.text(words) for words in pool]
+    texts = [builder.text(words, written=candidate) for words, (candidate, _) in zip(pool, candidates, strict=True)]
     builder.question(split, question_id, text, zip(text_names(pool), texts, (label for _, label in candidates), strict=True))
     if split == "train":
         for answer in texts:
