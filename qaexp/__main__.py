@@ -1,8 +1,6 @@
-"""`python -m qaexp`: see `qaexp.cli.main`."""
+"""`python -m qaexp`: see `qaexp.cli.commands`."""
 
-import sys
-
-from qaexp.cli.main import main
+from qaexp.cli.commands import script
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    script()

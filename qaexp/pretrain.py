@@ -10,7 +10,6 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from qaexp.config import PRETRAIN
 from qaexp.ddp import require_one_process
 from qaexp.runs.record import RunRecord
 
@@ -77,6 +76,6 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
 
 
 if __name__ == "__main__":
-    from qaexp.cli.main import main
+    from qaexp.cli.main import pretrain as run
 
-    sys.exit(main(sys.argv[1:], PRETRAIN))
+    sys.exit(run(sys.argv[1:]))

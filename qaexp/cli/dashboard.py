@@ -53,7 +53,7 @@ def _build(options: argparse.Namespace) -> list[str]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m qaexp.dashboard",
+        prog="qaexp dashboard",
         description="Build the project's workspace and a report for each table of the papers at W&B. Building again replaces them.",
     )
     parser.add_argument("--entity", default=os.environ.get("WANDB_ENTITY", ""), help="user or team (default: whose key it is)")

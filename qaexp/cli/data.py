@@ -156,7 +156,7 @@ def _size(published: PublishedSet) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command. Exit status: 0 done, 1 a check failed, 2 a mistake of the user (one sentence on standard error), 130 interrupted."""
-    parser = argparse.ArgumentParser(prog="python -m qaexp.data", description="Commands for data sets.")
+    parser = argparse.ArgumentParser(prog="qaexp data", description="Commands for data sets.")
     parsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for add in COMMANDS:
         add(parsers)

@@ -19,7 +19,7 @@ from qaexp.cli.command import non_negative_int, positive_int, print_lines
 def main(arguments: Sequence[str]) -> int:
     """The exit status: 0, or 2 for a mistake of the user."""
     parser = argparse.ArgumentParser(
-        prog="python -m qaexp.figures",
+        prog="qaexp figures",
         description="Draw what finished runs show. Each figure is written as PNG and SVG, and its data as CSV.",
         epilog="Figures whose points are runs of a table come from python -m qaexp.reproduce --figure N.",
     )

@@ -1,20 +1,21 @@
 """The text of `--help`: usage, the groups with their choices from conf/, and the main options."""
 
+from qaexp.cli.commands import COMMANDS
 from qaexp.config import CONF, PRETRAIN, RANK, Program, choices
 
 USAGE = """\
-Train and rank: python -m qaexp [GROUP=CHOICE ...] [OPTION=VALUE ...]
+Train and rank: qaexp [GROUP=CHOICE ...] [OPTION=VALUE ...], or python -m qaexp ...
 
-  python -m qaexp                                          train GGSA on the small built-in data set
-  python -m qaexp model=ggsa dataset=insuranceqa           train GGSA on InsuranceQA
-  python -m qaexp model=qa_lstm dataset=wikiqa seed=2 optimizer.lr=5e-4
-  python -m qaexp dataset=own dataset.reader.folder=DIR    your own data: train.tsv, dev.tsv, test.tsv in DIR
-  python -m qaexp -m model=ggsa,iggsa seed=1,2,3           a sweep: one run for each combination
-  python -m qaexp -m experiment=ctrn/grid hydra/sweeper=tpe hydra/launcher=cores     search a paper's grid on all cores
-  python -m qaexp resume=results/runs/DAY/RUN              continue an interrupted run
-  python -m qaexp.pretrain model=rcnn                      pre-train an encoder (see its --help)
-  python -m qaexp model=rcnn dataset=askubuntu init_from=results/runs/DAY/RUN    fine-tune a pre-trained run
-  python -m qaexp.data fetch DATASET                       download a data set (see its --help)
+  qaexp                                                    train GGSA on the small built-in data set
+  qaexp model=ggsa dataset=insuranceqa                     train GGSA on InsuranceQA
+  qaexp model=qa_lstm dataset=wikiqa seed=2 optimizer.lr=5e-4
+  qaexp dataset=own dataset.reader.folder=DIR              your own data: train.tsv, dev.tsv, test.tsv in DIR
+  qaexp -m model=ggsa,iggsa seed=1,2,3                     a sweep: one run for each combination
+  qaexp -m experiment=ctrn/grid hydra/sweeper=tpe hydra/launcher=cores     search a paper's grid on all cores
+  qaexp resume=results/runs/DAY/RUN                        continue an interrupted run
+  qaexp pretrain model=rcnn                                pre-train an encoder
+  qaexp model=rcnn dataset=askubuntu init_from=results/runs/DAY/RUN    fine-tune a pre-trained run
+  qaexp data fetch DATASET                                 download a data set
 """
 
 OPTIONS = """\
@@ -31,16 +32,16 @@ Main options (`--cfg job` prints all of them; Hydra's own flags work as usual):
 """
 
 PRETRAIN_USAGE = """\
-Pre-train an encoder to generate titles (Lei et al. 2016, §4.2): python -m qaexp.pretrain [GROUP=CHOICE ...] [OPTION=VALUE ...]
+Pre-train an encoder to generate titles (Lei et al. 2016, §4.2): qaexp pretrain [GROUP=CHOICE ...] [OPTION=VALUE ...]
 
-  python -m qaexp.pretrain                                 RCNN on AskUbuntu
-  python -m qaexp.pretrain model=gru                       with GRU cells
-  python -m qaexp.pretrain model=gru model/encoder=lstm
-  python -m qaexp.pretrain -m model=rcnn,gru seed=1,2,3    a sweep: one run for each combination
-  python -m qaexp.pretrain resume=results/runs/DAY/RUN     continue an interrupted run
-  python -m qaexp model=rcnn model/pooling=last dataset=askubuntu init_from=results/runs/DAY/RUN
+  qaexp pretrain                                           RCNN on AskUbuntu
+  qaexp pretrain model=gru                                 with GRU cells
+  qaexp pretrain model=gru model/encoder=lstm
+  qaexp pretrain -m model=rcnn,gru seed=1,2,3              a sweep: one run for each combination
+  qaexp pretrain resume=results/runs/DAY/RUN               continue an interrupted run
+  qaexp model=rcnn model/pooling=last dataset=askubuntu init_from=results/runs/DAY/RUN
                                                            fine-tune a pre-trained run
-  python -m qaexp.figures pretraining RUN... --to FOLDER   figure 3: perplexity against dev MRR
+  qaexp figures pretraining RUN... --to FOLDER             figure 3: perplexity against dev MRR
 
 The encoder must be recurrent: rcnn, lstm or gru. The data set must have titles, bodies and
 held-out questions: askubuntu, askubuntu_made_up or askubuntu_duplicates.
@@ -67,6 +68,8 @@ TEXTS = {RANK: (USAGE, OPTIONS), PRETRAIN: (PRETRAIN_USAGE, PRETRAIN_OPTIONS)}
 def help_text(program: Program = RANK) -> str:
     """The whole text. Reads the YAML files as plain text, without Hydra or torch."""
     usage, options = TEXTS[program]
+    commands = "".join(f"  {f'qaexp {name}':<18}  {command.help}\n" for name, command in COMMANDS.items()) if program is RANK else ""
+    usage += commands and f"\nOther commands, each with a --help of its own:\n{commands}"
     listing = "\n".join(_group(group) for group in sorted(program.groups(), key=lambda group: (group.count("/"), group)))
     return f"{usage}\nGroups and their choices:\n{listing}\n\n{options}"
 

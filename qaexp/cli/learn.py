@@ -18,7 +18,7 @@ def main(arguments: Sequence[str]) -> int:
     """The exit status: 0, 1 where a model failed or is not above a baseline, 2 for a mistake of the user, 130 after Ctrl-C."""
     plan = Plan.load()
     parser = argparse.ArgumentParser(
-        prog="python -m qaexp.learn",
+        prog="qaexp learn",
         description=f"Train named models for {plan.max_epochs} epochs on {' and '.join(plan.datasets)}, and compare them with "
         f"{', '.join(plan.baselines)}. Finished runs are kept: the same command resumes after an interruption.",
     )

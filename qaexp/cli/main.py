@@ -11,6 +11,7 @@ import sys
 import time
 import traceback
 from collections.abc import Sequence
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,8 @@ def main(arguments: Sequence[str], program: Program = RANK) -> int:
         sys.stdout.write(help_text(program))
         return 0
     logging.basicConfig(level=logging.INFO, format="%(message)s")
+    if getattr(script := sys.modules["__main__"], "__spec__", None) is None:  # the console script, which Lightning's workers cannot be
+        script.__spec__ = find_spec(program.module)
     stop_on_signals()
     if not is_rank_zero():
         begin_worker(Process.of(os.getppid()))
@@ -63,6 +66,11 @@ def main(arguments: Sequence[str], program: Program = RANK) -> int:
         log.error("%s", sentence)
         return USER_ERROR
     return 0
+
+
+def pretrain(arguments: Sequence[str]) -> int:
+    """`qaexp pretrain`."""
+    return main(arguments, PRETRAIN)
 
 
 def _compose_and_run(arguments: Sequence[str], program: Program) -> None:

@@ -25,7 +25,7 @@ LOGGERS = ("none", "wandb")
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m qaexp.reproduce",
+        prog="qaexp reproduce",
         description="Make the runs that the papers' tables and figures still need, and write them with our numbers beside the printed. "
         "Finished runs are kept, an interrupted run is resumed, and several processes may work on the same tables.",
     )

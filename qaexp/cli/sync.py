@@ -15,7 +15,7 @@ from qaexp.tracking.sync import pending, sync
 
 def main(arguments: Sequence[str]) -> int:
     """The exit status: 0, or 2 where there is no key or W&B refuses."""
-    parser = argparse.ArgumentParser(prog="python -m qaexp.sync", description="Upload every W&B run that is still only on this machine.")
+    parser = argparse.ArgumentParser(prog="qaexp sync", description="Upload every W&B run that is still only on this machine.")
     parser.add_argument(
         "folder", type=Path, nargs="?", default=CONF.parent / "results" / "runs", help="where runs are (default: %(default)s)"
     )

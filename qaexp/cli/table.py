@@ -14,9 +14,7 @@ from qaexp.runs.table import by_row, markdown, read_records, run_table
 
 def main(arguments: Sequence[str]) -> int:
     """Returns the exit code: 0, or 2 when there are no runs."""
-    parser = argparse.ArgumentParser(
-        prog="python -m qaexp.results.table", description="Tabulate finished runs, with mean ± standard deviation over seeds."
-    )
+    parser = argparse.ArgumentParser(prog="qaexp table", description="Tabulate finished runs, with mean ± standard deviation over seeds.")
     parser.add_argument("folder", type=Path, help="folder of runs, searched recursively")
     parser.add_argument("--split", default="test", help="dev, test, test1 ... (default: %(default)s)")
     parser.add_argument("--csv", type=Path, help="also write one line per run to this file")

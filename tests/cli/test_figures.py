@@ -31,7 +31,7 @@ def test_help_lists_every_figure_and_imports_nothing_slow() -> None:
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_each_figure_has_its_help_and_its_drawing(name: str) -> None:
-    assert f"python -m qaexp.figures {name} " in " ".join(_said(name, "--help").split())
+    assert f"qaexp figures {name} " in " ".join(_said(name, "--help").split())
     assert callable(import_module(FIGURES[name].module).write_figures)
 
 

@@ -1,0 +1,58 @@
+"""The command `qaexp`, also `python -m qaexp`: its subcommands, and which function runs each. Without one, it trains."""
+
+import logging
+import re
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import NamedTuple
+
+
+class Command(NamedTuple):
+    """A subcommand."""
+
+    function: str
+    """`module:name` of a function of the other arguments, which returns the exit status. It is imported when it is called."""
+    help: str
+
+
+COMMANDS = {
+    "pretrain": Command("qaexp.cli.main:pretrain", "pre-train an encoder"),
+    "table": Command("qaexp.cli.table:main", "tabulate finished runs"),
+    "figures": Command("qaexp.cli.figures:main", "draw what finished runs show"),
+    "reproduce": Command("qaexp.cli.reproduce:main", "make the papers' tables and figures"),
+    "data": Command("qaexp.cli.data:main", "fetch, check and describe data sets"),
+    "learn": Command("qaexp.cli.learn:main", "train every named model briefly on real data"),
+    "sync": Command("qaexp.cli.sync:main", "upload the W&B runs that are only on this machine"),
+    "dashboard": Command("qaexp.cli.dashboard:main", "make the W&B workspace and reports"),
+}
+"""`qaexp NAME`; those of before have a `python -m qaexp.NAME` too."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run a subcommand, or train. Returns the exit status."""
+    first = next(iter(arguments), "")
+    if first == "--version":
+        sys.stdout.write(f"qaexp {installed_version()}\n")
+        return 0
+    if first not in COMMANDS and re.fullmatch("[a-z]+", first) and (near := get_close_matches(first, COMMANDS, n=1)):
+        logging.basicConfig(format="%(message)s")
+        logging.getLogger(__name__).error("qaexp has no command %s; did you mean %s?", first, near[0])
+        return 2
+    function, rest = (COMMANDS[first].function, arguments[1:]) if first in COMMANDS else ("qaexp.cli.main:main", arguments)
+    module, _, name = function.partition(":")
+    return getattr(import_module(module), name)(rest)
+
+
+def installed_version() -> str:
+    try:
+        return version("qaexp")
+    except PackageNotFoundError:  # a checkout in PYTHONPATH
+        return "(a checkout that is not installed)"
+
+
+def script() -> None:
+    """The console script `qaexp`."""
+    sys.exit(main(sys.argv[1:]))
