@@ -25,7 +25,8 @@ from omegaconf.errors import OmegaConfBaseException
 from qaexp.errors import OutputError
 from qaexp.files import atomic_write_text
 
-CONF = Path(__file__).resolve().parent.parent / "conf"
+CONF = Path(__file__).with_name("conf").resolve()
+"""In a checkout a link leads from the package to conf/ beside it; a wheel has the files in its place."""
 
 
 @dataclass(frozen=True)

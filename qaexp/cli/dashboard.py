@@ -8,13 +8,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from qaexp.cli.command import print_lines
-from qaexp.config import CONF
 from qaexp.errors import ConfigError
+from qaexp.runs.folder import RESULTS, RUNS
 from qaexp.tracking.sync import has_key
-
-REPOSITORY = CONF.parent
-RESULTS = REPOSITORY / "results"
-RUNS = RESULTS / "runs"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -36,11 +32,12 @@ def _build(options: argparse.Namespace) -> list[str]:
         if folder != usual and not folder.is_dir():  # the default folder need not exist before the first run
             raise ConfigError(f"{option} {folder}: there is no such folder; leave the option out for {usual}")
     from qaexp.reproduction.dashboard import finished_runs, our_numbers, paper_tables, report
+    from qaexp.reproduction.spec import EXPERIMENTS
     from qaexp.tracking import views
     from qaexp.tracking.workspace import workspace
 
     entity = options.entity or ("" if options.dry_run else views.default_entity())
-    tables, records = paper_tables(options.experiments), finished_runs(options.runs)
+    tables, records = paper_tables(options.experiments or EXPERIMENTS), finished_runs(options.runs)
     if not tables:
         raise ConfigError(f"--experiments {options.experiments}: it holds no table, such as ggsa/table4.yaml")
     board = workspace(entity, options.project)
@@ -61,5 +58,5 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--dry-run", type=Path, metavar="FOLDER", help="send nothing; write what would be sent, a JSON file a view")
     parser.add_argument("--runs", type=Path, default=RUNS, help="finished runs (default: %(default)s)")
     parser.add_argument("--results", type=Path, default=RESULTS, help="measured tables (default: %(default)s)")
-    parser.add_argument("--experiments", type=Path, default=REPOSITORY / "experiments", help="the papers' tables (default: %(default)s)")
+    parser.add_argument("--experiments", type=Path, help="the papers' tables (default: those of qaexp)")
     return parser

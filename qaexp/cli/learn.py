@@ -12,6 +12,7 @@ from pathlib import Path
 from qaexp.cli.command import exit_code
 from qaexp.logs import silence_libraries
 from qaexp.reproduction.learning import Plan, compare
+from qaexp.runs.folder import RESULTS, RUNS
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -26,10 +27,10 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--csv",
         type=Path,
-        default=Path("results/learn.csv"),
+        default=RESULTS / "learn.csv",
         help="dev metrics by epoch; what it has of other models stays (default: %(default)s)",
     )
-    parser.add_argument("--runs", type=Path, default=Path("results/runs/learn"), help="where the runs are kept (default: %(default)s)")
+    parser.add_argument("--runs", type=Path, default=RUNS / "learn", help="where the runs are kept (default: %(default)s)")
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     silence_libraries()

@@ -23,7 +23,7 @@ from qaexp.errors import CheckpointError, ConfigError, OutputError, QaexpError
 from qaexp.logs import silence_libraries
 from qaexp.mistakes import SWEEP_FLAGS, check_config, explain, is_sweep
 from qaexp.processes import INTERRUPTED, Process, begin_worker, stop_on_signals
-from qaexp.runs.folder import BEST, CONFIG, LAST, LOG, RECORD, TRACEBACK, clear, require_initial_run
+from qaexp.runs.folder import BEST, CONFIG, LAST, LOG, RECORD, RUNS, TRACEBACK, clear, require_initial_run
 
 log = logging.getLogger(__name__)
 
@@ -163,7 +163,7 @@ def _resume(folder: Path, arguments: Sequence[str], program: Program) -> None:
     if len(arguments) > 1:
         raise ConfigError("resume=FOLDER continues a run with the configuration that it began with; leave the other options out")
     if not (folder / CONFIG).is_file():
-        raise ConfigError(f"resume={folder}: there is no config.yaml in it; runs are the folders in results/runs/<day>/")
+        raise ConfigError(f"resume={folder}: there is no config.yaml in it; runs are the folders in {RUNS}/<day>/")
     if not (folder / RECORD).is_file():
         raise ConfigError(f"resume={folder}: there is no record.json in it to continue from; start the run again with its command line")
     if links := sorted(path.name for path in folder.iterdir() if path.is_symlink()):

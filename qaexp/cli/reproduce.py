@@ -1,7 +1,7 @@
 """`make reproduce-table4`: the papers' tables and figures, from their files in `experiments/` to runs, to what we measured beside theirs.
 
-python -m qaexp.reproduce --table 4 --paper ctrn
-python -m qaexp.reproduce --figure 8 --paper ggsa
+qaexp reproduce --table 4 --paper ctrn
+qaexp reproduce --figure 8 --paper ggsa
 """
 
 import argparse
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from qaexp.cli.command import exit_code, int_list, positive_int
+from qaexp.runs.folder import RESULTS, RUNS
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -56,8 +57,8 @@ def _parser() -> argparse.ArgumentParser:
         help="number of runs at a time, each in a process of its own (default: %(default)s)",
     )
     parser.add_argument("--logger", default="none", choices=LOGGERS, help="(default: %(default)s)")
-    parser.add_argument("--results", type=Path, default=Path("results"), help="folder of tables and ledger (default: %(default)s)")
-    parser.add_argument("--runs", type=Path, default=Path("results/runs/tables"), help="folder of runs (default: %(default)s)")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of tables and ledger (default: %(default)s)")
+    parser.add_argument("--runs", type=Path, default=RUNS / "tables", help="folder of runs (default: %(default)s)")
     return parser
 
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import pandas as pd
 
-from qaexp.config import CONF, choices
+from qaexp.config import choices
 from qaexp.errors import ConfigError, QaexpError, meant
 from qaexp.files import atomic_write_text, csv_text, name_another_place
-from qaexp.reproduction.spec import content_of, filled
+from qaexp.reproduction.spec import EXPERIMENTS, content_of, filled
 from qaexp.runs.record import RunRecord
 from qaexp.runs.store import run_overrides
 
 log = logging.getLogger(__name__)
 
-PLAN = CONF.parent / "experiments" / "learn.yaml"
+PLAN = EXPERIMENTS / "learn.yaml"
 
 
 @dataclass(frozen=True)

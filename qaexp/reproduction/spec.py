@@ -15,12 +15,12 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import MarkedYAMLError, YAMLError
 
-from qaexp.config import CONF, choices
+from qaexp.config import choices
 from qaexp.errors import ConfigError, meant
 from qaexp.reproduction.ledger import PARAMETERS, SECONDS
 from qaexp.runs.table import MEASURES
 
-EXPERIMENTS = CONF.parent / "experiments"
+EXPERIMENTS = (Path(__file__).parents[1] / "experiments").resolve()
 
 TABLE_KINDS = ("results", "configuration", "statistics")
 """Values of `kind:` in a table's file."""

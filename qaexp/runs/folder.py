@@ -1,10 +1,15 @@
-"""The names of the files in a run's folder. Needs no torch."""
+"""The names of the files in a run's folder, and where runs are. Needs no torch."""
 
+import os
 from pathlib import Path
 
 from qaexp.errors import CheckpointError, MissingDataError
 
 CONFIG, RECORD, LOG = "config.yaml", "record.json", "run.log"
+RESULTS = Path(os.environ.get("QAEXP_RESULTS") or "results")
+"""Where every command looks for tables and runs, and writes them: by default in the current folder."""
+RUNS = RESULTS / "runs"
+"""As `output_dir` in conf/."""
 BEST, LAST = "best.ckpt", "last.ckpt"
 NEXT = "next.ckpt"
 """The best weights until `last.ckpt` has the same epoch; then they become `best.ckpt`."""

@@ -364,7 +364,12 @@ def git_commit() -> str:
 
 
 def commit_of(repository: Path) -> str:
-    """The commit of a repository. Changed tables and figures do not count as changes, since no run depends on them."""
+    """The commit of a repository. Changed tables and figures do not count as changes, since no run depends on them.
+
+    Empty for a folder inside some repository, such as that of an installed package.
+    """
+    if not (repository / ".git").exists():
+        return ""
 
     def git(*command: str) -> str:
         return subprocess.run(["git", *command], cwd=repository, capture_output=True, text=True, check=True).stdout.strip()
