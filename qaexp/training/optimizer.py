@@ -12,12 +12,11 @@ from torch.optim import Optimizer, RMSprop
 LATE_STEP = torch.tensor(1e9)
 """A step of Adam at which 1 − β₂^t is 1."""
 
-ADAM = {"lr": -1.0, "beta1": 0.0, "weight_decay": 0.0, "amsgrad": False, "maximize": False}
-SGD = {"weight_decay": 0.0, "dampening": 0.0, "nesterov": False, "maximize": False}
-"""Constant arguments of torch's kernels."""
+ADAMW = {"beta1": 0.0, "amsgrad": False, "maximize": False}
+"""Constant arguments of torch's kernel."""
 
-BLOCK = 2**17
-"""Numbers of a parameter that RMSProp updates at a time, so that its temporary numbers stay in the processor's cache."""
+BLOCK = 2**18
+"""Numbers of a parameter that RMSProp updates at a time, so that its second pass over the momentum finds it in the processor's cache."""
 
 
 def as_optimizer(build: "partial[Optimizer]", decay_word_vectors: bool) -> Callable[[Iterable[tuple[str, nn.Parameter]]], Optimizer]:
@@ -54,10 +53,12 @@ def _fastest(build: "partial[Optimizer]", on_cpu: bool) -> "partial[Optimizer]":
 
 
 class FusedRMSprop(RMSprop):
-    """RMSProp on a CPU, by the kernels that torch has for Adam and SGD.
+    """RMSProp on a CPU, by the kernel that torch has for AdamW.
 
-        v_t = α v_{t−1} + (1 − α) g_t²,  d_t = g_t / (√v_t + ε)     Adam's at β₁ = 0, β₂ = α and a late step, where 1 − β₂^t = 1
-        b_t = μ b_{t−1} + d_t,  θ_t = θ_{t−1} − λ b_t               SGD's with momentum μ
+        v_t = α v_{t−1} + (1 − α) g_t²
+        b_t = μ b_{t−1} + g_t / (√v_t + ε)     AdamW's step at β₁ = 0, β₂ = α, λ = −1 and weight decay μ − 1, as if b were the parameter;
+                                               at a late step, where 1 − β₂^t = 1
+        θ_t = θ_{t−1} − λ b_t                  without momentum: AdamW's step on θ itself
 
     Its state is that of torch's RMSprop, and its steps are the same but for rounding.
     """
@@ -71,31 +72,15 @@ class FusedRMSprop(RMSprop):
             self._init_group(group, params, grads, squares, momenta, [], steps)
             for step in steps:
                 step += 1
-            adam = ADAM | {"beta2": group["alpha"], "eps": group["eps"]}
-            sgd = SGD | {"lr": group["lr"], "momentum": group["momentum"]}
-            scratch = torch.zeros(2, BLOCK, dtype=params[0].dtype if params else None)  # once, as new memory costs more than arithmetic
+            lr, momentum, penalty = group["lr"], group["momentum"], group["weight_decay"]
+            adamw = ADAMW | {"beta2": group["alpha"], "eps": group["eps"]}
+            adamw |= {"lr": -1.0, "weight_decay": momentum - 1} if momentum else {"lr": lr, "weight_decay": 0.0}
+            average = torch.zeros(BLOCK, dtype=params[0].dtype if params else None)  # Adam's first moment; nothing reads it
             for row in zip(params, grads, squares, momenta or params, strict=True):
-                for blocks in zip(*(each.view(-1).split(BLOCK) for each in row), strict=True):
-                    _step(group["weight_decay"], adam, sgd, *blocks, *scratch[:, : len(blocks[0])])
+                for parameter, gradient, square, moved in zip(*(each.view(-1).split(BLOCK) for each in row), strict=True):
+                    if penalty:
+                        gradient = gradient.add(parameter, alpha=penalty)
+                    torch.ops.aten._fused_adamw_([moved], [gradient], [average[: len(moved)]], [square], [], [LATE_STEP], **adamw)
+                    if momentum:
+                        parameter.add_(moved, alpha=-lr)
         return loss
-
-
-def _step(
-    weight_decay: float | int,
-    adam: dict[str, Any],
-    sgd: dict[str, Any],
-    parameter: Tensor,
-    gradient: Tensor,
-    square: Tensor,
-    momentum: Tensor,
-    direction: Tensor,
-    unused: Tensor,
-) -> None:
-    if weight_decay:
-        gradient = gradient.add(parameter, alpha=weight_decay)
-    direction.zero_()
-    torch.ops.aten._fused_adam_([direction], [gradient], [unused], [square], [], [LATE_STEP], **adam)
-    if sgd["momentum"]:
-        torch.ops.aten._fused_sgd_([parameter], [direction], [momentum], **sgd, is_first_step=False)
-    else:
-        parameter.add_(direction, alpha=-sgd["lr"])
