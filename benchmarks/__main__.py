@@ -30,6 +30,7 @@ NAMES = {
     "pairing": "training steps of iGGSA and of stacked coupled LSTMs: pairs in blocks by length against in one",
     "pretrain": "a step of pre-training at 100,000 words: adaptive against full softmax",
     "optimizer": "training steps with tuned word vectors on WikiQA: fused optimisers over the words of training (needs QAEXP_DATA)",
+    "matchzoo": "training steps on WikiQA against MatchZoo-py (needs QAEXP_DATA, and MATCHZOO, a command that runs theirs)",
     "rcnn": "a training step of the RCNN cell against the loop as printed and an LSTM, on the CPU",
     "tables": "all of the papers' tables from 2,000 records",
     "corpus": "reading a corpus of 167,765 questions, made up; its peak memory",

@@ -4,12 +4,13 @@ import copy
 import hashlib
 import importlib
 import json
+import os
 import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -143,14 +144,29 @@ def _composed_choices(digest: str, config: str, chosen: Sequence[str]) -> DictCo
 
 def cache_folder() -> Path:
     """The `cache_dir` of conf/ without overrides."""
-    return Path(OmegaConf.load(CONF / "config.yaml").cache_dir).expanduser()
+    return Path(_main_config((CONF / "config.yaml").stat().st_mtime_ns).cache_dir).expanduser()
+
+
+@cache
+def _main_config(changed: int) -> DictConfig:
+    """Parsed once for as long as the file has not changed."""
+    main = OmegaConf.load(CONF / "config.yaml")
+    assert isinstance(main, DictConfig)
+    return main
 
 
 def conf_digest() -> str:
     """A digest of the configuration files and of the version of Hydra that composes them."""
+    paths = sorted(os.path.join(folder, name) for folder, _, names in os.walk(CONF) for name in names if name.endswith(".yaml"))
+    return _digest(tuple((path, os.stat(path).st_mtime_ns) for path in paths))
+
+
+@lru_cache(maxsize=2)
+def _digest(files: Sequence[tuple[str, int]]) -> str:
+    """Computed once for as long as no file has changed."""
     content = hashlib.sha256(hydra_version.encode())
-    for path in sorted(CONF.rglob("*.yaml")):
-        content.update(f"{path.relative_to(CONF)}\n".encode() + path.read_bytes())
+    for path, _ in files:
+        content.update(f"{Path(path).relative_to(CONF)}\n".encode() + Path(path).read_bytes())
     return content.hexdigest()[:16]
 
 

@@ -7,7 +7,7 @@ from statistics import mean, stdev
 
 import numpy as np
 from jaxtyping import Float
-from scipy import optimize, stats
+from scipy import special
 
 LEVEL = 0.05
 MAX_PARTS = 60
@@ -40,7 +40,7 @@ class Interval:
             return cls(values[0], 0.0)
         if len(values) < 2:
             return cls(values[0], math.nan)
-        return cls(mean(values), float(stats.t.ppf(1 - LEVEL / 2, len(values) - 1)) * stdev(values) / math.sqrt(len(values)))
+        return cls(mean(values), float(special.stdtrit(len(values) - 1, 1 - LEVEL / 2)) * stdev(values) / math.sqrt(len(values)))
 
 
 def verdict(ours: Interval, printed: int | float, unit: float) -> str:
@@ -119,14 +119,16 @@ def _approximated(sizes: Float[np.ndarray, " question"], observed: float) -> flo
     deviation = math.sqrt(sizes @ sizes)
     d, x = sizes / deviation, observed / deviation
     if x < 1e-3:  # w and v vanish there, and the sum is nearly normal
-        return 2 * float(stats.norm.sf(x))
+        return 2 * float(special.ndtr(-x))
     if d.sum() - x < 1e-9:  # all differences have one sign
         return 2 * 0.5 ** len(d)
+    from scipy import optimize  # it takes long to import
+
     t = optimize.root_scalar(lambda t: d @ np.tanh(t * d) - x, bracket=(0.0, 40 / d.min())).root
     K = float(np.sum(np.logaddexp(t * d, -t * d) - math.log(2)))
     w = math.sqrt(2 * (t * x - K))
     v = t * math.sqrt(d**2 @ (1 - np.tanh(t * d) ** 2))
-    return 2 * float(stats.norm.sf(w) + stats.norm.pdf(w) * (1 / v - 1 / w))
+    return 2 * float(special.ndtr(-w) + math.exp(-w * w / 2) / math.sqrt(2 * math.pi) * (1 / v - 1 / w))
 
 
 def welch(ours: Sequence[float], theirs: Sequence[float], random: tuple[bool, bool]) -> float | None:
@@ -145,7 +147,7 @@ def welch(ours: Sequence[float], theirs: Sequence[float], random: tuple[bool, bo
     if not (error := sum(errors)):
         return float(difference == 0)
     freedom = error**2 / sum(each**2 / (len(values) - 1) for each, values in zip(errors, (ours, theirs), strict=True) if each)
-    return float(2 * stats.t.sf(abs(difference) / math.sqrt(error), freedom))
+    return float(2 * special.stdtr(freedom, -abs(difference) / math.sqrt(error)))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -11,7 +11,6 @@ from qaexp.data.files import progress
 from qaexp.errors import ConfigError, meant
 from qaexp.reproduction.cells import Keys, cells_of
 from qaexp.reproduction.claims import claim_verdicts, claims
-from qaexp.reproduction.figures.picture import write_figure
 from qaexp.reproduction.ledger import Ledger
 from qaexp.reproduction.measured import Measured, measured
 from qaexp.reproduction.overview import write_overview
@@ -86,6 +85,8 @@ def _write(table: Measured, ledger: Ledger, results: Path, latex: bool) -> None:
     """Writes a table, or a figure that has measurements."""
     folder, about = results / table.table.paper, table.table
     if isinstance(about, Figure):
+        from qaexp.reproduction.figures.picture import write_figure  # matplotlib takes long to import
+
         drawn = write_figure(table, ledger, folder)
         log.info("%s", drawn[0] if drawn else f"{about.title}: there are no measurements to draw")
     else:
