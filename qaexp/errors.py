@@ -58,6 +58,37 @@ class KilledError(QaexpError):
     """The process of a run was killed without leaving a reason."""
 
 
+EXTRAS = {
+    "bm25s": ("BM25", "lexical"),
+    "sklearn": ("the learned lexical baselines", "lexical"),
+    "gensim": ("word2vec training and lists of stop words", "vectors"),
+    "simplemma": ("lemmas", "data"),
+    "pooch": ("fetching data", "data"),
+    "requests": ("fetching data", "data"),
+    "scipy": ("significance tests, groups of equal texts and sparse features", "tables"),
+    "joblib": ("running the rows of tables", "tables"),
+    "matplotlib": ("figures", "tables"),
+    "optuna": ("sweeps", "sweep"),
+    "ray": ("hydra/launcher=ray", "sweep"),
+    "wandb": ("W&B", "wandb"),
+    "wandb_workspaces": ("dashboards", "dashboard"),
+}
+"""Libraries that only some commands and components need: what they are for, and the extra that has them."""
+
+
+def missing_library(error: BaseException) -> str | None:
+    """One sentence with the remedy if the error is that a library of `EXTRAS` is not installed; None for others.
+
+    >>> missing_library(ModuleNotFoundError("No module named 'gensim'", name="gensim.models"))
+    "word2vec training and lists of stop words: gensim is not installed; pip install 'qaexp[vectors]'"
+    """
+    library = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    if library not in EXTRAS:
+        return None
+    purpose, extra = EXTRAS[library]
+    return f"{purpose}: {library} is not installed; pip install 'qaexp[{extra}]'"
+
+
 def require_among(option: str, names: Iterable[str], known: Sequence[str]) -> None:
     """Raises: ConfigError, when one of the names is unknown."""
     for name in names:

@@ -2,7 +2,7 @@
 
 import sys
 
-from qaexp.cli.learn import main
+from qaexp.cli.commands import main
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(["learn", *sys.argv[1:]]))

@@ -17,7 +17,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from qaexp.config import CONF, PRETRAIN, RANK, Program, choices, compose, is_choice
-from qaexp.errors import ConfigError, QaexpError
+from qaexp.errors import ConfigError, QaexpError, missing_library
 from qaexp.limits import parameter_types, violations
 
 log = logging.getLogger(__name__)
@@ -35,6 +35,8 @@ def explain(error: Exception, arguments: Sequence[str], program: Program = RANK)
     ours = next((each for each in _causes(error) if isinstance(each, QaexpError)), None)
     if ours is not None:
         return str(ours)
+    if sentence := next(filter(None, map(missing_library, _causes(error))), None):
+        return sentence
     if isinstance(error, InstantiationException):
         where = next((line.partition(":")[2].strip() for line in str(error).splitlines() if line.startswith("full_key")), "it")
         cause = list(_causes(error))[-1]

@@ -9,6 +9,8 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
+from qaexp.errors import missing_library
+
 
 class Command(NamedTuple):
     """A subcommand."""
@@ -38,12 +40,21 @@ def main(arguments: Sequence[str]) -> int:
         sys.stdout.write(f"qaexp {installed_version()}\n")
         return 0
     if first not in COMMANDS and re.fullmatch("[a-z]+", first) and (near := get_close_matches(first, COMMANDS, n=1)):
-        logging.basicConfig(format="%(message)s")
-        logging.getLogger(__name__).error("qaexp has no command %s; did you mean %s?", first, near[0])
-        return 2
+        return _refuse(f"qaexp has no command {first}; did you mean {near[0]}?")
     function, rest = (COMMANDS[first].function, arguments[1:]) if first in COMMANDS else ("qaexp.cli.main:main", arguments)
     module, _, name = function.partition(":")
-    return getattr(import_module(module), name)(rest)
+    try:
+        return getattr(import_module(module), name)(rest)
+    except ModuleNotFoundError as error:
+        if sentence := missing_library(error):
+            return _refuse(sentence)
+        raise
+
+
+def _refuse(sentence: str) -> int:
+    logging.basicConfig(format="%(message)s")
+    logging.getLogger(__name__).error("%s", sentence)
+    return 2
 
 
 def installed_version() -> str:

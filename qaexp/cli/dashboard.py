@@ -4,7 +4,6 @@ import argparse
 import logging
 import os
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
 from qaexp.cli.command import print_lines
@@ -22,8 +21,11 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _build(options: argparse.Namespace) -> list[str]:
-    if find_spec("wandb_workspaces") is None:
-        raise ConfigError("dashboards need wandb-workspaces: pip install 'qaexp[dashboard]'")
+    from qaexp.reproduction.dashboard import finished_runs, our_numbers, paper_tables, report
+    from qaexp.reproduction.spec import EXPERIMENTS
+    from qaexp.tracking import views
+    from qaexp.tracking.workspace import workspace
+
     if options.dry_run is None and not has_key():
         raise ConfigError(
             "W&B has no key here: set WANDB_API_KEY or run `wandb login`; without one, `--dry-run FOLDER` writes what would be sent"
@@ -31,11 +33,6 @@ def _build(options: argparse.Namespace) -> list[str]:
     for option, folder, usual in (("--runs", options.runs, RUNS), ("--results", options.results, RESULTS)):
         if folder != usual and not folder.is_dir():  # the default folder need not exist before the first run
             raise ConfigError(f"{option} {folder}: there is no such folder; leave the option out for {usual}")
-    from qaexp.reproduction.dashboard import finished_runs, our_numbers, paper_tables, report
-    from qaexp.reproduction.spec import EXPERIMENTS
-    from qaexp.tracking import views
-    from qaexp.tracking.workspace import workspace
-
     entity = options.entity or ("" if options.dry_run else views.default_entity())
     tables, records = paper_tables(options.experiments or EXPERIMENTS), finished_runs(options.runs)
     if not tables:

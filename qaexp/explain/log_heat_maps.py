@@ -6,12 +6,9 @@ from typing import Any
 import pandas as pd
 import pytorch_lightning as pl
 import torch
-import wandb
-from PIL import Image
 from pytorch_lightning.callbacks import Callback
 
 from qaexp.data.module import RankingDataModule
-from qaexp.explain.heat_map import draw, png
 from qaexp.explain.heats import heats
 from qaexp.models.scorer import AnswerScorer, read_out
 from qaexp.runs.tasks import task_of
@@ -39,10 +36,15 @@ class LogHeatMaps(Callback):
                 logger.log_images(images, step=trainer.current_epoch + 1)  # `log_questions` commits this step
 
 
-def heat_maps(scorer: AnswerScorer, data: RankingDataModule, pairs: pd.DataFrame, device: torch.device) -> dict[str, wandb.Image]:
+def heat_maps(scorer: AnswerScorer, data: RankingDataModule, pairs: pd.DataFrame, device: torch.device) -> dict[str, Any]:
     """An image for each pair. None for texts with several fields: their vectors are averaged after pooling."""
     if data.corpus.texts.num_fields > 1:
         return {}
+    import wandb  # here, since a run without W&B does without it and matplotlib
+    from PIL import Image
+
+    from qaexp.explain.heat_map import draw, png
+
     images = {}
     for number, (pair, row) in enumerate(zip(pairs.index.tolist(), pairs.to_dict("records"), strict=True), 1):
         words = data.words_of_pair("dev", pair)

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -173,6 +174,9 @@ def _mode(asked: str) -> Mode:
         if asked not in MODES:
             raise ConfigError(f"logger.mode={asked}: choose one of auto, {', '.join(MODES)}")
         return MODES[asked]
+    if find_spec("wandb") is None:
+        log.info("W&B is not installed, and this run goes on without it; pip install 'qaexp[wandb]' for it, or logger=none")
+        return "none"
     wandb_mode = os.environ.get("WANDB_MODE") or ("online" if has_key() else "offline")
     if wandb_mode not in WANDB_MODES:
         raise ConfigError(f"WANDB_MODE={wandb_mode}: choose online, offline or disabled, or unset it")
