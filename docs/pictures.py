@@ -21,7 +21,7 @@ TREE_LINES = 14
 def main() -> None:
     """Draw both."""
     save(run_lines(), "python -m qaexp", "run.svg")
-    save([table_of(REPOSITORY / "results" / "ctrn" / "table6.md")], "results/ctrn/table6.md", "table.svg")
+    save([table_of(REPOSITORY / "results" / "ap" / "table5.md")], "results/ap/table5.md", "table.svg")
 
 
 def save(parts: list[Text | Table], title: str, name: str) -> None:
@@ -54,15 +54,15 @@ def _shortened(lines: list[Text]) -> Iterator[Text]:
 
 
 def table_of(page: Path) -> Table:
-    """The rows of a page of results, of its columns for TRAIN-ALL: our number, and the paper's in brackets."""
+    """The rows of a page of results, without their status and verdict: our number, and the paper's in brackets."""
     lines = page.read_text(encoding="utf-8").splitlines()
     heading, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
-    columns = [place for place, name in enumerate(heading) if place == 0 or name.startswith("TRAIN-ALL") or name == "seeds"]
+    columns = [place for place, name in enumerate(heading) if name not in ("status", "verdict")]
     notes = [line for line in lines if line.startswith("(a) ")]
-    title = f"{lines[0].lstrip('# ')}: TREC QA, trained on TRAIN-ALL. Ours ± 95% interval over seeds (paper's)"
+    title = f"{lines[0].lstrip('# ')}: WikiQA. Ours ± 95% interval over seeds (paper's)"
     table = Table(title=title, caption="\n".join(notes), title_justify="left", caption_justify="left", width=WIDTH)
     for place in columns:
-        table.add_column(heading[place].removeprefix("TRAIN-ALL "), justify="left" if place == 0 else "right")
+        table.add_column(heading[place], justify="left" if place == 0 else "right")
     for row in rows:
         table.add_row(*(_cell(row[place]) for place in columns))
     return table
