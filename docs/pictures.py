@@ -58,7 +58,7 @@ def table_of(page: Path) -> Table:
     lines = page.read_text(encoding="utf-8").splitlines()
     heading, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
     columns = [place for place, name in enumerate(heading) if name not in ("status", "verdict")]
-    notes = [line for line in lines if line.startswith("(a) ")]
+    notes = [line.removeprefix("(a) ") for line in lines if line.startswith("(a) ")]
     title = f"{lines[0].lstrip('# ')}: WikiQA. Ours ± 95% interval over seeds (paper's)"
     table = Table(title=title, caption="\n".join(notes), title_justify="left", caption_justify="left", width=WIDTH)
     for place in columns:
