@@ -1,6 +1,7 @@
 """The command `qaexp`, also `python -m qaexp`: its subcommands, and which function runs each. Without one, it trains."""
 
 import logging
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -39,6 +40,8 @@ def main(arguments: Sequence[str]) -> int:
     if first == "--version":
         sys.stdout.write(f"qaexp {installed_version()}\n")
         return 0
+    if first in ("-sc", "--shell-completion"):
+        return _complete(arguments)
     if first not in COMMANDS and re.fullmatch("[a-z]+", first) and (near := get_close_matches(first, COMMANDS, n=1)):
         return _refuse(f"qaexp has no command {first}; did you mean {near[0]}?")
     function, rest = (COMMANDS[first].function, arguments[1:]) if first in COMMANDS else ("qaexp.cli.main:main", arguments)
@@ -49,6 +52,22 @@ def main(arguments: Sequence[str]) -> int:
         if sentence := missing_library(error):
             return _refuse(sentence)
         raise
+
+
+def _complete(arguments: Sequence[str]) -> int:
+    """Tab completion: the names of subcommands, and what Hydra completes. Other subcommands have files, which is the shell's part."""
+    from qaexp.cli.main import main, pretrain
+
+    line = os.environ.get("COMP_LINE", "")
+    words = [*line.split(), *([""] if line.endswith(" ") else [])]
+    if "query=bash" not in arguments:
+        return main(arguments)
+    if len(words) == 2:
+        sys.stdout.write(" ".join(name for name in COMMANDS if name.startswith(words[1])) + "\n")
+    if len(words) > 2 and words[1] == "pretrain":
+        os.environ["COMP_LINE"] = line.replace(" pretrain", "", 1)
+        return pretrain(arguments)
+    return 0 if len(words) > 2 and words[1] in COMMANDS else main(arguments)
 
 
 def _refuse(sentence: str) -> int:

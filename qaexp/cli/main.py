@@ -105,7 +105,10 @@ def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
 
         register()
     os.environ["HYDRA_FULL_ERROR"] = "1"  # errors reach main() as they are
-    sys.argv = [program.command, *sorted(arguments, key=lambda argument: argument not in SWEEP_FLAGS)]  # Hydra wants -m first
+    sys.argv = [
+        "qaexp",
+        *sorted(arguments, key=lambda argument: argument not in SWEEP_FLAGS),
+    ]  # Hydra wants -m first; its completion is of qaexp
     hydra.main(version_base="1.3", config_path=str(CONF), config_name=program.config)(run)()
     if failures:
         raise failures[0]

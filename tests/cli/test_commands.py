@@ -1,5 +1,6 @@
 """`qaexp` and its subcommands."""
 
+import os
 import subprocess
 import sys
 import tomllib
@@ -61,3 +62,30 @@ def test_without_a_subcommand_it_trains_in_two_processes(tmp_path: Path) -> None
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert len(list(tmp_path.glob("runs/*/*/record.json"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "completed"),
+    [
+        ("qaexp ta", ["table"]),
+        ("qaexp model=ig", ["model=iggsa"]),
+        ("qaexp pretrain model=gr", ["model=gru"]),
+        ("qaexp seed=1 loss=pairwise_h", ["loss=pairwise_hinge"]),
+        ("qaexp data fet", []),
+    ],
+)
+def test_bash_completes(line: str, completed: list[str], tmp_path: Path) -> None:
+    program = tmp_path / "qaexp"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m qaexp "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    words = line.split()
+    press_tab = (
+        f'COMP_LINE="{line}"; COMP_POINT={len(line)}; COMP_CWORD={len(words) - 1}; COMP_WORDS=({line})\n'
+        'complete -p qaexp; hydra_bash_completion; printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    script = f'eval "$(qaexp -sc install=bash)"\n{press_tab}'
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(["bash", "-c", script], env=environment, cwd=tmp_path, capture_output=True, text=True, check=True)
+    rule, *reply = done.stdout.split("\n")
+    assert "-F hydra_bash_completion qaexp" in rule
+    assert [word for word in reply if word] == completed
