@@ -1,20 +1,26 @@
 """qaexp: repeatable experiments in neural answer selection.
 
-`qaexp.load(path).rank(question, answers)` ranks with a trained model; `python -m qaexp --help` says how to train one.
+`qaexp.train(model="ggsa", dataset="toy")` trains and ranks, as `qaexp model=ggsa dataset=toy` does on the command line, and
+`qaexp.load(path).rank(question, answers)` ranks with a trained model. `qaexp --help` lists the choices.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from qaexp.api import Run as Run
+    from qaexp.api import train as train
     from qaexp.runs.ranker import load as load
 
-__all__ = ["load"]
+_PLACES = {"load": "qaexp.runs.ranker", "Run": "qaexp.api", "train": "qaexp.train"}
+"""The modules of the package's functions. `qaexp.train` is a module that can be called."""
+
+__all__ = ["Run", "load", "train"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import torch only when a name needs it: `python -m qaexp --help` does not."""
-    if name == "load":
-        from qaexp.runs.ranker import load
-
-        return load
-    raise AttributeError(f"module 'qaexp' has no attribute {name!r}")
+    """Import torch only when a name needs it: `qaexp --help` does not."""
+    if name not in _PLACES:
+        raise AttributeError(f"module 'qaexp' has no attribute {name!r}")
+    module = import_module(_PLACES[name])
+    return module if name == "train" else getattr(module, name)

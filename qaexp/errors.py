@@ -65,6 +65,7 @@ EXTRAS = {
     "simplemma": ("lemmas", "data"),
     "pooch": ("fetching data", "data"),
     "requests": ("fetching data", "data"),
+    "datasets": ("folders that Hugging Face's datasets saved", "datasets"),
     "scipy": ("significance tests, groups of equal texts and sparse features", "tables"),
     "joblib": ("running the rows of tables", "tables"),
     "matplotlib": ("figures", "tables"),

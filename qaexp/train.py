@@ -1,7 +1,9 @@
 """One run, top to bottom: configuration → data → model → training → ranking → record."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytorch_lightning as pl
@@ -76,3 +78,15 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
     if is_rank_zero():
         clear(folder)
     return record
+
+
+class _CallableModule(ModuleType):
+    """`qaexp.train(...)` is a function of the package and this module, which have one name."""
+
+    def __call__(self, *overrides: Any, **options: Any) -> Any:
+        from qaexp.api import train
+
+        return train(*overrides, **options)
+
+
+sys.modules[__name__].__class__ = _CallableModule

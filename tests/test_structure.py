@@ -14,7 +14,7 @@ FLOORS = [
     ["cli"],
     ["explain", "reproduction"],
     ["sweep"],
-    ["train", "pretrain"],
+    ["api", "train", "pretrain"],
     ["training", "tracking"],
     ["runs"],
     ["models"],

@@ -9,7 +9,7 @@ Train and rank: qaexp [GROUP=CHOICE ...] [OPTION=VALUE ...], or python -m qaexp 
   qaexp                                                    train GGSA on the small built-in data set
   qaexp model=ggsa dataset=insuranceqa                     train GGSA on InsuranceQA
   qaexp model=qa_lstm dataset=wikiqa seed=2 optimizer.lr=5e-4
-  qaexp dataset=own dataset.reader.folder=DIR              your own data: train.tsv, dev.tsv, test.tsv in DIR
+  qaexp dataset=own dataset.reader.folder=FILE             your own data: TSV, CSV, JSONL, parquet or a folder
   qaexp -m model=ggsa,iggsa seed=1,2,3                     a sweep: one run for each combination
   qaexp -m experiment=ctrn/grid hydra/sweeper=tpe hydra/launcher=cores     search a paper's grid on all cores
   qaexp resume=results/runs/DAY/RUN                        continue an interrupted run

@@ -95,7 +95,7 @@ class WrittenTexts:
 
     @cached_property
     def _checked(self) -> UInt8[np.ndarray, " byte"]:
-        if self.saved and zlib.crc32(self.utf8) != self.saved[1]:
+        if self.saved and zlib.crc32(self.utf8.data) != self.saved[1]:
             path, _ = self.saved
             raise BadDataError(path, ["it has another checksum than when it was written"], f"Delete {path.parent}, and it is made again.")
         return self.utf8
@@ -118,6 +118,8 @@ class RankingSplit:
     """Published names of the candidates, as bytes; each occurs once in a pool."""
     retrieval_scores: Float32[np.ndarray, " pair_or_none"] = field(default_factory=lambda: np.empty(0, dtype=np.float32))
     """The score of each candidate by the search engine that made the pools; empty if it is not published."""
+    grades: Int8[np.ndarray, " pair_or_ungraded"] = field(default_factory=lambda: np.empty(0, dtype=np.int8))
+    """How relevant each candidate is, 0 if it is wrong; empty if none is above 1."""
 
     @property
     def num_questions(self) -> int:
@@ -126,6 +128,11 @@ class RankingSplit:
     @property
     def num_pairs(self) -> int:
         return len(self.candidates)
+
+    @property
+    def relevance(self) -> Int8[np.ndarray, " pair"]:
+        """The grade of each candidate, or its label where there are no grades."""
+        return self.grades if len(self.grades) else self.labels
 
     @property
     def pair_question(self) -> Int[np.ndarray, " pair"]:
@@ -153,6 +160,7 @@ class RankingSplit:
             question_ids=self.question_ids[questions],
             candidate_ids=self.candidate_ids[pairs],
             retrieval_scores=self.retrieval_scores[pairs if len(self.retrieval_scores) else slice(0)],
+            grades=self.grades[pairs if len(self.grades) else slice(0)],
         )
 
     def shuffled(self, seed: int) -> "RankingSplit":
@@ -167,6 +175,7 @@ class RankingSplit:
             labels=self.labels[order],
             candidate_ids=self.candidate_ids[order],
             retrieval_scores=self.retrieval_scores[order if len(self.retrieval_scores) else slice(0)],
+            grades=self.grades[order if len(self.grades) else slice(0)],
         )
 
 
@@ -211,7 +220,7 @@ class RankingCorpus:
         if self.as_written is not None:
             np.save(folder / WRITTEN, self.as_written.utf8)
             np.save(folder / "written_offsets.npy", self.as_written.offsets)
-            facts["written"] = zlib.crc32(self.as_written.utf8)
+            facts["written"] = zlib.crc32(self.as_written.utf8.data)
         (folder / "facts.json").write_text(json.dumps(facts, indent=1), encoding="utf-8")
 
     @classmethod
@@ -239,7 +248,7 @@ class RankingCorpus:
     def compute_fingerprint(self) -> str:
         digest = hashlib.sha256("\n".join(self.vocabulary.words).encode())
         for name, array in sorted(self._arrays().items()):
-            if name.endswith(("held_out", "retrieval_scores")) and not len(array):
+            if name.endswith(("held_out", "retrieval_scores", "grades")) and not len(array):
                 continue
             digest.update(name.encode())
             digest.update(np.ascontiguousarray(array).tobytes())

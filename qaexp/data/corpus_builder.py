@@ -15,7 +15,7 @@ from qaexp.data.vocabulary import SPECIAL_WORDS, UNKNOWN, Vocabulary
 from qaexp.errors import BadDataError, ConfigError
 
 Candidate = tuple[str, int, int] | tuple[str, int, int, float]
-"""Candidate id, text, label and, if it is published, a search engine's score."""
+"""Candidate id, text, label (a grade above 1 is right, too) and, if it is published, a search engine's score."""
 
 
 LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
@@ -39,6 +39,7 @@ class CorpusBuilder:
         self._text_ids: dict[tuple[tuple[int, ...], ...], int] = {}
         self._written, self._written_offsets = bytearray(), array("q", [0])
         self._splits: dict[str, list[tuple[int, str, list[Candidate]]]] = {}
+        self._classified = set[str]()
         self._answer_set: dict[int, None] = {}
         self._held_out: dict[int, None] = {}
         self._faults: list[tuple[str, str]] = []
@@ -86,6 +87,7 @@ class CorpusBuilder:
     def pair(self, split: str, pair_id: str, first: int, second: int, label: int) -> None:
         """Add a pair with a class: a question whose pool is one candidate."""
         pair_id = readable(pair_id)
+        self._classified.add(split)
         self._splits.setdefault(split, []).append((first, pair_id, [(pair_id, second, label)]))
 
     def question(self, split: str, question_id: str, text: int, candidates: Iterable[Candidate]) -> None:
@@ -141,23 +143,26 @@ class CorpusBuilder:
             offsets=np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]),
             num_fields=self._num_fields,
         )
-        splits = {name: _split_of(questions) for name, questions in self._splits.items()}
+        splits = {name: _split_of(questions, name in self._classified) for name, questions in self._splits.items()}
         answers, held_out = (np.array(list(chosen), dtype=np.int64) for chosen in (self._answer_set, self._held_out))
         written = WrittenTexts(np.frombuffer(self._written, np.uint8), np.array(self._written_offsets, np.int64)) if self._written else None
         corpus = RankingCorpus(vocabulary, texts, splits, answers, held_out, self.notes, as_written=written)
         return replace(corpus, fingerprint=corpus.compute_fingerprint())
 
 
-def _split_of(questions: list[tuple[int, str, list[Candidate]]]) -> RankingSplit:
+def _split_of(questions: list[tuple[int, str, list[Candidate]]], classified: bool) -> RankingSplit:
     pairs: list[Any] = [candidate for _, _, pool in questions for candidate in pool]
+    labels = np.array([pair[2] for pair in pairs], dtype=np.int8)
+    graded = not classified and labels.max(initial=0) > 1
     return RankingSplit(
         questions=np.array([text for text, _, _ in questions], dtype=np.int64),
         offsets=np.concatenate([[0], np.cumsum([len(pool) for _, _, pool in questions], dtype=np.int64)]).astype(np.int64),
         candidates=np.array([pair[1] for pair in pairs], dtype=np.int64),
-        labels=np.array([pair[2] for pair in pairs], dtype=np.int8),
+        labels=np.minimum(labels, 1) if graded else labels,
         question_ids=np.array([name.encode() for _, name, _ in questions], dtype=np.bytes_),
         candidate_ids=np.array([pair[0].encode() for pair in pairs], dtype=np.bytes_),
         retrieval_scores=np.array([pair[3] for pair in pairs if len(pair) > 3], dtype=np.float32),
+        grades=labels if graded else np.empty(0, dtype=np.int8),
     )
 
 

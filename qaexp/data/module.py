@@ -163,7 +163,7 @@ class RankingDataModule(pl.LightningDataModule):
         metrics.distributed_available_fn = do_not_sync
         metrics.update(
             scores,
-            torch.from_numpy(table.labels.astype(np.int64)),
+            torch.from_numpy(table.relevance.astype(np.int64)),
             torch.from_numpy(table.pair_question),
             torch.from_numpy(self.tie_orders[split]),
         )
@@ -217,7 +217,7 @@ class RankingDataModule(pl.LightningDataModule):
         """Raises: ConfigError, where the data have no such split."""
         if split not in self.splits:
             there = ", ".join(self.splits)
-            raise ConfigError(f"dataset={self.name} has {there}, and {lacking}; choose a model that needs no training")
+            raise ConfigError(f"dataset={self.name} has {there}, and {lacking}; add {split}, or choose a model that needs no training")
 
     def val_dataloader(self) -> ScoringBlocks:
         self._require("dev", "no dev to choose the best epoch by")

@@ -22,7 +22,7 @@ from qaexp.files import atomic_write_text, file_lock
 
 log = logging.getLogger(__name__)
 
-LAYOUT = 5
+LAYOUT = 6
 """Increase it when the format of the prepared files changes; older ones are then not read."""
 
 MANIFEST = "manifest.json"
@@ -197,13 +197,13 @@ def remembered_digest(path: Path, cache: Path) -> str:
 
 
 def _key(reader: Reader, cache: Path) -> str:
-    """Hash of the reader's name, version, settings and the content of its files, but not of where they are on disk."""
+    """Hash of the reader's name, version, settings and the names and content of its files, but not of where they are on disk."""
     files = reader.files()
     places = {str(place) for path in files for place in (path, *path.parents)}
     settings = asdict(reader)  # type: ignore[call-overload]  # a dataclass, as `require_reader` has seen to
     settings = {name: value for name, value in settings.items() if not _is_place(value, places)}
     made_by = f"{type(reader).__module__}.{type(reader).__qualname__}"
-    facts = [LAYOUT, made_by, reader.version, settings, [remembered_digest(path, cache) for path in files]]
+    facts = [LAYOUT, made_by, reader.version, settings, [(path.name, remembered_digest(path, cache)) for path in files]]
     return hashlib.sha256(json.dumps(facts, default=_spell, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -36,22 +36,29 @@ def _lemma(word: str) -> str:
     return lemmatize(word, lang="en").lower()
 
 
+_UNSPACED = "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+"""Chinese characters, hiragana and katakana, which are written without blanks."""
+
+
 @cache
 def _word_with_marks() -> re.Pattern[str]:
     marks = "".join(chr(code) for code in [*range(0x300, 0x20000), *range(0xE0100, 0xE01F0)] if category(chr(code)).startswith("M"))
-    letter = rf"[^\W_][{marks}]*"
+    letter = rf"(?![{_UNSPACED}])[^\W_][{marks}]*"
     letters = rf"{letter}(?:[\u200c\u200d]*{letter})*"
-    return re.compile(rf"{letter}\.(?:{letter}\.)+|{letters}(?:['’.,]{letters})*")
+    return re.compile(rf"(?=[^\W_])[{_UNSPACED}][{marks}]*|{letter}\.(?:{letter}\.)+|{letters}(?:['’.,]{letters})*")
 
 
 def words_v2(text: str) -> list[str]:
     """As `words_v1`, for any script: a word may hold combining marks, and joiners between its letters. Texts are composed (NFC) first, and
     soft hyphens and byte order marks, which nobody sees, are dropped.
 
+    Each Chinese character and each kana is a word. Thai, Lao, Khmer and Burmese have blanks between phrases alone, and a
+    phrase is one word: segment such texts first.
+
     >>> words_v2("The U.S. dollar isn't worth 1,000 yen (long-term).") == words_v1("The U.S. dollar isn't worth 1,000 yen (long-term).")
     True
-    >>> words_v2("हिन्दी किताब, İstanbul in\u00adfor\u00admation")
-    ['हिन्दी', 'किताब', 'i̇stanbul', 'information']
+    >>> words_v2("हिन्दी किताब, İstanbul in\u00adfor\u00admation, iPhoneの充電")
+    ['हिन्दी', 'किताब', 'i̇stanbul', 'information', 'iphone', 'の', '充', '電']
     """
     if text.isascii():
         return words_v1(text)

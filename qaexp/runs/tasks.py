@@ -78,7 +78,7 @@ class Ranking(Task):
         questions = [names[q] for q in table.pair_question]
         candidates = [name.decode() for name in table.candidate_ids]
         write_run(folder / f"{split}.run", tag, questions, candidates, scores, torch.from_numpy(self.data.tie_orders[split]))
-        write_qrels(folder / f"{split}.qrels", questions, candidates, torch.from_numpy(np.array(table.labels)))
+        write_qrels(folder / f"{split}.qrels", questions, candidates, torch.from_numpy(np.array(table.relevance)))
         measured = {name: values.tolist() for name, values in metrics.per_question().items()}
         measured["question"] = [names[q] for q in measured["question"]]
         columns = ["question", "candidates", "answers", *METRICS]

@@ -21,6 +21,10 @@ from qaexp.data.tokenise import words_v1, words_v2
         ("می\u200cخواهم\u200c .", ["می\u200cخواهم"]),
         ("U.S. 1,000 don’t café-au-lait_x", ["u.s.", "1,000", "don't", "café", "au", "lait", "x"]),
         ("\u00a0\u200b!", []),
+        (unicodedata.normalize("NFD", "한국어를 배우다"), ["한국어를", "배우다"]),
+        ("我喜欢Python3，你呢？", ["我", "喜", "欢", "python3", "你", "呢"]),
+        (unicodedata.normalize("NFD", "ラーメン・パン 々𠮷"), ["ラ", "ー", "メ", "ン", "パ", "ン", "々", "𠮷"]),
+        ("ဘာသာ စကား ភាសា", ["ဘာသာ", "စကား", "ភាសា"]),
     ],
 )
 def test_words_of_any_script_stay_whole(text: str, words: list[str]) -> None:

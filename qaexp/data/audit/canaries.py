@@ -60,7 +60,7 @@ def _check_split(split: str, data: RankingDataModule, in_files: RankingDataModul
     shuffled = not np.array_equal(table.candidate_ids, in_files.splits[split].candidate_ids)
     first_to_last = _scores(-np.arange(table.num_pairs))
     constant = data.metrics(split, _scores(np.zeros(table.num_pairs)))
-    yield _labels(split, data.metrics(split, _scores(table.labels)))
+    yield _labels(split, data.metrics(split, _scores(table.relevance)))
     yield _random(split, data.metrics(split, _scores(rng.random(table.num_pairs))))
     yield _constant(split, constant, shuffled)
     yield _ties(split, constant)
@@ -149,7 +149,7 @@ def _measure_trec(table: RankingSplit, scores: Int[np.ndarray, " pair"]) -> dict
     metrics, tie_order = RankingMetrics("trec"), find_convention("trec").tie_order(table.candidate_ids)
     metrics.update(
         _scores(scores),
-        torch.from_numpy(table.labels.astype(np.int64)),
+        torch.from_numpy(table.relevance.astype(np.int64)),
         torch.from_numpy(table.pair_question),
         torch.from_numpy(tie_order),
     )

@@ -89,7 +89,7 @@ class AskUbuntuDuplicatesReader:
                 first, second = (numbers.setdefault(question, len(numbers)) for question in questions)
                 if label == "duplicate" and first != second:
                     duplicates.append((first, second))
-        written = [dict(zip(FIELDS, title_and_body(question), strict=True)) for question in numbers]
+        written: list[dict[str, str]] = [dict(zip(FIELDS, title_and_body(question), strict=True)) for question in numbers]
         parts = [{field: tokenise(text) for field, text in fields.items()} for fields in written]
         builder = CorpusBuilder(num_fields=len(self.fields))
         texts = [

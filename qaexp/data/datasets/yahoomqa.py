@@ -138,7 +138,7 @@ class YahooMQAReader(ABC):
             if not all(self.min_length <= len(each) <= self.max_length for each in words):
                 builder.note(f"pairs with a text of fewer than {self.min_length} or more than {self.max_length} tokens (left out)")
                 continue
-            pair = Pair(name, *(" ".join(each) for each in words), question, answer)
+            pair = Pair(name, " ".join(words[0]), " ".join(words[1]), question, answer)
             if pair.question in asked:
                 builder.note("pairs whose question was asked before (left out)")
                 continue

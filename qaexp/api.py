@@ -1,0 +1,83 @@
+"""What a notebook or a program calls: `qaexp.train(model="ggsa", dataset="toy")`. The package gives these functions under its own name."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from qaexp.errors import QaexpError
+from qaexp.runs.folder import RUNS
+
+if TYPE_CHECKING:
+    from qaexp.runs.ranker import Ranker
+    from qaexp.runs.record import RunRecord
+
+class Run(NamedTuple):
+    """A finished run."""
+
+    record: "RunRecord"
+    """Its configuration, data, metrics and history; see `record.metrics["test"]["map"]`."""
+    folder: Path
+    """Its checkpoint, rankings and measures of each question."""
+
+    def load(self) -> "Ranker":
+        """The trained model, to rank with."""
+        from qaexp.runs.ranker import load
+
+        return load(self.folder)
+
+
+def train(overrides: str | Sequence[str] = (), *, runs: str | Path = RUNS, **options: Any) -> Run:
+    """Train and rank, as `qaexp` does on the command line. The run has a folder of its own below `runs`.
+
+    `overrides` are words of the command line, such as `["model=ggsa", "model/pooling=mean"]`. `options` are the same by name: a choice, a
+    value, or a mapping of values, such as `model="ggsa", dataset="toy", trainer={"max_epochs": 3}`. They come after `overrides`.
+
+    A run that is finished in `runs` with the same configuration and data is returned as it is, and an interrupted one goes on.
+
+    Raises:
+        QaexpError: what is wrong with the options, the data or the run, in one sentence.
+    """
+    from qaexp.runs.store import run_overrides
+
+    words = [*([overrides] if isinstance(overrides, str) else overrides), *_words(options)]
+    outcome = run_overrides(words, Path(runs).expanduser(), watchers=_notebook_bar())
+    if outcome.status == "busy":
+        raise QaexpError(f"another process is at work on this run in {outcome.folder}; wait for it, or stop it")
+    if outcome.record is None:
+        raise QaexpError(outcome.error)
+    return Run(outcome.record, outcome.folder)
+
+
+def _words(options: Mapping[str, Any], of: str = "") -> list[str]:
+    """Options by name as words of the command line, each value in Hydra's syntax.
+
+    >>> _words({"model": "ggsa", "trainer": {"max_epochs": 3}, "dataset": None, "logger": "it's"})
+    ['model=ggsa', 'trainer.max_epochs=3', 'dataset=null', "logger='it\\\\'s'"]
+    """
+    words: list[str] = []
+    for name, value in options.items():
+        words += _words(value, f"{of}{name}.") if isinstance(value, Mapping) else [f"{of}{name}={_spelled(value)}"]
+    return words
+
+
+def _spelled(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (list, tuple)):
+        return f"[{','.join(map(_spelled, value))}]"
+    if isinstance(value, (str, Path)) and not str(value).replace("_", "a").isidentifier():
+        quoted = str(value).replace("\\'", "\\\\'").replace("'", "\\'")
+        return f"'{quoted}'"
+    return str(value)
+
+
+def _notebook_bar() -> list[Any] | None:
+    """In a notebook, a bar of its epochs in place of the terminal's."""
+    if "ipykernel" not in sys.modules:
+        return None
+    from qaexp.training.notebook_bar import NotebookBar
+
+    return [NotebookBar()]
