@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from qaexp.runs.ranker import Ranker
     from qaexp.runs.record import RunRecord
 
+
 class Run(NamedTuple):
     """A finished run."""
 
