@@ -65,7 +65,6 @@ EXTRAS = {
     "simplemma": ("lemmas", "data"),
     "pooch": ("fetching data", "data"),
     "requests": ("fetching data", "data"),
-    "datasets": ("folders that Hugging Face's datasets saved", "datasets"),
     "scipy": ("significance tests, groups of equal texts and sparse features", "tables"),
     "joblib": ("running the rows of tables", "tables"),
     "matplotlib": ("figures", "tables"),

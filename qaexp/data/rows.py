@@ -229,10 +229,14 @@ def tables_of_datasets(folder: Path) -> Mapping[str, Any]:
     """The table of each split of such a folder, to be read by `rows_of_entries`. The name is empty if it has no splits.
 
     Raises:
-        BadDataError: the library cannot read the folder.
+        MissingDataError: the library is not installed.
+        BadDataError: it cannot read the folder.
     """
-    from datasets import Dataset, load_from_disk  # type: ignore[import-not-found]  # an extra
-
+    try:
+        from datasets import Dataset, load_from_disk  # type: ignore[import-not-found]  # an extra of its own, as it is large
+    except ModuleNotFoundError as error:
+        message = f"{folder} was saved by the library datasets, which is not installed; pip install 'qaexp[datasets]'"
+        raise MissingDataError(message, [folder]) from error
     try:
         saved = load_from_disk(str(folder))
     except Exception as error:  # the library's, Arrow's or the file system's

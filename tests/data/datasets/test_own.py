@@ -1,6 +1,7 @@
 """Own files: what a line says is what the corpus holds, faults are named by line, and models learn from them."""
 
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -258,6 +259,13 @@ def test_a_folder_of_the_library_datasets_is_read(tmp_path: Path, pools: Any) ->
     assert list(corpus.splits) == ["train", "dev"]
     assert corpus.splits["dev"].relevance.tolist() == [2, 0, 1, 0]
     assert all(path.is_file() for path in reader.files())
+
+
+def test_without_that_library_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "dataset_dict.json").write_text('{"splits": ["test"]}')
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(MissingDataError, match=r"pip install 'qaexp\[datasets\]'"):
+        OwnReader(folder=str(tmp_path), tokenise=words_v1).read()
 
 
 def test_a_test_split_alone_is_ranked_and_nothing_is_trained_on_it(tmp_path: Path) -> None:
