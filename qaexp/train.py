@@ -15,7 +15,7 @@ from pytorch_lightning.callbacks import Callback
 from qaexp.data.missing_files import reads_vectors
 from qaexp.data.module_cache import open_data
 from qaexp.ddp import is_rank_zero, on_rank_zero
-from qaexp.models.scorer import num_parameters
+from qaexp.models.scorer import as_scorer, num_parameters
 from qaexp.runs.checkpoint import best_checkpoint, last_checkpoint
 from qaexp.runs.folder import BEST, clear
 from qaexp.runs.initial_weights import begin_from, with_pinned_source
@@ -48,7 +48,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
             reads = reads_vectors(cfg.model)
             record.of_data(data.describe(reads), data.convention)
             vectors = data.word_vectors if reads else data.no_vectors
-        scorer = instantiate(cfg.model, vectors=vectors)
+        scorer = as_scorer(instantiate(cfg.model, vectors=vectors))
         scorer.fit(data.corpus, data.training_batches)
         if last is None:
             begin_from(record.config.get("init_from"), scorer, data.corpus.vocabulary.words)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from qaexp.data.batch import RankingBatch
 from qaexp.data.corpus import RankingCorpus
+from qaexp.errors import ConfigError
 from qaexp.models.blocks import encode_by_length, encode_fields, score_pairs
 from qaexp.models.embedding.word_vectors import WordEmbedding, WordTable
 from qaexp.models.intermediates import watch
@@ -101,6 +102,21 @@ class AnswerScorer(nn.Module, ABC):
             questions = self.encode_all(self.encode_question, batch.questions)
             candidates = self.encode_all(self.encode_candidate, batch.candidates)
         return self.score_all(questions, candidates, batch.pair_question, batch.pair_candidate)
+
+
+def as_scorer(model: object) -> AnswerScorer:
+    """Checks that what was built for `model=` is an `AnswerScorer`, and returns it.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    if isinstance(model, AnswerScorer):
+        return model
+    lacking = [name for name in ("encode_question", "encode_candidate", "score") if not hasattr(model, name)]
+    raise ConfigError(
+        f"model={type(model).__name__} is no AnswerScorer: derive it from {AnswerScorer.__module__}.AnswerScorer"
+        + (f", and give it {', '.join(lacking)}" if lacking else "")
+    )
 
 
 class LexicalScorer(AnswerScorer):

@@ -1,7 +1,6 @@
 """The pages: the site builds, links lead somewhere, commands are ones that the programs take, and the examples run."""
 
 import argparse
-import importlib
 import re
 import shlex
 import subprocess
@@ -17,8 +16,11 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
 import qaexp
+from qaexp.cli.commands import COMMANDS
+from qaexp.cli.commands import main as run_command
 from qaexp.cli.main import main
 from qaexp.config import CONF, PRETRAIN, RANK, choices, compose
+from qaexp.errors import CheckpointError
 
 REPOSITORY = CONF.parent
 GUIDES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("**/*.md"))]
@@ -138,13 +140,12 @@ def _parse(module: str, arguments: list[str], monkeypatch: pytest.MonkeyPatch) -
         raise ParsedError
 
     monkeypatch.setattr(argparse.ArgumentParser, "parse_args", parse)
-    program = importlib.import_module(module)
-    program = program if hasattr(program, "main") else importlib.import_module(f"{module}.__main__")
+    name = "table" if module == "qaexp.results.table" else module.rpartition(".")[2]
+    assert name in COMMANDS
     if not arguments or {"-h", "--help"} & set(arguments):  # a program that a sentence names
-        assert callable(program.main)
         return
     with pytest.raises(ParsedError):
-        program.main(arguments)
+        run_command([name, *arguments])
 
 
 def _mistakes() -> Iterator[tuple[str, str]]:
@@ -190,6 +191,26 @@ def test_a_model_of_ones_own_trains_and_loads(code: str, command: str, tmp_path:
     text = {"states": states, "mask": torch.tensor([[True, True, True], [True, False, False]])}
     assert pooling(text)["vector"].tolist() == [[3.0], [3.0]]
     monkeypatch.delitem(sys.modules, "mine")
+
+
+def test_a_whole_model_of_ones_own_trains_and_ranks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (REPOSITORY / "docs" / "howto" / "own_model.md").read_text(encoding="utf-8")
+    for file, content in re.findall(r"^```\w+\n# ([\w/]+\.(?:py|yaml))\n(.*?)^```", page, flags=re.DOTALL | re.MULTILINE):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text(content, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    small = ["dataset.reader.num_train=40", "dataset.reader.num_dev=8", "dataset.reader.num_test=8", "dataset.vectors.dim=8"]
+    places = ["logger=none", f"output_dir={tmp_path}", f"cache_dir={tmp_path / 'cache'}"]
+    assert main(["--config-dir", str(tmp_path / "my_conf"), "model=mean_vectors", *small, "trainer=short", *places]) == 0
+    [checkpoint] = tmp_path.glob("*/*/best.ckpt")
+    with pytest.raises(CheckpointError, match=r"no part of qaexp; if that is your own, set QAEXP_TRUSTED=scorers, else do not load it"):
+        qaexp.load(checkpoint)
+    monkeypatch.setenv("QAEXP_TRUSTED", "scorers")
+    ranker = qaexp.load(checkpoint)
+    assert type(ranker.scorer).__module__ == "scorers"
+    assert ranker.scorer.layer.out_features == 16
+    assert [answer.position for answer in ranker.rank("how long does it take", ["", "how long does it take"])] == [1, 0]
+    monkeypatch.delitem(sys.modules, "scorers")
 
 
 def test_every_model_has_a_row_with_its_class_and_slots() -> None:

@@ -6,12 +6,13 @@ import pytest
 import torch
 from hydra.errors import InstantiationException
 from hydra.utils import instantiate
+from torch import nn
 
 from qaexp.config import compose
 from qaexp.data.batch import RankingBatch, token_mask
 from qaexp.errors import ConfigError
 from qaexp.models.blocks import blocks_of
-from qaexp.models.scorer import Scorer, num_parameters
+from qaexp.models.scorer import Scorer, as_scorer, num_parameters
 
 DIM = 24
 
@@ -142,3 +143,19 @@ def test_weights_begin_within_the_papers_interval(model: str) -> None:
             assert weights.numel() < 100 or weights.abs().max() > 0.095, f"{name} begins otherwise"
     biases = [weights for name, weights in scorer.named_parameters() if name.endswith("bias_hh_l0")]
     assert not any(weights.requires_grad for weights in biases)
+
+
+@pytest.mark.parametrize(
+    ("model", "sentence"),
+    [
+        (nn.Linear(2, 2), "model=Linear is no AnswerScorer: derive it from {}, and give it encode_question, encode_candidate, score"),
+        (
+            type("Mine", (nn.Module,), {"encode_question": 1, "encode_candidate": 1, "score": 1})(),
+            "model=Mine is no AnswerScorer: derive it from {}",
+        ),
+    ],
+)
+def test_a_model_that_is_no_scorer_is_told_what_it_lacks(model: nn.Module, sentence: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        as_scorer(model)
+    assert str(refused.value) == sentence.format("qaexp.models.scorer.AnswerScorer")
