@@ -202,8 +202,9 @@ def _pool(row: Row, columns: _Columns) -> list[Row]:
 
 
 def _plain(cell: Any) -> Any:
-    """A cell without NumPy's types, which parquet gives."""
-    return cell.tolist() if hasattr(cell, "tolist") else cell
+    """A cell without NumPy's types, which parquet gives, also within lists."""
+    cell = cell.tolist() if hasattr(cell, "tolist") else cell
+    return [_plain(each) for each in cell] if isinstance(cell, list) else cell
 
 
 def _parquet(faults: Faults, columns: _Columns) -> Rows:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from hydra.utils import instantiate
@@ -190,6 +191,13 @@ def test_every_format_gives_the_same_pools_and_grades(form: str, tmp_path: Path,
     assert test.relevance.tolist() == [2, 0, 1, 0]
     assert corpus.written(int(test.candidates[0])) == "She wrote it."
     assert all(len(set(each.candidate_ids.tolist())) == 4 for each in (test, test.shuffled(1)))
+
+
+def test_pools_in_parquet_may_have_numbers_of_numpy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"question": "Who?", "candidates": ["She.", "He."], "labels": np.array([np.int64(2), np.int64(0)], dtype=object)}
+    monkeypatch.setattr(pd, "read_parquet", lambda _: pd.DataFrame([row]))
+    (tmp_path / "test.parquet").touch()
+    assert OwnReader(folder=str(tmp_path), tokenise=words_v1).read().splits["test"].relevance.tolist() == [2, 0]
 
 
 def test_ids_of_the_file_are_kept_and_tell_questions_apart(tmp_path: Path, pools: Any) -> None:
