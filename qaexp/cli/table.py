@@ -7,10 +7,13 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+import pandas as pd
+
 from qaexp.cli.command import print_lines
+from qaexp.errors import require_among
 from qaexp.files import atomic_write_text, csv_text, name_another_place
 from qaexp.runs.folder import RUNS
-from qaexp.runs.table import by_row, markdown, read_records, run_table
+from qaexp.runs.table import MEASURES, by_row, markdown, read_records, run_table
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -18,13 +21,28 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="qaexp table", description="Tabulate finished runs, with mean ± standard deviation over seeds.")
     parser.add_argument("folder", type=Path, nargs="?", default=RUNS, help="folder of runs, searched recursively (default: %(default)s)")
     parser.add_argument("--split", default="test", help="dev, test, test1 ... (default: %(default)s)")
+    parser.add_argument("--sort", metavar="COLUMN", help="best first by a measure, such as MAP, or in order of another column")
     parser.add_argument("--csv", type=Path, help="also write one line per run to this file")
     options = parser.parse_args(arguments)
-    return print_lines(lambda: [_tabulated(options)])
+    return print_lines(lambda: _tabulated(options))
 
 
-def _tabulated(options: argparse.Namespace) -> str:
+def _tabulated(options: argparse.Namespace) -> list[str]:
     runs = run_table(read_records(options.folder), options.split)
+    rows = by_row(runs)
+    if options.sort:
+        rows = _sorted(rows, options.sort)
     if options.csv:
         atomic_write_text(options.csv, csv_text(runs), name_another_place("--csv FILE"))
-    return markdown(by_row(runs))
+    return [markdown(rows), *([f"a line for each run is in {options.csv}"] if options.csv else [])]
+
+
+def _sorted(rows: pd.DataFrame, name: str) -> pd.DataFrame:
+    """The rows by a column: measures from the highest mean, texts and counts from the lowest."""
+    named = {str(column).lower(): str(column) for column in rows.columns}
+    require_among("--sort", [name.lower()], list(named))
+    column = rows[named[name.lower()]]
+    means = pd.to_numeric(column.astype(str).str.partition(" ±")[0], errors="coerce")
+    measure = name.lower() in MEASURES
+    order = (-means if measure else means if means.notna().all() else column).sort_values(kind="stable", na_position="last")
+    return rows.loc[order.index]

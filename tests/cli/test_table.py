@@ -138,3 +138,29 @@ def test_a_folder_without_runs_is_said_to_be_one(tmp_path: Path, caplog: pytest.
     caplog.set_level(logging.ERROR)
     assert main([str(tmp_path)]) == 2
     assert "holds no finished run" in caplog.text
+
+
+def test_rows_are_sorted_by_the_mean_of_a_measure_or_by_another_column(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, seed, score, margin in (("a", 1, 0.09, "3"), ("b", 1, 0.60, "2"), ("c", 2, 0.80, "2"), ("d", 1, 1.00, "1")):
+        record(tmp_path / name, seed, score, margin=margin)
+
+    def order(*options: str) -> list[str]:
+        assert main([str(tmp_path), *options]) == 0
+        return [word[-1] for line in capsys.readouterr().out.splitlines() for word in line.split() if word.startswith("margin=")]
+
+    assert order("--sort", "map") == ["1", "2", "3"]
+    assert order("--sort", "options") == ["1", "2", "3"]
+    assert order("--sort", "seconds") == ["3", "1", "2"]
+    assert order() == ["3", "2", "1"]
+
+
+def test_a_column_that_is_not_there_is_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    record(tmp_path / "a", 1, 0.50)
+    assert main([str(tmp_path), "--sort", "mapp"]) == 2
+    assert "--sort: there is no 'mapp'; did you mean map" in caplog.text
+
+
+def test_the_command_names_the_file_that_it_wrote(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record(tmp_path / "a", 1, 0.50)
+    assert main([str(tmp_path), "--csv", str(tmp_path / "runs.csv")]) == 0
+    assert f"a line for each run is in {tmp_path / 'runs.csv'}" in capsys.readouterr().out
