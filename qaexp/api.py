@@ -39,10 +39,17 @@ def train(overrides: str | Sequence[str] = (), *, runs: str | Path = RUNS, **opt
     Raises:
         QaexpError: what is wrong with the options, the data or the run, in one sentence.
     """
+    from hydra.errors import HydraException
+
+    from qaexp.config import RANK
+    from qaexp.mistakes import explain
     from qaexp.runs.store import run_overrides
 
     words = [*([overrides] if isinstance(overrides, str) else overrides), *_words(options)]
-    outcome = run_overrides(words, Path(runs).expanduser(), watchers=_notebook_bar())
+    try:
+        outcome = run_overrides(words, Path(runs).expanduser(), watchers=_notebook_bar())
+    except HydraException as error:
+        raise QaexpError(explain(error, words, RANK) or str(error)) from error
     if outcome.status == "busy":
         raise QaexpError(f"another process is at work on this run in {outcome.folder}; wait for it, or stop it")
     if outcome.record is None:

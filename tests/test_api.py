@@ -38,6 +38,12 @@ def test_training_returns_the_record_and_its_folder_and_is_not_repeated(tmp_path
         qaexp.train([*TINY, *SMALL], trainer={"max_epochs": "many"}, **options)
 
 
+def test_a_choice_that_does_not_exist_is_answered_in_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(QaexpError, match="did you mean ggsa") as error:
+        qaexp.train(model="ggsaa", runs=tmp_path)
+    assert len(str(error.value).splitlines()) == 1
+
+
 def test_the_function_and_the_module_have_one_name() -> None:
     import qaexp.train as module
     from qaexp.train import train
