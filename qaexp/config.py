@@ -142,6 +142,12 @@ def _composed_choices(digest: str, config: str, chosen: Sequence[str]) -> DictCo
     return cfg
 
 
+def usual_callbacks(cfg: DictConfig) -> DictConfig:
+    """`conf/callbacks/default.yaml`, for a configuration from before there was a choice."""
+    usual = OmegaConf.merge(*(OmegaConf.load(CONF / "callbacks" / f"{name}.yaml") for name in ("best_checkpoint", "early_stopping")))
+    return OmegaConf.merge(cfg, {"callbacks": usual}).callbacks
+
+
 def cache_folder() -> Path:
     """The `cache_dir` of conf/ without overrides."""
     return Path(_main_config((CONF / "config.yaml").stat().st_mtime_ns).cache_dir).expanduser()

@@ -27,20 +27,20 @@ OPTIONS: Mapping[str, Any] = {
     "trainer.max_epochs": PositiveInt,
     "trainer.accumulate_grad_batches": PositiveInt,
     "trainer.gradient_clip_val": NonNegativeFloat,
-    "trainer.limit_train_batches": PositiveFloat,
+    **dict.fromkeys((f"trainer.limit_{split}_batches" for split in ("train", "val", "test")), PositiveFloat),
+    "trainer.overfit_batches": NonNegativeFloat,
 }
 """Options that no class of ours takes."""
 
 WHOLE_EPOCHS = (
-    "the record would have metrics of a part of dev, or of an earlier epoch, since a run measures all of dev after each whole epoch; "
+    "the record would have metrics of an earlier epoch, since a run measures dev after each whole epoch; "
     "leave it out, and set trainer.max_epochs, or trainer.limit_train_batches for shorter epochs"
 )
 TRAINER_VALUES: Mapping[str, tuple[Sequence[Any], str]] = {
     "precision": (("32-true", "bf16-mixed", "16-mixed"), "must be one of 32-true, bf16-mixed, 16-mixed; the weights stay float32"),
     "num_nodes": ((None, 1), "all processes of a run must be on one machine, as they share its folder; leave it out"),
-    "overfit_batches": ((None, 0), WHOLE_EPOCHS),
-    **dict.fromkeys(("limit_val_batches", "limit_test_batches", "val_check_interval"), ((None,), WHOLE_EPOCHS)),
-    **dict.fromkeys(("check_val_every_n_epoch", "max_steps", "max_time"), ((None,), WHOLE_EPOCHS)),
+    "num_sanity_val_steps": ((None, 0, -1), "a part of dev gives no metrics; leave it out, or try all parts of a run with debug=fdr"),
+    **dict.fromkeys(("val_check_interval", "check_val_every_n_epoch", "max_steps", "max_time"), ((None,), WHOLE_EPOCHS)),
 }
 """Limits of some options of Lightning's trainer, with reasons: other values would put wrong numbers into a record."""
 

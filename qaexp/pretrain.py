@@ -36,13 +36,13 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
     from qaexp.runs.checkpoint import best_checkpoint, last_checkpoint
     from qaexp.runs.folder import clear
     from qaexp.runs.tasks import write_results
-    from qaexp.tracking.logger import open_logger
+    from qaexp.tracking.logger import log_summary, open_loggers
     from qaexp.training.callbacks import callbacks
     from qaexp.training.matmul import choose_matmul
     from qaexp.training.module import rebuild_plan
     from qaexp.training.optimizer import as_optimizer
     from qaexp.training.reconstruction import ReconstructionModule
-    from qaexp.training.trainer import open_trainer
+    from qaexp.training.trainer import limited_data, open_trainer
 
     config: dict[str, Any] = OmegaConf.to_container(cfg, resolve=True)  # type: ignore[assignment]
     record = RunRecord.resumed(folder) if resume else RunRecord.begin(config, command)
@@ -50,7 +50,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
         pl.seed_everything(cfg.seed, workers=True, verbose=False)
         record.matmul = choose_matmul(cfg.trainer.get("matmul", "auto"))
         with record.timing("data"):
-            data = open_data(cfg.dataset)
+            data = limited_data(open_data(cfg.dataset), cfg.trainer)
             pairs: ReconstructionDataModule = instantiate(cfg.pairs)(ranking=data)
             record.of_data({**data.describe(), "pairs": pairs.describe()}, data.convention)
             vectors = data.word_vectors
@@ -60,17 +60,17 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
         optimizer = as_optimizer(instantiate(cfg.optimizer), cfg.get("decay_word_vectors", True))
         rebuild = rebuild_plan(record.config, data, vectors.shape[1], record.key, record.command)
         module = ReconstructionModule(scorer, decoder, optimizer, instantiate(cfg.schedule), data, rebuild)
-        trainer = open_trainer(cfg.trainer, **callbacks(folder, record, data, cfg.patience, watchers))
-        with open_logger(record, folder) as logger:
-            trainer.logger = logger or None
+        trainer = open_trainer(cfg.trainer, **callbacks(cfg, folder, record, data, watchers))
+        with open_loggers(cfg.logger, record, folder) as loggers:
+            trainer.loggers = loggers
             with record.timing("fit"):
                 trainer.fit(module, datamodule=pairs, ckpt_path=last_checkpoint(folder) if resume else None, weights_only=True)
             with record.timing("test"):
                 trainer.test(module, datamodule=pairs, ckpt_path=best_checkpoint(folder), weights_only=True, verbose=False)
             rankings = write_results(folder, module.scores, data, record.key)
             record.metrics = {"held out": module.held_out, **{f"{split} titles": metrics for split, metrics in rankings.items()}}
-            if logger:
-                logger.log_summary(record)
+            for logger in loggers:
+                log_summary(logger, record)
     clear(folder)
     return record
 

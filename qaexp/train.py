@@ -21,14 +21,14 @@ from qaexp.runs.folder import BEST, clear
 from qaexp.runs.initial_weights import begin_from, with_pinned_source
 from qaexp.runs.record import RunRecord
 from qaexp.runs.tasks import write_results
-from qaexp.tracking.logger import open_logger
+from qaexp.tracking.logger import log_results, open_loggers
 from qaexp.training.callbacks import callbacks
 from qaexp.training.losses import as_loss
 from qaexp.training.matmul import choose_matmul
 from qaexp.training.module import rebuild_plan
 from qaexp.training.optimizer import as_optimizer
 from qaexp.training.ranking import RankingModule
-from qaexp.training.trainer import open_trainer
+from qaexp.training.trainer import limited_data, open_trainer
 
 
 def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False, watchers: Sequence[Callback] | None = None) -> RunRecord:
@@ -44,7 +44,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
         pl.seed_everything(cfg.seed, workers=True, verbose=False)
         record.matmul = choose_matmul(cfg.trainer.get("matmul", "auto"))
         with record.timing("data"):
-            data = open_data(cfg.dataset)
+            data = limited_data(open_data(cfg.dataset), cfg.trainer)
             reads = reads_vectors(cfg.model)
             record.of_data(data.describe(reads), data.convention)
             vectors = data.word_vectors if reads else data.no_vectors
@@ -57,10 +57,10 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
         optimizer = as_optimizer(instantiate(cfg.optimizer), cfg.get("decay_word_vectors", True))
         rebuild = rebuild_plan(record.config, data, vectors.shape[1], record.key, record.command)
         module = RankingModule(scorer, as_loss(instantiate(cfg.loss)), optimizer, instantiate(cfg.schedule), data, rebuild)
-        trainer = open_trainer(cfg.trainer, **callbacks(folder, record, data, cfg.patience, watchers))
-        with on_rank_zero(open_logger(record, folder)) as logger:
-            trainer.logger = logger or None
-            if logger:
+        trainer = open_trainer(cfg.trainer, **callbacks(cfg, folder, record, data, watchers))
+        with on_rank_zero(open_loggers(cfg.logger, record, folder)) as loggers:
+            trainer.loggers = loggers or []
+            if loggers:
                 trainer.callbacks += map(instantiate, cfg.logger.get("callbacks", []))  # type: ignore[attr-defined]
             if record.parameters["trainable"]:
                 with record.timing("fit"):
@@ -72,9 +72,8 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
                 trainer.save_checkpoint(folder / BEST, weights_only=True)  # where processes wait for each other
             if is_rank_zero():
                 record.metrics = write_results(folder, module.scores, data, record.key)
-            if logger:
-                logger.log_summary(record)
-                logger.log_questions(folder, record, data, module.scores)
+            for logger in loggers or ():
+                log_results(logger, record, folder, data, module.scores)
     if is_rank_zero():
         clear(folder)
     return record

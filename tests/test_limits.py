@@ -75,8 +75,8 @@ def test_a_value_of_a_sweep_is_checked_by_its_class() -> None:
         check_value("model.encoder.hidden_dim", "0", 0, usual)
 
 
-@pytest.mark.parametrize("name", ["val_check_interval", "check_val_every_n_epoch", "limit_val_batches", "limit_test_batches", "max_steps"])
-def test_a_trainer_that_measures_a_part_of_dev_is_refused(name: str) -> None:
+@pytest.mark.parametrize("name", ["val_check_interval", "check_val_every_n_epoch", "num_sanity_val_steps", "max_steps"])
+def test_a_trainer_that_measures_in_the_middle_of_an_epoch_is_refused(name: str) -> None:
     assert len(list(violations({"trainer": {name: 1}}))) == 1
     assert not list(violations({"trainer": {name: None}}))
     assert not list(violations({"own": {name: 1}}))

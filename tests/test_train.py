@@ -19,6 +19,7 @@ import pytrec_eval
 import torch
 from hydra.utils import instantiate
 from omegaconf import DictConfig
+from pytorch_lightning.callbacks import Callback
 
 import qaexp
 from qaexp.config import compose
@@ -26,6 +27,7 @@ from qaexp.data.batch import RankingBatch
 from qaexp.errors import CheckpointError, ConfigError, NonFiniteLossError, OutputError
 from qaexp.runs.checkpoint import last_checkpoint
 from qaexp.runs.record import RunRecord, config_key
+from qaexp.runs.table import by_row, markdown, run_table
 from qaexp.train import train
 from qaexp.training.callbacks import StopEarly, WholeCheckpoints
 from qaexp.training.losses import PairwiseHinge
@@ -373,6 +375,69 @@ def test_a_run_that_stopped_early_is_not_trained_further_when_resumed(
     record = train(still, tmp_path, resume=True)
     assert [entry["epoch"] for entry in record.history] == [1, 2]
     assert record.status == "finished"
+
+
+class StopAfter(Callback):
+    """As a user might write it."""
+
+    def __init__(self, epoch: int) -> None:
+        self.epoch = epoch
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        trainer.should_stop = trainer.current_epoch + 1 >= self.epoch
+
+
+def test_a_run_that_ones_own_callback_has_stopped_is_not_trained_further_when_resumed(
+    overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OutputError("cannot write test.run: No space left on device")
+
+    stopped = compose([*overrides, f"+callbacks.mine={{_target_:{__name__}.StopAfter,epoch:2}}", "trainer.max_epochs=9"])
+    monkeypatch.setattr("qaexp.runs.tasks.write_run", full)
+    with pytest.raises(OutputError, match="No space left"):
+        train(stopped, tmp_path)
+    monkeypatch.undo()
+    assert [entry["epoch"] for entry in train(stopped, tmp_path, resume=True).history] == [1, 2]
+
+
+def test_without_early_stopping_all_epochs_are_trained(overrides: list[str], tmp_path: Path) -> None:
+    still = [*overrides, "optimizer.lr=0", "patience=1", "callbacks=best_checkpoint"]
+    assert len(train(compose(still), tmp_path).history) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "epochs", "questions"),
+    [
+        (["debug=fdr"], 1, 16),
+        (["debug=overfit", "trainer.max_epochs=2"], 2, 16),
+        (["debug=limit", "trainer.limit_val_batches=0.25", "trainer.limit_test_batches=1"], 3, 5),
+        (["debug=default", "trainer.detect_anomaly=false"], 1, 20),
+    ],
+)
+def test_a_quick_look_runs_all_parts_and_is_marked(
+    options: list[str], epochs: int, questions: int, overrides: list[str], tmp_path: Path
+) -> None:
+    chosen = [option for option in overrides if not option.startswith("trainer.")]
+    record = train(compose([*chosen, *options]), tmp_path)
+    assert len(record.history) == epochs
+    assert record.metrics["dev"]["questions"] == questions
+    assert RunRecord.load(tmp_path).debug == options[0]
+    assert f"toy ({options[0]})" in markdown(by_row(run_table([record], "test")))
+
+
+def test_overfitting_repeats_one_batch(overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[torch.Tensor] = []
+    step = RankingModule.training_step
+
+    def watched(self: RankingModule, batch: Any, index: int) -> Any:
+        seen.append(batch.candidates)
+        return step(self, batch, index)
+
+    monkeypatch.setattr(RankingModule, "training_step", watched)
+    train(compose([*overrides, "debug=overfit", "trainer.max_epochs=3"]), tmp_path)
+    assert len(seen) == 3
+    assert all(torch.equal(each, seen[0]) for each in seen)
 
 
 def test_a_run_that_was_moved_goes_on_with_the_best_so_far(overrides: list[str], tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ def main(arguments: Sequence[str]) -> int:
     return exit_code(lambda: _reproduce(options), "finished runs are kept; the same command resumes")
 
 
-LOGGERS = ("none", "wandb")
+LOGGERS = ("csv", "mlflow", "none", "tensorboard", "wandb")
 """Those of conf/logger, named here since Hydra takes a tenth of a second to import, which --help need not wait for."""
 
 

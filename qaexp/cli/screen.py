@@ -35,7 +35,7 @@ def show_config(cfg: DictConfig) -> None:
 def show_results(record: RunRecord, folder: Path) -> None:
     """Print a row for each split, and the run's folder."""
     console = Console()
-    name = record.data["name"] + (" (partial data)" if record.data["partial"] else "")
+    name = record.data["name"] + (" (partial data)" if record.data["partial"] else "") + (f" ({record.debug})" if record.debug else "")
     table = Table(title=escape(f"{record.config['choices']['model']} on {name}, seed {record.seed}"), title_justify="left")
     shown = [metric for metric in HEADINGS if any(metric in metrics for metrics in record.metrics.values())]
     if "perplexity" in shown:

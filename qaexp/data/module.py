@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -149,6 +150,19 @@ class RankingDataModule(pl.LightningDataModule):
     def ranked_splits(self) -> list[str]:
         """The splits that are ranked at the end: dev, then the test splits."""
         return [name for name in self.splits if name != "train"]
+
+    def limited(self, parts: Mapping[str, int | float | None]) -> "RankingDataModule":
+        """The same data with the first questions of some splits: so many batches of `batch_size` for a whole number, or a share."""
+        limited = copy(self)
+
+        def first(split: RankingSplit, part: int | float) -> RankingSplit:
+            count = part * self._batch_size if isinstance(part, int) else int(part * split.num_questions)
+            return split.keep(np.arange(max(1, min(count, split.num_questions))))
+
+        chosen = {name: split if (part := parts.get(name)) is None else first(split, part) for name, split in self.splits.items()}
+        limited.__dict__["splits"] = chosen
+        limited.__dict__.pop("tie_orders", None)
+        return limited
 
     @cached_property
     def tie_orders(self) -> Mapping[str, np.ndarray]:

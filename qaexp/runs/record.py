@@ -40,6 +40,15 @@ NOT_IDENTITY = ("data_dir", "cache_dir", "output_dir", "logger", "choices", "lab
 OF_SPEED_ALONE = ("matmul", "profiler")
 """Options of the trainer that change speed and last digits alone."""
 
+ONLY_WATCH = (
+    *("BestCheckpoint", "ModelCheckpoint", "RunBar", "RichProgressBar", "TQDMProgressBar"),
+    *("RichModelSummary", "ModelSummary", "LearningRateMonitor", "DeviceStatsMonitor"),
+)
+"""Callbacks that do not change what a run measures."""
+
+QUICK_LOOKS = ("fast_dev_run", "overfit_batches", "limit_val_batches", "limit_test_batches")
+"""Options of the trainer with which a run measures a part of dev or test."""
+
 
 def measured_options(options: Iterable[str]) -> list[str]:
     """The options that change what a run measures."""
@@ -75,13 +84,16 @@ class RunRecord:
     seconds: dict[str, float] = field(default_factory=dict)
     metrics: dict[str, dict[str, int | float]] = field(default_factory=dict)
     """Split to metric to value, with the number of questions and pairs and the share of questions tied at the first answer."""
+    debug: str = ""
+    """Why the run is a quick look, such as `debug=fdr`, which no table takes; empty for others."""
     schema: int = SCHEMA
     _watches: dict[str, Callable[[], float]] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Functions that give the seconds so far of the stages in progress."""
 
     @classmethod
     def begin(cls, config: dict[str, Any], command: str) -> "RunRecord":
-        return cls(key=config_key(config), config=config, seed=config["seed"], command=command, **_this_process())
+        key, debug = config_key(config), quick_look(config)
+        return cls(key=key, config=config, seed=config["seed"], command=command, debug=debug, **_this_process())
 
     @classmethod
     def resumed(cls, folder: Path) -> "RunRecord":
@@ -293,6 +305,10 @@ def _digest(identity: Mapping[str, Any]) -> str:
     named = with_short_targets(identity)
     if isinstance(trainer := named.get("trainer"), dict):
         named["trainer"] = {name: value for name, value in trainer.items() if name not in OF_SPEED_ALONE}
+    if counting := _callbacks_that_count(named):
+        named["callbacks"] = counting
+    else:
+        named.pop("callbacks", None)  # as records from before there was a choice
     if not _leaves_word_vectors_out(named):
         named.pop("decay_word_vectors", None)  # records from before there was a choice are of weight decay on all parameters
     return hashlib.sha256(json.dumps(named, sort_keys=True, default=str).encode()).hexdigest()[:16]
@@ -302,6 +318,28 @@ def _leaves_word_vectors_out(config: Mapping[str, Any]) -> bool:
     """Whether weight decay would be on tuned word vectors if `decay_word_vectors` were true, and is not."""
     decay, tuned = ((config.get(part) or {}) for part in ("optimizer", "model"))
     return bool(config.get("decay_word_vectors") is False and decay.get("weight_decay") and (tuned.get("embedding") or {}).get("tuned"))
+
+
+def _callbacks_that_count(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The callbacks that change what a run measures: all but the usual early stopping and those that only watch."""
+    given: Mapping[str, Any] | None = config.get("callbacks")
+    if not given:
+        return {}
+    usual = {"_target_": "StopEarly", "monitor": config["dataset"].get("selection_metric"), "mode": "max", "patience": config["patience"]}
+    counting = {name: each for name, each in given.items() if each and each.get("_target_") not in ONLY_WATCH and each != usual}
+    return counting if usual in given.values() else {**counting, "early_stopping": counting.get("early_stopping")}
+
+
+def quick_look(config: Mapping[str, Any]) -> str:
+    """The options that make a configuration a quick look, of no worth in a table; empty if there are none.
+
+    >>> quick_look({"choices": {"debug": "fdr"}}), quick_look({"trainer": {"limit_val_batches": 2}}), quick_look({"trainer": {}})
+    ('debug=fdr', 'trainer.limit_val_batches=2', '')
+    """
+    if choice := config.get("choices", {}).get("debug"):
+        return f"debug={choice}"
+    trainer = config.get("trainer") or {}
+    return " ".join(f"trainer.{name}={trainer[name]}" for name in QUICK_LOOKS if trainer.get(name))
 
 
 def measured_config(config: dict[str, Any]) -> dict[str, Any]:
@@ -314,6 +352,8 @@ def measured_config(config: dict[str, Any]) -> dict[str, Any]:
         from qaexp.runs.initial_weights import with_pinned_source  # needs torch
 
         identity["init_from"] = {name: value for name, value in with_pinned_source(config)["init_from"].items() if name in ("key", "step")}
+    if looked := quick_look(config):
+        identity["debug"] = looked
     identity["dataset"] = {name: value for name, value in config["dataset"].items() if name != "expected"}  # a check, no setting
     return with_places(identity, _places(config))
 

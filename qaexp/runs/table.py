@@ -68,7 +68,7 @@ def run_table(records: Sequence[RunRecord], split: str) -> pd.DataFrame:
         raise ConfigError(f"--split {split}: no run has it; {meant(split, splits)}")
     lines = [
         {
-            "dataset": record.data["name"] + (" (partial data)" if record.data["partial"] else ""),
+            "dataset": record.data["name"] + (" (partial data)" if record.data["partial"] else "") + _look(record),
             "model": record.config["choices"]["model"],
             "options": row_name(record),
             "seed": record.seed,
@@ -88,6 +88,10 @@ def run_table(records: Sequence[RunRecord], split: str) -> pd.DataFrame:
         if split in record.metrics
     ]
     return pd.DataFrame(lines).drop_duplicates(["key", "data"], keep="last")
+
+
+def _look(record: RunRecord) -> str:
+    return f" ({record.debug})" if record.debug else ""
 
 
 def by_row(runs: pd.DataFrame) -> pd.DataFrame:

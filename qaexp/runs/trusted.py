@@ -80,8 +80,8 @@ SLOTS = {
     r"dataset\.negatives": Kind("choice of negatives", parts=("draw",)),
     r"pairs": Kind("module of pairs", "qaexp.data.reconstruction.ReconstructionDataModule"),
     r"trainer": Kind("Trainer", f"{LIGHTNING}.Trainer", library=LIGHTNING),
-    r"(trainer|logger)\.callbacks\.\d+": CALLBACK,
-    r"trainer\.logger(\.\d+)?": Kind("logger", f"{LIGHTNING}.loggers.Logger", library=LIGHTNING),
+    r"(trainer|logger)\.callbacks\.\d+|callbacks\.\w+": CALLBACK,
+    r"trainer\.logger(\.\d+)?|logger\.\w+": Kind("logger", f"{LIGHTNING}.loggers.Logger", library=LIGHTNING),
     r"trainer\.profiler": Kind("profiler", f"{LIGHTNING}.profilers.Profiler", library=LIGHTNING),
     r"trainer\.strategy": Kind("strategy", f"{LIGHTNING}.strategies.Strategy", library=LIGHTNING),
 }

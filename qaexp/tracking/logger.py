@@ -1,4 +1,4 @@
-"""Logging to W&B: online with a key, offline without a key or a network, and never a prompt. Every run is closed, also after an error."""
+"""Lightning's loggers by their YAML, and W&B: online with a key, offline without, never a prompt, and closed also after an error."""
 
 import logging
 import os
@@ -13,8 +13,10 @@ from typing import Any, Literal
 
 import pandas as pd
 from filelock import FileLock
+from hydra.utils import instantiate
 from jaxtyping import Float
-from pytorch_lightning.loggers import WandbLogger
+from omegaconf import DictConfig, OmegaConf
+from pytorch_lightning.loggers import Logger, WandbLogger
 from torch import Tensor
 
 from qaexp.data.module import RankingDataModule
@@ -75,8 +77,7 @@ class RunLogger(WandbLogger):
     @_without_failing
     def log_summary(self, record: RunRecord) -> None:
         """Put the final metrics, `<split>/<metric>`, and the best epoch into the run's summary."""
-        metrics = {f"{split}/{name}": value for split, table in record.metrics.items() for name, value in table.items()}
-        self.experiment.summary.update({**metrics, "best_epoch": record.best_epoch})
+        self.experiment.summary.update({**_final_metrics(record), "best_epoch": record.best_epoch})
 
     @_without_failing
     def log_questions(
@@ -95,15 +96,74 @@ class RunLogger(WandbLogger):
         self.log_line(tables, step=len(record.history) + 1)
 
 
+def _final_metrics(record: RunRecord) -> dict[str, int | float]:
+    return {f"{split}/{name}": value for split, table in record.metrics.items() for name, value in table.items()}
+
+
 def _table(frame: pd.DataFrame) -> Any:
     import wandb  # after `open_logger` has set the environment
 
     return wandb.Table(columns=list(frame.columns), data=frame.astype(object).to_numpy().tolist())
 
 
+def log_line(logger: Logger, line: Mapping[str, Any], step: int) -> None:
+    """Log the values of an epoch at once."""
+    if isinstance(logger, RunLogger):
+        logger.log_line(line, step)
+    else:
+        logger.log_metrics({name: float(value) for name, value in line.items()}, step)
+
+
+def log_summary(logger: Logger, record: RunRecord) -> None:
+    """Log the final metrics, `<split>/<metric>`, and the best epoch."""
+    if isinstance(logger, RunLogger):
+        logger.log_summary(record)
+    else:
+        log_line(logger, {**_final_metrics(record), "best_epoch": record.best_epoch or 0}, step=len(record.history) + 1)
+
+
+def log_results(
+    logger: Logger, record: RunRecord, folder: Path, data: RankingDataModule, scores: Mapping[str, Float[Tensor, "pair *class"]]
+) -> None:
+    """Log the final metrics and, in W&B, tables of questions."""
+    log_summary(logger, record)
+    if isinstance(logger, RunLogger):
+        logger.log_questions(folder, record, data, scores)
+
+
 @contextmanager
-def open_logger(record: RunRecord, folder: Path) -> Iterator[RunLogger | Literal[False]]:
-    """The logger that `logger.mode` asks for, False for none. The W&B run is closed at the end, as failed after an exception.
+def open_loggers(cfg: DictConfig, record: RunRecord, folder: Path) -> Iterator[list[Logger]]:
+    """The loggers of `conf/logger/`: W&B by its mode, and those of Lightning, which write into the run's folder unless they say otherwise.
+
+    Raises:
+        ConfigError: a logger's package is missing, or it does not start.
+    """
+    others = {name: each for name, each in cfg.items() if OmegaConf.is_dict(each) and "_target_" in each}
+    started = [_started(str(name), {"save_dir": str(folder), **each}, record) for name, each in others.items()]
+    with open_wandb(record, folder) as run:
+        failed = True
+        try:
+            yield [*([run] if run else []), *started]
+            failed = False
+        finally:
+            for logger in started:
+                logger.finalize("failed" if failed else "success")
+
+
+def _started(name: str, options: Mapping[str, Any], record: RunRecord) -> Logger:
+    try:
+        logger: Logger = instantiate(options)
+        logger.log_hyperparams({**record.config, "key": record.key})
+    except Exception as error:
+        if any(isinstance(each, ImportError) for each in (error, error.__cause__)):
+            raise ConfigError(f"logger={name} needs the package {name}: pip install {name}, or leave it out with logger=none") from error
+        raise ConfigError(f"logger={name} does not start: {_reason(error.__cause__ or error)}; `logger=none` runs without it") from error
+    return logger
+
+
+@contextmanager
+def open_wandb(record: RunRecord, folder: Path) -> Iterator[RunLogger | Literal[False]]:
+    """The W&B run that `logger.mode` asks for, False for none. The W&B run is closed at the end, as failed after an exception.
 
     A resumed run keeps its id. The mode `auto` is what WANDB_MODE says; without it, online with a key and offline without. Under `auto`, a
     run is kept offline if W&B cannot be reached or refuses the key. Whatever fails of W&B once something was measured is no more than a
@@ -112,7 +172,7 @@ def open_logger(record: RunRecord, folder: Path) -> Iterator[RunLogger | Literal
     Raises:
         ConfigError: an unknown mode, or W&B does not start.
     """
-    asked = record.config["logger"]["mode"]
+    asked = record.config["logger"].get("mode", "none")
     mode = _mode(asked)
     if mode == "none":
         yield False
@@ -193,7 +253,12 @@ def identity(record: RunRecord) -> dict[str, Any]:
     return {
         "group": f"{paper}/{table}" if paper and table else None,
         "name": f"{row}, seed {record.seed}" if row else config["run_name"],
-        "tags": [config["choices"]["model"], config["choices"]["dataset"], f"seed {record.seed}"],
+        "tags": [
+            config["choices"]["model"],
+            config["choices"]["dataset"],
+            f"seed {record.seed}",
+            *([record.debug] if record.debug else []),
+        ],
         "config": {
             **config,
             "fingerprints": {"code": record.commit, "data": record.data.get("fingerprint"), "run": record.key},

@@ -1,4 +1,4 @@
-"""Callbacks between epochs: checkpoints, early stopping, the record, and progress lines."""
+"""Callbacks between epochs: checkpoints, early stopping, the record, and what loggers are told."""
 
 import logging
 import os
@@ -13,49 +13,65 @@ from typing import Any, cast
 
 import pytorch_lightning as pl
 import torch
+from hydra.utils import instantiate
 from jaxtyping import Float
-from pytorch_lightning.callbacks import Callback, EarlyStopping, ModelCheckpoint, RichProgressBar
+from omegaconf import DictConfig
+from pytorch_lightning.callbacks import Callback, EarlyStopping, ModelCheckpoint, ProgressBar
 from pytorch_lightning.plugins.io import TorchCheckpointIO
 from torch import Tensor
 from torch.nn.utils import get_total_norm
 from torch.optim import Optimizer
 
+from qaexp.config import usual_callbacks
 from qaexp.data.files import digest
 from qaexp.data.module import RankingDataModule
 from qaexp.ddp import rank_and_world_size
+from qaexp.errors import ConfigError
 from qaexp.files import atomic_write
 from qaexp.runs.checkpoint import load_verified, settle_best
 from qaexp.runs.folder import BEST, LAST, NEXT, part_of_test
 from qaexp.runs.record import RunRecord
-from qaexp.tracking.logger import RunLogger
+from qaexp.tracking.logger import log_line
 from qaexp.training.module import ScoringModule
+from qaexp.training.progress_bar import Lines
 
 log = logging.getLogger(__name__)
 
 
-SECONDS_BETWEEN_LINES = 60.0
-
-
 def callbacks(
-    folder: Path, record: RunRecord, data: RankingDataModule, patience: int, watchers: Sequence[Callback] | None = None
+    cfg: DictConfig, folder: Path, record: RunRecord, data: RankingDataModule, watchers: Sequence[Callback] | None = None
 ) -> dict[str, Any]:
-    """Arguments for the trainer: callbacks that save the best weights by the dev metric and the last whole epoch, to resume from.
+    """Arguments for the trainer: the callbacks of `conf/callbacks/` and the user's own, beside those that every run has.
 
     `watchers` replace the progress bar.
+
+    Raises:
+        ConfigError: the best checkpoint is left out, or has another metric than the data set.
     """
-    chosen = data.selection_metric
-    terminal = sys.stderr.isatty() and watchers is None
+    chosen = {name: each for name, each in (cfg.get("callbacks") or usual_callbacks(cfg)).items() if each}
+    best, given = chosen.pop("best_checkpoint", None), [instantiate(each) for each in chosen.values()]
+    if best is None:
+        raise ConfigError(
+            "callbacks has no best_checkpoint, whose weights a run ranks with; add it, as in callbacks=[best_checkpoint,mine]"
+        )
+    if best.monitor != data.selection_metric:
+        raise ConfigError(
+            f"callbacks.best_checkpoint.monitor={best.monitor}: the best epoch is that of dataset.selection_metric="
+            f"{data.selection_metric}; set that one"
+        )
+    if odd := [name for name, each in zip(chosen, given, strict=True) if not isinstance(each, Callback)]:
+        raise ConfigError(f"callbacks.{odd[0]} is no Lightning callback; derive its class from pytorch_lightning.Callback")
+    terminal = sys.stderr.isatty() and watchers is None and any(isinstance(each, ProgressBar) for each in given)
     kept: list[Callback] = [
-        Checkpoints(
-            dirpath=folder, filename=Path(NEXT).stem, monitor=chosen, mode="max", save_weights_only=True, enable_version_counter=False
-        ),
-        StopEarly(monitor=chosen, mode="max", patience=patience),
-        KeepHistory(folder, record, chosen),
+        instantiate(best)(dirpath=folder),
+        *(each for each in given if not isinstance(each, ProgressBar) or terminal),
+        StopAsBefore(),
+        KeepHistory(folder, record, data.selection_metric),
         LogEpochs(record),
         KeepScores(folder, record),
         KeepSignals(),
         WholeEpochs(dirpath=folder, filename=Path(LAST).stem, save_on_train_epoch_end=True, enable_version_counter=False),
-        RichProgressBar(leave=True) if terminal else Lines(record),
+        *(() if terminal else (Lines(record),)),
         *(watchers or ()),
     ]
     return {"callbacks": kept, "plugins": [WholeCheckpoints()], "enable_progress_bar": terminal}
@@ -97,6 +113,15 @@ class Checkpoints(ModelCheckpoint):
         super().load_state_dict({**state_dict, **paths, "best_k_models": best, "dirpath": self.dirpath})
 
 
+class BestCheckpoint(Checkpoints):
+    """Keeps the weights of the epoch with the highest `monitor`."""
+
+    def __init__(self, dirpath: Path, monitor: str) -> None:
+        super().__init__(
+            dirpath=dirpath, filename=Path(NEXT).stem, monitor=monitor, mode="max", save_weights_only=True, enable_version_counter=False
+        )
+
+
 class WholeEpochs(Checkpoints):
     """Writes `last.ckpt` after each epoch, then moves the best weights to `best.ckpt`. A kill in between leaves both at the same epoch."""
 
@@ -110,12 +135,34 @@ class WholeEpochs(Checkpoints):
 class StopEarly(EarlyStopping):
     """Early stopping that honours `min_epochs`, and stops a resumed run where an uninterrupted one would stop."""
 
+    _asked = False
+
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        trainer.should_stop = self.wait_count >= self.patience
+        trainer.should_stop = self._asked = self.wait_count >= self.patience
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        by_another = trainer.should_stop and not self._asked
         super().on_train_epoch_end(trainer, pl_module)
-        trainer.should_stop = self.wait_count >= self.patience
+        self._asked = self.wait_count >= self.patience
+        trainer.should_stop = by_another or self._asked
+
+
+class StopAsBefore(Callback):
+    """A run that any callback has stopped, and that is resumed while it ranks, trains no further."""
+
+    _stopped = False
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"stopped": self._stopped}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self._stopped = state_dict["stopped"]
+
+    def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        trainer.should_stop |= self._stopped
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self._stopped = trainer.should_stop
 
 
 class KeepSignals(Callback):
@@ -153,25 +200,6 @@ class KeepHistory(Callback):
         self._record.seconds["steps"] = round(self._record.seconds.get("steps", 0.0) + self._spent, 3)
         self._steps, self._spent = 0, 0.0
         self._record.save(self._folder)
-
-
-class Lines(Callback):
-    """Logs a line for each epoch, and one line a minute during a long test. Replaces the progress bar if there is no terminal."""
-
-    def __init__(self, record: RunRecord) -> None:
-        self._record, self._told = record, 0.0
-
-    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        values = "  ".join(f"{name} {value:.4f}" for name, value in self._record.history[-1].items() if name not in ("epoch", "step"))
-        log.info("epoch %d/%s  %s", trainer.current_epoch + 1, trainer.max_epochs, values)
-
-    def on_test_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        self._told = time.monotonic()
-
-    def on_test_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *args: Any, **kwargs: Any) -> None:
-        if time.monotonic() - self._told > SECONDS_BETWEEN_LINES:
-            log.info("ranking %s: %d of %d pairs are scored", *cast(ScoringModule, pl_module).progress)
-            self._told = time.monotonic()
 
 
 class LogEpochs(Callback):
@@ -220,8 +248,7 @@ class LogEpochs(Callback):
             "speed/tokens_per_second": self._tokens.item() / seconds,
         }
         for logger in trainer.loggers:
-            if isinstance(logger, RunLogger):
-                logger.log_line(line, step=int(line["epoch"]))
+            log_line(logger, line, step=int(line["epoch"]))
 
 
 SECONDS_BETWEEN_SAVES = 60.0

@@ -46,6 +46,8 @@ class ScoringModule(pl.LightningModule):
         self._ranking = ""
         self.scores: dict[str, Float[Tensor, "pair *class"]] = {}
         """The scores of each split that was ranked, in the order of its pairs."""
+        self.latest_loss: Float[Tensor, ""] | None = None
+        """The loss of the last training step, for the progress bar."""
         self._taken_up: dict[str, Float[Tensor, "pair *class"]] = {}
 
     def on_train_epoch_start(self) -> None:
@@ -70,6 +72,7 @@ class ScoringModule(pl.LightningModule):
 
     def require_finite(self, loss: Float[Tensor, ""], index: int) -> None:
         """Raises: NonFiniteLossError."""
+        self.latest_loss = loss.detach()
         if not torch.isfinite(loss):
             kept = "; the best checkpoint of the epochs before it is kept" if self.current_epoch else ""
             remedy = "Lower optimizer.lr, or bound the gradient with trainer.gradient_clip_val=1"
@@ -126,7 +129,7 @@ class ScoringModule(pl.LightningModule):
         if self._scoring.num_scored < len(self._scoring.scores):
             raise ConfigError(
                 f"{self._scoring.num_scored} of the {len(self._scoring.scores)} pairs of {self._ranking} were scored, and metrics need "
-                "all; leave out trainer.fast_dev_run, trainer.num_sanity_val_steps and trainer.limit_*_batches"
+                "all; a callback of yours has stopped the scoring"
             )
         parts = all_gather_ragged(self._scoring.scores.to(self.device))
         scores = parts[0].new_empty((sum(map(len, parts)), *parts[0].shape[1:]))
@@ -137,7 +140,7 @@ class ScoringModule(pl.LightningModule):
 
     def log_dev_metrics(self) -> None:
         for name, value in self._data.metrics("dev", self.scores["dev"]).compute().items():
-            self.log(f"dev/{name}", value.float(), prog_bar=f"dev/{name}" == self._data.selection_metric)
+            self.log(f"dev/{name}", value.float(), prog_bar=f"dev/{name}" == self._data.selection_metric, logger=False)
 
 
 def rebuild_plan(config: Mapping[str, Any], data: RankingDataModule, vector_dim: int, key: str, command: str) -> dict[str, Any]:

@@ -51,7 +51,7 @@ class RankingModule(ScoringModule):
         loss_of = partial(loss_of_all, self.loss, share=share, num_groups=batch.num_groups, process=process, processes=processes)
         loss, objective = self._learning_pairs.step(self.scorer, share, loss_of)
         self.require_finite(loss, index)
-        self.log("train/loss", loss, prog_bar=True, on_step=False, on_epoch=True, batch_size=batch.num_groups)
+        self.log("train/loss", loss, on_step=False, on_epoch=True, logger=False, batch_size=batch.num_groups)
         return objective
 
     def validation_step(self, block: ScoringBlock, index: int) -> None:

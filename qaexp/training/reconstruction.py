@@ -60,7 +60,7 @@ class ReconstructionModule(ScoringModule):
         log_probabilities = self.log_probabilities(batch)
         loss = -log_probabilities.mean()
         self.require_finite(loss, index)
-        self.log("train/loss", loss.detach(), prog_bar=True, on_step=False, on_epoch=True, batch_size=len(log_probabilities))
+        self.log("train/loss", loss.detach(), on_step=False, on_epoch=True, logger=False, batch_size=len(log_probabilities))
         return loss
 
     def validation_step(self, batch: ReconstructionBatch | ScoringBlock, index: int, dataloader_idx: int = 0) -> None:
@@ -74,7 +74,7 @@ class ReconstructionModule(ScoringModule):
 
     def on_validation_epoch_end(self) -> None:
         self._finish()
-        self.log("held_out/perplexity", self.held_out["perplexity"], prog_bar=True)
+        self.log("held_out/perplexity", self.held_out["perplexity"], prog_bar=True, logger=False)
         self.log_dev_metrics()
 
     def test_step(self, batch: ReconstructionBatch | ScoringBlock, index: int, dataloader_idx: int = 0) -> None:

@@ -1,6 +1,6 @@
 """Lightning's trainer, and learning rates that change with the epoch."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytorch_lightning as pl
@@ -10,7 +10,39 @@ from pytorch_lightning.callbacks import Callback, ProgressBar
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
+from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError
+
+
+def with_batch_limits(cfg: Mapping[str, Any]) -> dict[str, Any]:
+    """The trainer's options, with `fast_dev_run` and `overfit_batches` said by the limits that they stand for.
+
+    Lightning's own `fast_dev_run` would switch off the checkpoints, and its `overfit_batches` would draw other negatives in each epoch.
+
+    >>> with_batch_limits({"max_epochs": 9, "fast_dev_run": True})
+    {'max_epochs': 1, 'limit_train_batches': 1, 'limit_val_batches': 1, 'limit_test_batches': 1}
+    >>> with_batch_limits({"overfit_batches": 2})
+    {'limit_train_batches': 2, 'limit_val_batches': 2, 'limit_test_batches': 2, 'reload_dataloaders_every_n_epochs': 0}
+    """
+    options = dict(cfg)
+    tried, overfitted = int(options.pop("fast_dev_run", None) or 0), options.pop("overfit_batches", None)
+    if tried:
+        options |= {"max_epochs": 1, **dict.fromkeys(LIMITS, tried)}
+    if overfitted:
+        options |= {**dict.fromkeys(LIMITS, overfitted), "reload_dataloaders_every_n_epochs": 0}
+    return options
+
+
+def limited_data(data: RankingDataModule, cfg: Mapping[str, Any]) -> RankingDataModule:
+    """The data with the first questions of dev and test alone, where the trainer's options limit them."""
+    options = with_batch_limits(cfg)
+    dev, test = options.get("limit_val_batches"), options.get("limit_test_batches")
+    if dev is None and test is None:
+        return data
+    return data.limited({split: dev if split == "dev" else test for split in data.ranked_splits})
+
+
+LIMITS = ("limit_train_batches", "limit_val_batches", "limit_test_batches")
 
 
 def open_trainer(cfg: DictConfig, callbacks: Sequence[Callback], plugins: Sequence[Any], enable_progress_bar: bool) -> pl.Trainer:
@@ -22,7 +54,8 @@ def open_trainer(cfg: DictConfig, callbacks: Sequence[Callback], plugins: Sequen
         ConfigError: Lightning does not know an option, or does not take its value.
     """
     try:
-        build = instantiate({name: value for name, value in cfg.items() if name != "matmul"})
+        of_data = ("matmul", "limit_val_batches", "limit_test_batches")  # these are not for Lightning: see `limited_data`
+        build = instantiate({name: value for name, value in with_batch_limits(cfg).items() if name not in of_data})  # type: ignore[arg-type]
         if build.keywords.get("enable_progress_bar") is False:
             callbacks = [each for each in callbacks if not isinstance(each, ProgressBar)]
             enable_progress_bar = False

@@ -171,7 +171,9 @@ def test_a_logger_is_one_of_the_choices(capsys: pytest.CaptureFixture[str]) -> N
     assert list(reproduce.LOGGERS) == choices("logger")
     with pytest.raises(SystemExit):
         reproduce.main(["--logger", "foo", "--plan"])
-    assert "argument --logger: invalid choice: 'foo' (choose from 'none', 'wandb')" in capsys.readouterr().err
+    assert (
+        "argument --logger: invalid choice: 'foo' (choose from 'csv', 'mlflow', 'none', 'tensorboard', 'wandb')" in capsys.readouterr().err
+    )
 
 
 def test_a_pretrained_row_runs_its_pre_training_first_and_is_found_again(

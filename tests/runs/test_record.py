@@ -2,6 +2,7 @@
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -162,6 +163,30 @@ def test_a_library_that_is_not_installed_is_called_so() -> None:
     """A checkout may be run where it is not installed, and a run may do without some of the libraries."""
     assert _version("no-such-library") == "not installed"
     assert _version("torch")[0].isdigit()
+
+
+def test_callbacks_count_in_the_key_where_they_change_what_is_measured() -> None:
+    def key(**callbacks: object) -> str:
+        config = {"dataset": {"name": "toy", "selection_metric": "dev/map"}, "patience": 8}
+        return config_key({**config, "callbacks": callbacks} if callbacks else config)
+
+    best = {"_target_": "qaexp.training.callbacks.BestCheckpoint", "monitor": "dev/map"}
+    stop = {"_target_": "qaexp.training.callbacks.StopEarly", "monitor": "dev/map", "mode": "max", "patience": 8}
+    watching = {"_target_": "pytorch_lightning.callbacks.RichModelSummary", "max_depth": 2}
+    usual = key(best_checkpoint=best, early_stopping=stop)
+    assert usual == key(), "as records have it from before there was a choice"
+    assert usual == key(best_checkpoint=best, early_stopping=stop, bar=None, mine=watching)
+    others = [{}, {"early_stopping": {**stop, "min_delta": 0.1}}, {"early_stopping": stop, "mine": {"_target_": "own.Averaging"}}]
+    assert len({usual, *(key(best_checkpoint=best, **other) for other in others)}) == 4
+
+
+def test_a_quick_look_is_another_run_and_says_so() -> None:
+    config = {"dataset": {"name": "toy"}, "seed": 1, "trainer": {"profiler": None}, "choices": {"debug": None}}
+    look: dict[str, Any] = {**config, "trainer": {"profiler": "simple"}, "choices": {"debug": "profiler"}}
+    assert config_key(look) != config_key(config)
+    assert RunRecord.begin(look, "").debug == "debug=profiler"
+    assert RunRecord.begin({**config, "trainer": {"limit_test_batches": 0.5}}, "").debug == "trainer.limit_test_batches=0.5"
+    assert not RunRecord.begin({**config, "trainer": {"limit_train_batches": 0.3}}, "").debug, "a protocol of its own"
 
 
 def test_word_vectors_without_decay_count_in_the_key_where_they_would_decay() -> None:

@@ -18,7 +18,7 @@ from qaexp.config import compose
 from qaexp.data.batch import RankingBatch
 from qaexp.errors import ConfigError
 from qaexp.runs.record import RunRecord
-from qaexp.tracking.logger import open_logger
+from qaexp.tracking.logger import open_wandb
 from qaexp.tracking.sync import pending
 from qaexp.train import train
 from qaexp.training.ranking import RankingModule
@@ -78,13 +78,13 @@ def run(folder: Path) -> OfflineRun:
 
 def test_unknown_modes_are_refused(record: RunRecord, tmp_path: Path) -> None:
     record.config["logger"]["mode"] = "ofline"
-    with pytest.raises(ConfigError, match=r"logger\.mode=ofline: choose one of auto, online, offline, none"), open_logger(record, tmp_path):
+    with pytest.raises(ConfigError, match=r"logger\.mode=ofline: choose one of auto, online, offline, none"), open_wandb(record, tmp_path):
         pass
 
 
 def test_none_opens_nothing(record: RunRecord, tmp_path: Path) -> None:
     record.config["logger"]["mode"] = "none"
-    with open_logger(record, tmp_path) as logger:
+    with open_wandb(record, tmp_path) as logger:
         assert logger is False
     assert list(tmp_path.glob("wandb*")) == []
 
@@ -93,18 +93,18 @@ def test_the_environment_says_the_mode_unless_the_configuration_does(
     record: RunRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WANDB_MODE", "disabled")
-    with open_logger(record, tmp_path) as logger:
+    with open_wandb(record, tmp_path) as logger:
         assert logger is False
     monkeypatch.setenv("WANDB_MODE", "of")
-    with pytest.raises(ConfigError, match="WANDB_MODE=of: choose online, offline or disabled"), open_logger(record, tmp_path):
+    with pytest.raises(ConfigError, match="WANDB_MODE=of: choose online, offline or disabled"), open_wandb(record, tmp_path):
         pass
     monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
     monkeypatch.setenv("WANDB_MODE", "offline")
-    with open_logger(record, tmp_path) as logger:
+    with open_wandb(record, tmp_path) as logger:
         assert logger
         assert logger.experiment.offline
     record.config["logger"]["mode"] = "none"
-    with open_logger(record, tmp_path) as logger:
+    with open_wandb(record, tmp_path) as logger:
         assert logger is False
 
 
@@ -127,7 +127,7 @@ def test_a_run_that_the_trainer_refuses_is_not_begun(overrides: list[str], tmp_p
 
 @pytest.mark.usefixtures("out_of_reach")
 def test_a_run_is_kept_offline_where_w_and_b_is_out_of_reach(record: RunRecord, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with open_logger(record, tmp_path) as logger:
+    with open_wandb(record, tmp_path) as logger:
         assert logger
         logger.log_line({"dev/map": 0.5}, step=1)
     assert "connection refused; this run is kept offline" in caplog.text
@@ -139,14 +139,14 @@ def test_a_run_is_kept_offline_where_w_and_b_is_out_of_reach(record: RunRecord, 
 @pytest.mark.usefixtures("out_of_reach")
 def test_a_run_that_must_be_online_is_refused_where_w_and_b_is_out_of_reach(record: RunRecord, tmp_path: Path) -> None:
     record.config["logger"]["mode"] = "online"
-    with pytest.raises(ConfigError, match=r"W&B does not start: .*connection refused.*; `logger=none` runs"), open_logger(record, tmp_path):
+    with pytest.raises(ConfigError, match=r"W&B does not start: .*connection refused.*; `logger=none` runs"), open_wandb(record, tmp_path):
         pass
 
 
 def test_a_run_has_an_id_of_its_own_whatever_the_shell_exports(record: RunRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WANDB_RUN_ID", "shared01")
     for name in ("first", "second"):
-        with open_logger(record, tmp_path / name) as logger:
+        with open_wandb(record, tmp_path / name) as logger:
             assert logger
     ids = {closed_runs(tmp_path / name)[0].id for name in ("first", "second")}
     assert len(ids) == 2
@@ -178,10 +178,10 @@ def test_where_w_and_b_does_not_start_a_run_that_has_epochs_goes_on_and_another_
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr("wandb.init", fail)
-    with pytest.raises(ConfigError, match=r"W&B does not start: .*Permission denied; `logger=none` runs"), open_logger(record, tmp_path):
+    with pytest.raises(ConfigError, match=r"W&B does not start: .*Permission denied; `logger=none` runs"), open_wandb(record, tmp_path):
         pass
     record.history = [{"epoch": 1}]
-    with open_logger(record, tmp_path) as logger:
+    with open_wandb(record, tmp_path) as logger:
         assert logger is False
     assert "Permission denied; the run goes on without it" in caplog.text
 
@@ -192,7 +192,7 @@ def test_a_run_is_closed_after_a_crash_and_goes_on_under_its_id(
     caplog.set_level("INFO")
 
     def crash() -> None:
-        with open_logger(record, tmp_path):
+        with open_wandb(record, tmp_path):
             assert wandb.run is not None
             raise ZeroDivisionError
 
@@ -200,7 +200,7 @@ def test_a_run_is_closed_after_a_crash_and_goes_on_under_its_id(
         crash()
     assert wandb.run is None
     time.sleep(1)  # W&B names folders by the second
-    with open_logger(record, tmp_path) as logger:
+    with open_wandb(record, tmp_path) as logger:
         assert logger
         logger.log_line({"dev/map": 0.5}, step=1)
     assert wandb.run is None
@@ -215,7 +215,7 @@ def test_runs_are_grouped_by_table_named_by_row_and_tagged(run: OfflineRun, fold
     assert (run.project, run.group, run.name) == ("qaexp", "ap/table5", "AP-biLSTM, seed 1")
     assert set(run.tags) == {"ap_bilstm", "toy", "seed 1"}
     record.config["labels"] = {"paper": None, "table": None, "row": None}
-    with open_logger(record, tmp_path):
+    with open_wandb(record, tmp_path):
         pass
     [unlabelled] = closed_runs(tmp_path)
     assert (unlabelled.group, unlabelled.name) == ("", "ggsa_toy_seed3")
@@ -327,3 +327,18 @@ def test_heat_maps_of_the_hardest_questions_are_pictures(run: OfflineRun) -> Non
         picture = imread(run.folder / logged["path"])
         assert picture.shape[:2] == (logged["height"], logged["width"])
         assert picture[..., :3].std() > 0.1
+
+
+def test_several_loggers_have_the_same_lines(overrides: list[str], tmp_path: Path) -> None:
+    record = train(compose(["logger=[none,csv]", *overrides[2:], "trainer.max_epochs=2"]), tmp_path)
+    lines = pd.read_csv(tmp_path / "csv" / "version_0" / "metrics.csv")
+    assert lines["dev/map"].iloc[:2].tolist() == [entry["dev/map"] for entry in record.history]
+    assert lines["test/map"].iloc[2] == record.metrics["test"]["map"]
+    assert (tmp_path / "csv" / "version_0" / "hparams.yaml").is_file()
+
+
+def test_a_logger_whose_package_is_missing_is_named(overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for package in ("tensorboard", "tensorboardX"):
+        monkeypatch.setattr(f"lightning_fabric.loggers.tensorboard._{package.upper()}_AVAILABLE", False)
+    with pytest.raises(ConfigError, match="logger=tensorboard needs the package tensorboard: pip install tensorboard"):
+        train(compose(["logger=tensorboard", *overrides[2:]]), tmp_path)

@@ -14,7 +14,7 @@ from omegaconf import OmegaConf
 from qaexp.cli.sync import main
 from qaexp.config import compose
 from qaexp.runs.record import RunRecord
-from qaexp.tracking.logger import open_logger
+from qaexp.tracking.logger import open_wandb
 from qaexp.tracking.sync import has_key, offline_runs, pending
 
 
@@ -48,7 +48,7 @@ def test_a_key_in_the_environment_or_in_netrc_is_found(tmp_path: Path, monkeypat
 
 
 def test_a_run_waits_from_its_end_to_its_upload(record: RunRecord, tmp_path: Path) -> None:
-    with open_logger(record, tmp_path):
+    with open_wandb(record, tmp_path):
         while not offline_runs(tmp_path):
             time.sleep(0.1)
         assert pending(tmp_path) == []
@@ -65,10 +65,10 @@ from pathlib import Path
 from omegaconf import OmegaConf
 from qaexp.config import compose
 from qaexp.runs.record import RunRecord
-from qaexp.tracking.logger import open_logger
+from qaexp.tracking.logger import open_wandb
 
 folder = Path(sys.argv[1])
-with open_logger(RunRecord.begin(OmegaConf.to_container(compose(["logger.mode=offline"]), resolve=True), ""), folder):
+with open_wandb(RunRecord.begin(OmegaConf.to_container(compose(["logger.mode=offline"]), resolve=True), ""), folder):
     (folder / "open").touch()
     time.sleep(60)
 """
@@ -92,7 +92,7 @@ def test_the_command_says_what_waits_and_what_it_needs(
     assert f"there is no folder {tmp_path / 'none'}" in caplog.text
     assert main([str(tmp_path)]) == 0
     assert "no W&B run is waiting to be uploaded" in capsys.readouterr().out
-    with open_logger(record, tmp_path):
+    with open_wandb(record, tmp_path):
         pass
     run = ended(tmp_path)
     assert main([str(tmp_path), "--list"]) == 0
