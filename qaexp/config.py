@@ -17,6 +17,7 @@ from typing import Any
 from hydra import __version__ as hydra_version
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
@@ -25,9 +26,22 @@ from omegaconf.errors import OmegaConfBaseException
 
 from qaexp.errors import OutputError
 from qaexp.files import atomic_write_text
+from qaexp.own_choices import SEARCH_PATH, drop_replaced_options
 
 CONF = Path(__file__).with_name("conf").resolve()
 """In a checkout a link leads from the package to conf/ beside it; a wheel has the files in its place."""
+
+_own: list[Path] = []
+
+
+def look_also_in(folders: Iterable[Path]) -> None:
+    """Take choices from these folders, too, for the rest of the process."""
+    _own[:] = folders
+
+
+def conf_folders() -> list[Path]:
+    """Where choices are: conf/, and the folders of the user's own."""
+    return [CONF, *_own]
 
 
 @dataclass(frozen=True)
@@ -60,10 +74,18 @@ class Program:
         >>> [group for group in PRETRAIN.groups() if "/" not in group]
         ['dataset', 'logger', 'loss', 'model', 'optimizer', 'output', 'schedule', 'trainer']
         """
-        first = re.findall(r"^  - (\w+): ", (CONF / f"{self.config}.yaml").read_text(encoding="utf-8"), flags=re.MULTILINE)
-        folders = [folder.relative_to(CONF) for folder in CONF.rglob("*") if folder.is_dir()]
+        first = _groups_of(self.config)
+        folders = {folder.relative_to(conf) for conf in conf_folders() for folder in conf.rglob("*") if folder.is_dir()}
         mine = [str(folder) for folder in folders if folder.parts[0] in (*first, "hydra") and folder.parts[:-1] != ("experiment",)]
         return sorted(group for group in mine if choices(group))
+
+
+def _groups_of(config: str) -> list[str]:
+    """The groups in the defaults of a primary configuration and of those that it begins with, such as `- config`."""
+    file = choice_file("", config)
+    text = file.read_text(encoding="utf-8") if file else ""
+    inherited = [group for other in re.findall(r"^ *- (\w+)$", text, flags=re.MULTILINE) if other != config for group in _groups_of(other)]
+    return [*inherited, *re.findall(r"^ *- (\w+): ", text, flags=re.MULTILINE)]
 
 
 RANK = Program("qaexp", "config", "qaexp.train:train", "init_from", "leave it out, or choose a model that has it")
@@ -82,9 +104,14 @@ def choices(group: str) -> list[str]:
     >>> choices("schedule")
     ['constant', 'inverse_epoch']
     """
-    if group == "experiment":
-        return sorted(str(path.relative_to(CONF / group).with_suffix("")) for path in (CONF / group).glob("*/*.yaml"))
-    return sorted(path.stem for path in (CONF / group).glob("*.yaml") if not path.stem.startswith("_"))
+    pattern = "*/*.yaml" if group == "experiment" else "*.yaml"
+    found = {path.relative_to(conf / group).with_suffix("") for conf in conf_folders() for path in (conf / group).glob(pattern)}
+    return sorted(str(path) for path in found if not path.stem.startswith("_"))
+
+
+def choice_file(group: str, choice: str) -> Path | None:
+    """The YAML file of a choice; None if there is none."""
+    return next((path for conf in conf_folders() if (path := conf / group / f"{choice}.yaml").is_file()), None)
 
 
 def is_choice(option: str) -> bool:
@@ -93,7 +120,8 @@ def is_choice(option: str) -> bool:
     >>> [is_choice(option) for option in ("model=ggsa", "+model/interaction=question_residual", "model.encoder.offset=0")]
     [True, True, False]
     """
-    return (CONF / option.lstrip("+~").partition("=")[0].partition("@")[0]).is_dir()
+    group = option.lstrip("+~").partition("=")[0].partition("@")[0]
+    return any((conf / group).is_dir() for conf in conf_folders())
 
 
 def compose(overrides: Sequence[str] = (), program: Program = RANK) -> DictConfig:
@@ -103,7 +131,7 @@ def compose(overrides: Sequence[str] = (), program: Program = RANK) -> DictConfi
     left to Hydra, and so is whatever it refuses.
     """
     chosen, values = [each for each in overrides if is_choice(each)], [each for each in overrides if not is_choice(each)]
-    if all(re.match(r"[A-Za-z_][\w.]*=", each) for each in values):
+    if all(re.match(r"[A-Za-z_][\w.]*(?<!_target_)=", each) for each in values):
         with suppress(HydraException, OmegaConfBaseException):
             cfg = copy.deepcopy(_composed_choices(conf_digest(), program.config, tuple(chosen)))
             for override in OverridesParser.create().parse_overrides(values):
@@ -116,8 +144,14 @@ def compose(overrides: Sequence[str] = (), program: Program = RANK) -> DictConfi
 
 
 def composed_by_hydra(overrides: Sequence[str], config: str) -> DictConfig:
-    with initialize_config_dir(str(CONF), version_base="1.3"):
+    file = choice_file("", config)
+    home = file.parent if file else CONF  # Hydra reads the primary configuration before it knows of a search path
+    if _own and not any(option.startswith(SEARCH_PATH) for option in overrides):
+        others = ",".join(quoted_value(f"file://{folder}") for folder in conf_folders() if folder != home)
+        overrides = [*overrides, f"{SEARCH_PATH}[{others}]"]
+    with initialize_config_dir(str(home), version_base="1.3"):
         cfg = hydra_compose(config, overrides=list(overrides), return_hydra_config=True)
+        drop_replaced_options(cfg, GlobalHydra.instance().config_loader(), config, overrides, CONF)
     HydraConfig.instance().set_config(cfg)
     with open_dict(cfg):
         del cfg["hydra"]
@@ -163,16 +197,23 @@ def _main_config(changed: int) -> DictConfig:
 
 def conf_digest() -> str:
     """A digest of the configuration files and of the version of Hydra that composes them."""
-    paths = sorted(os.path.join(folder, name) for folder, _, names in os.walk(CONF) for name in names if name.endswith(".yaml"))
-    return _digest(tuple((path, os.stat(path).st_mtime_ns) for path in paths))
+    paths = sorted(
+        (str(conf), os.path.join(folder, name))
+        for conf in conf_folders()
+        for folder, _, names in os.walk(conf)
+        for name in names
+        if name.endswith(".yaml")
+    )
+    return _digest(tuple((conf, path, os.stat(path).st_mtime_ns) for conf, path in paths))
 
 
 @lru_cache(maxsize=2)
-def _digest(files: Sequence[tuple[str, int]]) -> str:
+def _digest(files: Sequence[tuple[str, str, int]]) -> str:
     """Computed once for as long as no file has changed."""
     content = hashlib.sha256(hydra_version.encode())
-    for path, _ in files:
-        content.update(f"{Path(path).relative_to(CONF)}\n".encode() + Path(path).read_bytes())
+    for folder, path, _ in files:
+        content.update(f"{Path(path).relative_to(folder)}
+".encode() + Path(path).read_bytes())
     return content.hexdigest()[:16]
 
 

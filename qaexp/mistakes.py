@@ -7,6 +7,7 @@ import logging
 import re
 import traceback
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pydoc import locate
 from types import NoneType
 from typing import Any, get_args
@@ -16,7 +17,7 @@ from hydra.errors import HydraException, InstantiationException, OverrideParseEx
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from qaexp.config import CONF, PRETRAIN, RANK, Program, choices, compose, is_choice
+from qaexp.config import PRETRAIN, RANK, Program, choice_file, choices, compose, is_choice
 from qaexp.errors import ConfigError, QaexpError, missing_library
 from qaexp.limits import parameter_types, violations
 
@@ -67,35 +68,93 @@ def _unreadable(error: Exception) -> str:
 
 
 def _mistyped(arguments: Sequence[str], program: Program) -> Iterator[str]:
-    """A sentence for each argument that names no group, choice or key, with the name that was probably meant."""
-    overrides = [argument.lstrip("+~").partition("=")[::2] for argument in arguments if not argument.startswith("-")]
-    for key, value in overrides:
-        for choice in _each_choice(key, value) if key in program.groups() else ():
+    """A sentence for each argument that names no group, choice or key, with the names that were probably meant."""
+    options = [argument for argument in arguments if not argument.startswith("-")]
+    groups = program.groups()
+    for option in options:
+        name, equals, value = option.lstrip("+~").partition("=")
+        if not equals and not option.startswith("~"):
+            yield f"{option!r} is not an option: {_meant_by_word(name, groups)}"
+        key = name.partition("@")[0]
+        for choice in _each_choice(key, value) if equals and key in groups else ():
             if choice not in choices(key):
-                yield f"there is no {key}={choice}{_did_you_mean(choice, choices(key))}; choices: {', '.join(choices(key))}"
+                known = choices(key)
+                meant = _did_you_mean(choice, known, _homes(choice, groups))
+                yield f"there is no {key}={choice}{meant}; choices: {', '.join(known)}"
         if "," in value and value[0] not in "[{(\"'" and not is_sweep(arguments):
             yield f"{key}={value} has several values, which make a sweep: add -m"
     try:
-        usual = config_of_choices(arguments, program)
+        usual = config_of_choices(options, program)
     except HydraException as error:
         if homeless := re.search(r"Could not override '([^']+)'", str(error)):
             yield f"{homeless[1]} does not exist with the other choices; {program.needs}"
         return
-    keys = [*_keys_of(usual), "hydra", "resume", *program.groups()]
-    for key, value in overrides:
+    keys = [*_keys_of(usual), *_sweeper_keys(), *groups, "hydra", "resume"]
+    for option in options:
+        key, _, value = option.lstrip("+~").partition("=")
+        if key in keys and option.startswith("~"):
+            yield f"{option}: a run needs {key}; set it instead" + (f", to one of {', '.join(choices(key))}" if key in groups else "")
         if key not in keys and not key.startswith("hydra") and key.rpartition(".")[2] not in HYDRA_KEYS:
             if key.rpartition(".")[2] in (_parameters(usual, key) or ()):
                 yield f"{key} is not set by this configuration; to add it, write +{key}={value}"
-            yield f"there is no option {key}{_did_you_mean(key, keys)} (`{program.command} --help` lists the groups, `--cfg job` options)"
-    for argument in arguments:
-        if "=" not in argument and not argument.startswith(("-", "~")):
-            yield f"{argument!r} is not an option: write NAME=VALUE"
+            yield f"there is no option {key}{_did_you_mean(key, keys, _of_last_part(key, keys))} {_where_listed(program)}"
 
 
-def _did_you_mean(word: str, known: Sequence[str]) -> str:
-    """ ", did you mean ...", or nothing where no known word is similar."""
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
-    return f", did you mean {close[0]}" if close else ""
+def _where_listed(program: Program) -> str:
+    return f"(`{program.command} --help` lists the groups, `--cfg job` options)"
+
+
+def _meant_by_word(word: str, groups: Sequence[str]) -> str:
+    """What a word without `=` may have been meant for.
+
+    >>> _meant_by_word("ggsa", ["model", "loss"]), _meant_by_word("wikiq", ["dataset"]), _meant_by_word("zzz", ["loss"])
+    ('write model=ggsa', 'did you mean dataset=wikiqa?', 'write NAME=VALUE')
+    """
+    if homes := _homes(word, groups):
+        return f"write {' or '.join(homes[:3])}"
+    if word in groups:
+        return f"write {word}= and one of {', '.join(choices(word))}"
+    known = {choice: f"{group}={choice}" for group in sorted(groups, key=lambda group: -group.count("/")) for choice in choices(group)}
+    near = difflib.get_close_matches(word, known, n=2, cutoff=0.7)
+    return f"did you mean {' or '.join(known[each] for each in near)}?" if near else "write NAME=VALUE"
+
+
+def _homes(choice: str, groups: Sequence[str]) -> list[str]:
+    """The groups that have a choice, as one writes them; those that are no slot of another come first."""
+    return [f"{group}={choice}" for group in sorted(groups, key=lambda group: group.count("/")) if choice in choices(group)]
+
+
+ALSO_CALLED = {"learning_rate": "lr", "epochs": "max_epochs", "gpus": "devices", "hidden_size": "hidden_dim", "dropout": "dropout_rate"}
+"""Other names of options, as other programs call them."""
+
+
+def _of_last_part(key: str, keys: Sequence[str]) -> list[str]:
+    """The options whose last part a short name means.
+
+    >>> keys = ["seed", "optimizer.lr", "trainer.max_epochs", "hydra.sweeper.strategy.trials"]
+    >>> [_of_last_part(key, keys) for key in ("lr", "epochs", "n_trials", "sed")]
+    [['optimizer.lr'], ['trainer.max_epochs'], ['hydra.sweeper.strategy.trials'], []]
+    """
+    last = key.rpartition(".")[2]
+    meant = {last, ALSO_CALLED.get(last, last), re.sub(r"^(n|num|max|min|total)_", "", last)}
+    return [known for known in keys if known.rpartition(".")[2] in meant]
+
+
+@cache
+def _sweeper_keys() -> list[str]:
+    """The options of the sweepers, which are no part of a run's configuration."""
+    found = dict[str, None]()
+    for choice in choices("hydra/sweeper"):
+        file = choice_file("hydra/sweeper", choice)
+        assert file is not None
+        found |= dict.fromkeys(f"hydra.sweeper.{key}" for key in _keys_of(OmegaConf.load(file)) if not key.startswith("defaults"))
+    return list(found)
+
+
+def _did_you_mean(word: str, known: Sequence[str], first: Sequence[str] = ()) -> str:
+    """ ", did you mean ...", with at most three names; nothing where no known word is similar. Those of `first` are nearest."""
+    near = [*first, *(() if first else difflib.get_close_matches(word, known, n=2, cutoff=0.6))]
+    return f", did you mean {' or '.join(near[:3])}" if near else ""
 
 
 def is_sweep(arguments: Sequence[str]) -> bool:
@@ -131,7 +190,8 @@ def _parameters(cfg: Any, key: str) -> list[str] | None:
 def config_of_choices(arguments: Sequence[str], program: Program = RANK) -> Any:
     """The configuration with the same choices of YAML files (the first of several) and no other override."""
     pairs = [argument.partition("=")[::2] for argument in arguments if is_choice(argument)]
-    return compose([f"{key}={_each_choice(key, value)[0]}" for key, value in pairs], program)
+    first = [value if value.startswith("[") else _each_choice(key, value)[0] for key, value in pairs]
+    return compose([f"{key}={value}" if value else key for (key, _), value in zip(pairs, first, strict=True)], program)
 
 
 def _each_choice(group: str, value: str) -> list[str]:
@@ -141,6 +201,8 @@ def _each_choice(group: str, value: str) -> list[str]:
     """
     try:
         override = OverridesParser.create().parse_override(f"{group}={value}")
+        if isinstance(several := override.value(), list):
+            return list(map(str, several))
         return list(override.sweep_string_iterator()) if override.is_sweep_override() else [value]
     except HydraException:
         return value.split(",")
@@ -208,7 +270,7 @@ def _is_text(key: str, usual: Any) -> bool:
 def _check_kind(key: str, written: str, given: Any, usual: Any) -> None:
     default = OmegaConf.select(usual, key)
     group = key.replace(".", "/")
-    if isinstance(given, str) and (CONF / group).is_dir():
+    if isinstance(given, str) and is_choice(group):
         raise ConfigError(f"{key}={written}: a choice is written with slashes, {group}={written}; choices: {', '.join(choices(group))}")
     number = isinstance(given, (int, float)) and isinstance(given, bool) <= isinstance(default, bool)
     may_be_none = NoneType in get_args(_annotation(key, usual))

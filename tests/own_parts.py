@@ -24,6 +24,15 @@ class MeanPooling(Stage):
         return {"vector": text["states"].mean(dim=1)}
 
 
+class StrictPooling(Stage):
+    def __init__(self, input_dim: int, power: float) -> None:
+        super().__init__()
+        self.output_dim, self.power = input_dim, power
+
+    def forward(self, text: Text) -> Text:
+        return {"vector": text["states"].pow(self.power).mean(dim=1)}
+
+
 class PoolingWithoutWidth(Stage):
     def __init__(self, input_dim: int, **options: Any) -> None:
         super().__init__()

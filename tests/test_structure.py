@@ -21,7 +21,7 @@ FLOORS = [
     ["data"],
     ["evaluation"],
     ["mistakes"],
-    ["config", "ddp", "errors", "files", "limits", "logs", "processes"],
+    ["config", "ddp", "errors", "files", "limits", "logs", "own_choices", "processes"],
 ]
 """Each folder, or module beside them, may import from its own floor and from those below."""
 

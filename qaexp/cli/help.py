@@ -1,7 +1,7 @@
 """The text of `--help`: usage, the groups with their choices from conf/, and the main options."""
 
 from qaexp.cli.commands import COMMANDS
-from qaexp.config import CONF, PRETRAIN, RANK, Program, choices
+from qaexp.config import PRETRAIN, RANK, Program, choice_file, choices
 
 USAGE = """\
 Train and rank: qaexp [GROUP=CHOICE ...] [OPTION=VALUE ...], or python -m qaexp ...
@@ -84,6 +84,7 @@ def _group(group: str) -> str:
 
 
 def _comment(group: str, choice: str) -> str:
-    lines = (CONF / group / f"{choice}.yaml").read_text(encoding="utf-8").splitlines()
-    first = next(line for line in lines if not line.startswith("# @package"))
+    file = choice_file(group, choice)
+    lines = file.read_text(encoding="utf-8").splitlines() if file else []
+    first = next((line for line in lines if not line.startswith("# @package")), "")
     return first.removeprefix("#").strip() if first.startswith("#") else ""

@@ -3,6 +3,7 @@
 Torch is imported when it is needed, so that help and mistyped options are answered at once.
 """
 
+import argparse
 import contextlib
 import logging
 import os
@@ -11,17 +12,19 @@ import sys
 import time
 import traceback
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from qaexp.cli.command import USER_ERROR
-from qaexp.config import CONF, PRETRAIN, RANK, Program, is_choice, join_options
+from qaexp.config import CONF, PRETRAIN, RANK, Program, choice_file, is_choice, join_options, look_also_in
 from qaexp.ddp import is_rank_zero
 from qaexp.errors import CheckpointError, ConfigError, OutputError, QaexpError
 from qaexp.logs import silence_libraries
 from qaexp.mistakes import SWEEP_FLAGS, check_config, explain, is_sweep
+from qaexp.own_choices import drop_replaced_options, own_folders
 from qaexp.processes import INTERRUPTED, Process, begin_worker, stop_on_signals
 from qaexp.runs.folder import BEST, CONFIG, LAST, LOG, RECORD, RUNS, TRACEBACK, clear, require_initial_run
 
@@ -34,6 +37,10 @@ SECONDS_TO_FAIL = 10.0
 def main(arguments: Sequence[str], program: Program = RANK) -> int:
     """Returns the exit code: 0, 1 for a bug (with its traceback), 2 for a mistake of the user, 130 after Ctrl-C."""
     if {"-h", "--help"} & set(arguments):
+        if len(arguments) > 1:
+            flags = _flags(arguments)
+            with contextlib.suppress(ConfigError):  # --help does not say what else is wrong
+                look_also_in(own_folders(flags.config_dir, flags.overrides))
         from qaexp.cli.help import help_text
 
         sys.stdout.write(help_text(program))
@@ -44,7 +51,16 @@ def main(arguments: Sequence[str], program: Program = RANK) -> int:
     stop_on_signals()
     if not is_rank_zero():
         begin_worker(Process.of(os.getppid()))
+    overrides: Sequence[str] = arguments
     try:
+        _require_no_dashes(arguments, program)
+        flags = _flags(arguments)
+        overrides = [*(SWEEP_FLAGS[:1] if flags.multirun else ()), *flags.overrides]
+        if flags.config_name:
+            program = replace(program, config=flags.config_name)
+        look_also_in(own_folders(flags.config_dir, flags.overrides))
+        if "model" not in program.groups():
+            raise ConfigError(f"--config-name {program.config}: no such file lists the groups of a run; begin its defaults with `- config`")
         resumed = [argument.removeprefix("resume=") for argument in arguments if argument.startswith("resume=")]
         if "resume=" in arguments:
             raise ConfigError("resume= is empty; name a run's folder, such as results/runs/DAY/RUN")
@@ -60,7 +76,7 @@ def main(arguments: Sequence[str], program: Program = RANK) -> int:
         log.error("%s", error)
         return USER_ERROR
     except Exception as error:
-        sentence = explain(error, arguments, program)
+        sentence = explain(error, overrides, program)
         if sentence is None:
             raise
         log.error("%s", sentence)
@@ -75,12 +91,13 @@ def pretrain(arguments: Sequence[str]) -> int:
 
 def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
     import hydra
+    from hydra.core.global_hydra import GlobalHydra
     from hydra.core.hydra_config import HydraConfig
     from omegaconf import DictConfig
 
     from qaexp.data.missing_files import require_files
 
-    _require_no_dashes(arguments, program)
+    overrides = _flags(arguments).overrides
     _warn_of_sweep_options(arguments)
     if "output_dir=" in arguments:
         raise ConfigError("output_dir= is empty; name a folder, or leave it out")
@@ -89,12 +106,13 @@ def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
     failures: list[Exception] = []
 
     def run(cfg: DictConfig) -> None:
-        overrides, folder = list(HydraConfig.get().overrides.task), Path(HydraConfig.get().runtime.output_dir)
+        given, folder = list(HydraConfig.get().overrides.task), Path(HydraConfig.get().runtime.output_dir)
         try:
-            check_config(cfg, _config_without_values(overrides), overrides)
+            drop_replaced_options(cfg, GlobalHydra.instance().config_loader(), str(HydraConfig.get().job.config_name), given, CONF)
+            check_config(cfg, _config_without_values(given), given)
             require_initial_run(cfg.get("init_from"))
             require_files(cfg)
-            run_in(folder, cfg, join_options(overrides), program)
+            run_in(folder, cfg, join_options(given), program)
         except Exception as error:  # raised below, after Hydra, which would print a line of its own
             failures.append(error)
             with contextlib.suppress(OSError):
@@ -105,13 +123,18 @@ def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
 
         register()
     os.environ["HYDRA_FULL_ERROR"] = "1"  # errors reach main() as they are
-    sys.argv = [
-        "qaexp",
-        *sorted(arguments, key=lambda argument: argument not in SWEEP_FLAGS),
-    ]  # Hydra wants -m first; its completion is of qaexp
+    flags = [argument for argument in arguments if argument not in overrides]
+    sys.argv = ["qaexp", *flags, *overrides]  # Hydra wants the flags first; its completion is of qaexp
     hydra.main(version_base="1.3", config_path=str(CONF), config_name=program.config)(run)()
     if failures:
         raise failures[0]
+
+
+def _flags(arguments: Sequence[str]) -> argparse.Namespace:
+    """Hydra's flags, and the `overrides` among the arguments. A wrong flag ends the process, as in Hydra."""
+    from hydra._internal.utils import get_args_parser
+
+    return get_args_parser().parse_intermixed_args(list(arguments))
 
 
 def _config_without_values(overrides: Sequence[str]) -> Any:
@@ -153,8 +176,8 @@ def _warn_of_sweep_options(arguments: Sequence[str]) -> None:
 def _has_grid(experiment: str) -> bool:
     from omegaconf import OmegaConf
 
-    path = CONF / "experiment" / f"{experiment}.yaml"
-    return path.is_file() and OmegaConf.select(OmegaConf.load(path), "hydra.sweeper.params") is not None
+    path = choice_file("experiment", experiment)
+    return path is not None and OmegaConf.select(OmegaConf.load(path), "hydra.sweeper.params") is not None
 
 
 def _resume(folder: Path, arguments: Sequence[str], program: Program) -> None:
@@ -175,7 +198,7 @@ def _resume(folder: Path, arguments: Sequence[str], program: Program) -> None:
     other = next((each for each in (RANK, PRETRAIN) if each.own_key in cfg), None)
     if other is None:
         raise ConfigError(f"{folder / CONFIG} is damaged (it is empty or cut off); start the run again with its command line")
-    if other is not program:
+    if other.module != program.module:
         raise ConfigError(
             f"resume={folder}: this is not a run of {program.command}; resume it with: {other.command} {join_options([f'resume={folder}'])}"
         )

@@ -10,7 +10,7 @@ import yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig, OmegaConf
 
-from qaexp.config import CONF, RANK, Program
+from qaexp.config import CONF, RANK, Program, is_choice
 from qaexp.files import atomic_write_text, name_another_place
 from qaexp.runs.record import RunRecord, measured_options
 from qaexp.sweep.job import JobResult
@@ -65,8 +65,8 @@ def best_yaml(best: Best, record: RunRecord, num_jobs: int, program: Program = R
     `record` is that of the first run. The axes of the sweep are not kept.
     """
     options = measured_options(best.options)
-    groups = [option.partition("=")[::2] for option in options if (CONF / option.partition("=")[0]).is_dir()]
-    values = [option for option in options if not (CONF / option.partition("=")[0]).is_dir()]
+    groups = [option.partition("=")[::2] for option in options if is_choice(option)]
+    values = [option for option in options if not is_choice(option)]
     chosen, tree = dict[str, Any](), OmegaConf.create()
     for choice in (choice for group, choice in groups if group == "experiment"):
         former, tree = _of_experiment(choice)

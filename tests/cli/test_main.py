@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from omegaconf import OmegaConf
 import qaexp
 from qaexp.cli import main as command_line
 from qaexp.cli.main import main
+from qaexp.config import compose, look_also_in
 from qaexp.errors import CheckpointError, OutputError
 from qaexp.models.scorer import Scorer
 from qaexp.runs.store import claim
@@ -34,6 +36,12 @@ SMALL = [
 def quiet(tmp_path: Path) -> list[str]:
     """Overrides that keep a run small and inside the test's own folder."""
     return ["logger=none", f"output_dir={tmp_path / 'runs'}", f"cache_dir={tmp_path / 'cache'}", *SMALL]
+
+
+@pytest.fixture(autouse=True)
+def no_folders_of_ones_own() -> Iterator[None]:
+    yield
+    look_also_in([])
 
 
 def only_run(folder: Path) -> Path:
@@ -78,11 +86,23 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
     ("argument", "sentence"),
     [
         ("modl=ggsa", "there is no option modl, did you mean model"),
-        ("model=gsa", "there is no model=gsa, did you mean ggsa; choices: "),
-        ("dataset/vectors=webtext", "there is no dataset/vectors=webtext, did you mean webtext300"),
+        ("model=gsa", "there is no model=gsa, did you mean ggsa or iggsa; choices: "),
+        ("lr=1e-3", "there is no option lr, did you mean optimizer.lr"),
+        ("epochs=3", "there is no option epochs, did you mean trainer.max_epochs"),
+        ("n_trials=20", "there is no option n_trials, did you mean hydra.sweeper.strategy.trials"),
+        ("model=wikiqa", "there is no model=wikiqa, did you mean dataset=wikiqa; choices: "),
+        ("wikiq", "'wikiq' is not an option: did you mean dataset=wikiqa?"),
+        ("model", "'model' is not an option: write model= and one of "),
+        ("logger=[csv,wandbb]", "there is no logger=wandbb, did you mean wandb; choices: "),
+        ("~patience", "~patience: a run needs patience; set it instead"),
+        ("~schedule", "~schedule: a run needs schedule; set it instead, to one of constant, inverse_epoch"),
+        ("hydra.searchpath=[file:///nowhere]", "hydra.searchpath: there is no folder /nowhere; name one that has groups in it"),
+        ("hydra.searchpath=[pkg://nothing.conf]", "hydra.searchpath: there is no package nothing.conf; install it"),
+        ("--config-name=nosuch", "--config-name nosuch: no such file lists the groups of a run; begin its defaults with `- config`"),
+        ("dataset/vectors=webtext", "there is no dataset/vectors=webtext, did you mean webtext300 or webtext100"),
         ("model.encoder.ofset=2", "there is no option model.encoder.ofset, did you mean model.encoder.offset"),
         ("trainer.max_epoch=3", "there is no option trainer.max_epoch, did you mean trainer.max_epochs"),
-        ("ggsa", "there is no option ggsa"),
+        ("ggsa", "'ggsa' is not an option: write model=ggsa"),
         (
             "trainer.limit_train_batches=5",
             "trainer.limit_train_batches is not set by this configuration; to add it, write +trainer.limit_train_batches=5",
@@ -205,6 +225,54 @@ def test_choices_are_read_from_a_folder_of_ones_own(
     assert [(cfg["choices"]["model"], cfg["model"]["encoder"]["hidden_dim"]) for cfg in runs] == [("mine", 8)]
     assert main([*place, *quiet, "model=mine", "model.encoder.hidden_dim=0"]) == 2
     assert caplog.messages == ["model.encoder.hidden_dim=0: must be at least 1"]
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """A folder with a user's own YAML."""
+    folder = tmp_path / "own"
+    files = {
+        "model/mine.yaml": "# GGSA with mean pooling\ndefaults: [ggsa, _self_]\npooling: {_target_: own_parts.StrictPooling, power: 2.0}\n",
+        "mine.yaml": "defaults: [config, {override model: qa_lstm}, _self_]\nseed: 5\n",
+    }
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def test_a_class_of_ones_own_replaces_another_with_its_options(
+    own: Path, quiet: list[str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    runs: list[Any] = []
+    monkeypatch.setattr(command_line, "run_in", lambda folder, cfg, command, program: runs.append(cfg.model.pooling))
+    assert main(["-cd", str(own), *quiet, "model=mine"]) == 0
+    option = "model.pooling._target_=own_parts.StrictPooling"
+    assert main([*quiet, option, "+model.pooling.power=2.0"]) == 0
+    assert runs == [{"_target_": "own_parts.StrictPooling", "_partial_": True, "power": 2.0}] * 2  # without `squash` of max pooling
+    assert compose([option, "+model.pooling.power=2.0"]).model.pooling == runs[0]
+    assert main([*quiet, option, "+model.pooling.powr=2.0"]) == 2
+    assert "nothing reads the option model.pooling.powr, did you mean model.pooling.power" in caplog.text
+
+
+def test_hints_and_help_know_the_users_own_choices(
+    own: Path, quiet: list[str], caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*quiet, "model=mien", "--config-dir", str(own)]) == 2
+    assert "there is no model=mien, did you mean mine; choices: " in caplog.text
+    assert main(["--help", f"hydra.searchpath=[{own}]"]) == 0
+    assert "mine                GGSA with mean pooling" in capsys.readouterr().out
+
+
+def test_a_primary_configuration_of_ones_own(
+    own: Path, quiet: list[str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    runs: list[str] = []
+    monkeypatch.setattr(command_line, "run_in", lambda folder, cfg, command, program: runs.append(cfg.run_name))
+    assert main(["-cd", str(own), "--config-name", "mine", *quiet]) == 0
+    assert runs == ["qa_lstm_toy_seed5"]
+    assert main([*quiet, "-cd", str(own), "-cn", "mine", "modl=ggsa"]) == 2
+    assert "there is no option modl, did you mean model" in caplog.text
 
 
 def test_lightnings_own_options_are_its_own(quiet: list[str], tmp_path: Path) -> None:

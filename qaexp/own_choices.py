@@ -1,0 +1,115 @@
+"""Choices of the user's own: folders with YAML beside conf/, and classes that replace others."""
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from pydoc import locate
+from typing import Any
+
+from hydra.core.config_loader import ConfigLoader
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf, open_dict
+
+from qaexp.errors import ConfigError
+
+SEARCH_PATH = "hydra.searchpath="
+
+
+def own_folders(config_dir: str | None, overrides: Sequence[str]) -> list[Path]:
+    """The folders of `--config-dir` and `hydra.searchpath`.
+
+    Raises:
+        ConfigError: there is none at such a place.
+    """
+    folders = [("--config-dir", config_dir)] if config_dir else []
+    for option in overrides:
+        if option.startswith(SEARCH_PATH):
+            try:
+                value = OverridesParser.create().parse_override(option).value()
+            except HydraException:
+                continue  # Hydra says what is wrong with it
+            folders += [(SEARCH_PATH.rstrip("="), str(place)) for place in (value if isinstance(value, list) else [value])]
+    return [_folder(option, place) for option, place in folders]
+
+
+def _folder(option: str, place: str) -> Path:
+    if place.startswith("pkg://"):
+        package = place.removeprefix("pkg://").strip("/").replace("/", ".")
+        try:
+            spec = find_spec(package)
+        except ImportError:
+            spec = None
+        if spec is None or not spec.submodule_search_locations:
+            raise ConfigError(f"{option}: there is no package {package}; install it, or put the folder that it is in into PYTHONPATH")
+        return Path(next(iter(spec.submodule_search_locations)))
+    folder = Path(place.removeprefix("file://")).expanduser()
+    if not folder.is_dir():
+        raise ConfigError(f"{option}: there is no folder {folder}; name one that has groups in it, such as {folder.name}/model/mine.yaml")
+    return folder.absolute()
+
+
+def drop_replaced_options(cfg: DictConfig, loader: ConfigLoader, config: str, overrides: Sequence[str], shipped: Path) -> None:
+    """Drop the options that were of another class, where a file of the user's own or an override names the `_target_`.
+
+    A file that replaces `_target_: MeanPooling` need not delete that class's options. Those that the new class takes, too, are kept, and
+    what was written together with the new class or after it always is.
+    """
+    chosen = [option for option in overrides if not option.startswith("hydra.")]
+    values = OverridesParser.create().parse_overrides(chosen)
+    if not any(value.key_or_group.endswith("_target_") for value in values) and not _has_own_files(loader, shipped):
+        return
+    layers: list[tuple[bool, Any]] = []
+    for default in loader.compute_defaults_list(config, list(overrides), run_mode=RunMode.RUN).defaults:
+        if default.config_path is None or default.config_path.startswith("hydra/"):
+            continue
+        loaded = loader.repository.load_config(default.config_path)  # type: ignore[attr-defined]
+        if loaded is not None:
+            content: Any = OmegaConf.to_container(loaded.config)
+            for part in reversed([part for part in (default.package or "").split(".") if part and part != "_global_"]):
+                content = {part: content}
+            layers.append((Path(str(loaded.path).removeprefix("file://")) != shipped, content))
+    for value in values:
+        content = value.value() if not value.is_delete() else None
+        for part in reversed(value.key_or_group.split(".")):
+            content = {part: content}
+        layers.append((True, content))
+    targets: dict[str, str] = {}
+    options: dict[str, set[str]] = {}
+    stale: dict[str, set[str]] = {}
+    for own, content in layers:
+        for place, node in _nodes(content):
+            target, names = node.get("_target_"), set(node) - {"_target_", "_partial_"}
+            if target is not None and own and targets.get(place, target) != target:
+                stale[place] = set(options.get(place, ()))
+            if target is not None:
+                targets[place] = target
+            stale[place] = stale.get(place, set()) - names
+            options[place] = options.get(place, set()) | names
+    for place, names in stale.items():
+        node = OmegaConf.select(cfg, place) if names else None
+        if isinstance(node, DictConfig) and (taken := _parameters(node.get("_target_"))) is not None:
+            with open_dict(node):
+                for name in names - taken:
+                    node.pop(name, None)
+
+
+def _has_own_files(loader: ConfigLoader, shipped: Path) -> bool:
+    places = [str(source.path) for source in loader.get_sources() if source.provider not in ("hydra", "schema")]
+    return any(Path(place.removeprefix("file://")) != shipped for place in places)
+
+
+def _nodes(content: Any, place: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    if isinstance(content, Mapping):
+        yield place, content
+        for name, inner in content.items():
+            yield from _nodes(inner, f"{place}.{name}".lstrip("."))
+
+
+def _parameters(target: str | None) -> set[str] | None:
+    """The parameters of a class; None where it takes any keyword, or is not there, which is said later."""
+    built: Any = locate(target) if target else None
+    parameters = inspect.signature(built).parameters if built else {}
+    return None if not built or any(each.kind is each.VAR_KEYWORD for each in parameters.values()) else set(parameters)
