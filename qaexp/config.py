@@ -14,6 +14,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+import yaml
 from hydra import __version__ as hydra_version
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
@@ -83,9 +84,14 @@ class Program:
 def _groups_of(config: str) -> list[str]:
     """The groups in the defaults of a primary configuration and of those that it begins with, such as `- config`."""
     file = choice_file("", config)
-    text = file.read_text(encoding="utf-8") if file else ""
-    inherited = [group for other in re.findall(r"^ *- (\w+)$", text, flags=re.MULTILINE) if other != config for group in _groups_of(other)]
-    return [*inherited, *re.findall(r"^ *- (\w+): ", text, flags=re.MULTILINE)]
+    content: Any = yaml.safe_load(file.read_text(encoding="utf-8")) if file else None
+    groups: list[str] = []
+    for default in content.get("defaults", []) if isinstance(content, dict) else []:
+        if isinstance(default, str) and default not in ("_self_", config):
+            groups += _groups_of(default)
+        elif isinstance(default, dict):
+            groups += [name for name in map(str, default) if not name.startswith("override ")]
+    return groups
 
 
 RANK = Program("qaexp", "config", "qaexp.train:train", "init_from", "leave it out, or choose a model that has it")
@@ -212,8 +218,7 @@ def _digest(files: Sequence[tuple[str, str, int]]) -> str:
     """Computed once for as long as no file has changed."""
     content = hashlib.sha256(hydra_version.encode())
     for folder, path, _ in files:
-        content.update(f"{Path(path).relative_to(folder)}
-".encode() + Path(path).read_bytes())
+        content.update(f"{Path(path).relative_to(folder)}\n".encode() + Path(path).read_bytes())
     return content.hexdigest()[:16]
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from qaexp.cli.command import USER_ERROR
-from qaexp.config import CONF, PRETRAIN, RANK, Program, choice_file, is_choice, join_options, look_also_in
+from qaexp.config import CONF, PRETRAIN, RANK, Program, choice_file, compose, is_choice, join_options, look_also_in
 from qaexp.ddp import is_rank_zero
 from qaexp.errors import CheckpointError, ConfigError, OutputError, QaexpError
 from qaexp.logs import silence_libraries
@@ -248,7 +248,8 @@ def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: b
                 log.warning("%s, with the best epoch's weights, was deleted; the run's command line makes it again", folder / BEST)
             return
         if not resume:
-            console.show_config(cfg)
+            shown = cfg.get("print_config", "full")
+            console.show_config(cfg, compose([], program) if shown == "diff" else None)
         work = program.load()
         silence_libraries()
         results = work(cfg, folder, command, resume)

@@ -1,5 +1,6 @@
 """Shows a run on the terminal: its configuration as a tree, and a table of results."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from qaexp.runs.folder import LOG
 from qaexp.runs.record import RunRecord
 
 HEADINGS = {
@@ -25,16 +27,38 @@ HEADINGS = {
 }
 
 
-def show_config(cfg: DictConfig) -> None:
-    """Print the configuration as a tree, with the short name of each class."""
-    tree = Tree("configuration", guide_style="dim")
-    _grow(tree, OmegaConf.to_container(cfg, resolve=True))
+def show_config(cfg: DictConfig, usual: DictConfig | None = None) -> None:
+    """Print the configuration as a tree, with the short name of each class; of a `usual` one only what differs from it."""
+    shown: Any = OmegaConf.to_container(cfg, resolve=True)
+    title = "configuration"
+    if usual is not None:
+        shown = _differing(shown, OmegaConf.to_container(usual, resolve=True))
+        title = f"configuration: {'what differs from' if shown else ''} the defaults (print_config=full shows all)".replace(":  ", ": ")
+    tree = Tree(title, guide_style="dim")
+    _grow(tree, shown)
     Console().print(tree)
 
 
+def _differing(node: Any, usual: Any) -> dict[str, Any]:
+    """The options of a node that are not as usual. Of another class it is all of them.
+
+    >>> _differing({"lr": 1, "loss": {"_target_": "Hinge", "margin": 1}, "seed": 2}, {"lr": 1, "loss": {"_target_": "Max", "margin": 1}})
+    {'loss': {'_target_': 'Hinge', 'margin': 1}, 'seed': 2}
+    """
+    found = {}
+    for name, value in node.items():
+        there = usual.get(name, ...)
+        if isinstance(value, dict) and isinstance(there, dict) and value.get("_target_") == there.get("_target_"):
+            if inner := _differing(value, there):
+                found[name] = {**({"_target_": value["_target_"]} if "_target_" in value else {}), **inner}
+        elif value != there:
+            found[name] = value
+    return found
+
+
 def show_results(record: RunRecord, folder: Path) -> None:
-    """Print a row for each split, and the run's folder."""
-    console = Console()
+    """Print a row for each split, and the run's folder; `run.log` in it holds the same lines."""
+    console = Console(record=True)
     name = record.data["name"] + (" (partial data)" if record.data["partial"] else "") + (f" ({record.debug})" if record.debug else "")
     table = Table(title=escape(f"{record.config['choices']['model']} on {name}, seed {record.seed}"), title_justify="left")
     shown = [metric for metric in HEADINGS if any(metric in metrics for metrics in record.metrics.values())]
@@ -62,6 +86,8 @@ def show_results(record: RunRecord, folder: Path) -> None:
     epoch = f"best epoch {record.best_epoch} of {len(record.history)}, " if record.best_epoch else ""
     console.print(f"convention {record.convention}; {epoch}{record.seconds.get('total', 0):.0f} s", highlight=False, markup=False)
     console.print(f"saved in {folder}", highlight=False, markup=False, soft_wrap=True)
+    with suppress(OSError), (folder / LOG).open("a", encoding="utf-8") as log:
+        log.write(console.export_text())
 
 
 def _irregularities(record: RunRecord) -> dict[str, int]:

@@ -33,7 +33,7 @@ MAX_DEPTH = 30
 NAME = r"[^/\\\0]{0,100}"
 """Of what files are named by: a key, a fingerprint or a split, such as `held out`. Such a name never leads out of its folder."""
 LIBRARIES = ("qaexp", "torch", "pytorch-lightning", "hydra-core", "omegaconf", "torchmetrics", "numpy", "pandas", "wandb", "gensim")
-NOT_IDENTITY = ("data_dir", "cache_dir", "output_dir", "logger", "choices", "labels", "run_name")
+NOT_IDENTITY = ("data_dir", "cache_dir", "output_dir", "logger", "choices", "labels", "run_name", "print_config")
 """Top-level keys of a configuration that do not change what a run measures."""
 
 

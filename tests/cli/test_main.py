@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -141,7 +142,7 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
             "the trainer cannot be built from this configuration: `gradient_clip_algorithm` best is invalid",
         ),
         ("+trainer.strategy=dpp", "the trainer cannot be built from this configuration: You selected an invalid strategy name"),
-        ("+trainer.val_check_interval=0.5", "trainer.val_check_interval=0.5: the record would have metrics of a part of dev"),
+        ("+trainer.val_check_interval=0.5", "trainer.val_check_interval=0.5: the record would have metrics of an earlier epoch"),
         ("dataset.vectors.deviation=-1", "dataset.vectors.deviation=-1: must be at least 0"),
         ("dataset.reader.num_train=-1", "dataset.reader.num_train=-1: must be at least 0"),
         ("dataset.tokenise=words", "dataset.tokenise=words: has options of its own; set one of them, such as dataset.tokenise._target_"),
@@ -261,7 +262,7 @@ def test_hints_and_help_know_the_users_own_choices(
     assert main([*quiet, "model=mien", "--config-dir", str(own)]) == 2
     assert "there is no model=mien, did you mean mine; choices: " in caplog.text
     assert main(["--help", f"hydra.searchpath=[{own}]"]) == 0
-    assert "mine                GGSA with mean pooling" in capsys.readouterr().out
+    assert re.search(r"mine +GGSA with mean pooling", capsys.readouterr().out)
 
 
 def test_a_primary_configuration_of_ones_own(

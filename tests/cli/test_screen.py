@@ -7,6 +7,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from qaexp.cli.screen import show_config, show_results
+from qaexp.config import compose
 from qaexp.runs.record import RunRecord
 
 OLD_RUN = Path(__file__).parent.parent / "runs" / "before_the_move"
@@ -34,3 +35,19 @@ def test_results_are_shown_as_they_are(text: str, tmp_path: Path, capsys: pytest
     assert f"saved in {folder}" in shown
     assert f"{text}: 1" in shown
     assert f"broken by the rule of `{text}`" in " ".join(shown.split())
+
+
+def test_a_configuration_is_shown_where_it_differs_from_the_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+    show_config(compose(["optimizer.lr=0.5", "loss=max_margin"]), compose())
+    shown = capsys.readouterr().out
+    assert "lr: 0.5" in shown
+    assert "margin: 1.0" in shown
+    assert "what differs from the defaults (print_config=full shows all)" in shown
+    assert "patience" not in shown
+    show_config(compose(), compose())
+    assert capsys.readouterr().out == "configuration: the defaults (print_config=full shows all)\n"
+
+
+def test_the_log_of_a_run_holds_its_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    show_results(RunRecord(**json.loads((OLD_RUN / "record.json").read_text())), tmp_path)
+    assert (tmp_path / "run.log").read_text() == capsys.readouterr().out
