@@ -5,6 +5,7 @@ qaexp table --split test --csv results/table.csv
 
 import argparse
 from collections.abc import Sequence
+from math import inf
 from pathlib import Path
 
 import pandas as pd
@@ -41,8 +42,23 @@ def _sorted(rows: pd.DataFrame, name: str) -> pd.DataFrame:
     """The rows by a column: measures from the highest mean, texts and counts from the lowest."""
     named = {str(column).lower(): str(column) for column in rows.columns}
     require_among("--sort", [name.lower()], list(named))
-    column = rows[named[name.lower()]]
-    means = pd.to_numeric(column.astype(str).str.partition(" ±")[0], errors="coerce")
-    measure = name.lower() in MEASURES
-    order = (-means if measure else means if means.notna().all() else column).sort_values(kind="stable", na_position="last")
-    return rows.loc[order.index]
+    column: list[str] = [str(value) for value in rows[named[name.lower()]]]
+    means = [_mean(value) for value in column]
+    if name.lower() in MEASURES:
+        order = sorted(range(len(column)), key=lambda row: -inf if means[row] is None else means[row] or 0.0, reverse=True)
+    elif None in means:
+        order = sorted(range(len(column)), key=column.__getitem__)
+    else:
+        order = sorted(range(len(column)), key=lambda row: means[row] or 0.0)
+    return rows.iloc[order]
+
+
+def _mean(cell: str) -> float | None:
+    """
+    >>> _mean("55.00 ± 7.07"), _mean("ggsa")
+    (55.0, None)
+    """
+    try:
+        return float(cell.partition(" ±")[0])
+    except ValueError:
+        return None
