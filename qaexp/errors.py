@@ -66,6 +66,7 @@ EXTRAS = {
     "pooch": ("fetching data", "data"),
     "requests": ("fetching data", "data"),
     "scipy": ("significance tests, groups of equal texts and sparse features", "tables"),
+    "ir_measures": ("measures beside qaexp's own", "tables"),
     "joblib": ("running the rows of tables", "tables"),
     "matplotlib": ("figures", "tables"),
     "optuna": ("sweeps", "sweep"),

@@ -11,20 +11,13 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from qaexp.evaluation.conventions import METRICS
+from qaexp.evaluation.measures import heading, is_measure
 from qaexp.runs.folder import LOG
 from qaexp.runs.record import RunRecord
 
-HEADINGS = {
-    "perplexity": "perplexity",
-    "p@1": "P@1",
-    "mrr": "MRR",
-    "map": "MAP",
-    "p@5": "P@5",
-    "ndcg@10": "nDCG@10",
-    "accuracy": "accuracy",
-    "questions": "questions",
-    "pairs": "pairs",
-}
+FIRST, LAST = ("perplexity", *METRICS), ("questions", "pairs")
+"""Columns of the table of results; the other measures stand between them."""
 
 
 def show_config(cfg: DictConfig, usual: DictConfig | None = None) -> None:
@@ -61,11 +54,13 @@ def show_results(record: RunRecord, folder: Path) -> None:
     console = Console(record=True)
     name = record.data["name"] + (" (partial data)" if record.data["partial"] else "") + (f" ({record.debug})" if record.debug else "")
     table = Table(title=escape(f"{record.config['choices']['model']} on {name}, seed {record.seed}"), title_justify="left")
-    shown = [metric for metric in HEADINGS if any(metric in metrics for metrics in record.metrics.values())]
+    found = dict.fromkeys(metric for metrics in record.metrics.values() for metric in metrics)
+    others = [metric for metric in found if metric not in FIRST and is_measure(metric)]
+    shown = [metric for metric in (*FIRST, *others, *LAST) if metric in found]
     if "perplexity" in shown:
         shown.remove("pairs")  # to fit 80 columns
-    for heading in ("split", *(HEADINGS[metric] for metric in shown)):
-        table.add_column(heading, justify="left" if heading == "split" else "right", no_wrap=heading == "split")
+    for column in ("split", *map(heading, shown)):
+        table.add_column(column, justify="left" if column == "split" else "right", no_wrap=column == "split")
     for split, metrics in record.metrics.items():
         values = (
             f"{metrics[metric]:{',.0f' if metric in ('questions', 'pairs') else ',.2f' if metric == 'perplexity' else '.4f'}}"

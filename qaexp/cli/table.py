@@ -12,9 +12,10 @@ import pandas as pd
 
 from qaexp.cli.command import print_lines
 from qaexp.errors import require_among
+from qaexp.evaluation.measures import is_measure
 from qaexp.files import atomic_write_text, csv_text, name_another_place
 from qaexp.runs.folder import RUNS
-from qaexp.runs.table import MEASURES, by_row, markdown, read_records, run_table
+from qaexp.runs.table import by_row, markdown, read_records, run_table
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -44,7 +45,7 @@ def _sorted(rows: pd.DataFrame, name: str) -> pd.DataFrame:
     require_among("--sort", [name.lower()], list(named))
     column: list[str] = [str(value) for value in rows[named[name.lower()]]]
     means = [_mean(value) for value in column]
-    if name.lower() in MEASURES:
+    if is_measure(named[name.lower()]):
         order = sorted(range(len(column)), key=lambda row: -inf if means[row] is None else means[row] or 0.0, reverse=True)
     elif None in means:
         order = sorted(range(len(column)), key=column.__getitem__)

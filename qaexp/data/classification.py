@@ -15,7 +15,7 @@ from qaexp.data.module import RankingDataModule
 from qaexp.data.negatives import PoolPairs
 from qaexp.ddp import do_not_sync
 from qaexp.errors import ConfigError
-from qaexp.evaluation.metrics import UnrankableScoresError
+from qaexp.evaluation.ranks import UnrankableScoresError
 
 CONVENTION = "accuracy"
 

@@ -22,6 +22,7 @@ from qaexp.data.vectors.sources import VectorSource, WordVectors, coverage, dige
 from qaexp.ddp import do_not_sync, rank_and_world_size
 from qaexp.errors import BadDataError, ConfigError
 from qaexp.evaluation.conventions import METRICS, file_tie_order, find_convention
+from qaexp.evaluation.measures import measure_keys, metric_key
 from qaexp.evaluation.metrics import RankingMetrics
 from qaexp.limits import PositiveInt, Seed
 
@@ -32,13 +33,13 @@ class RankingDataModule(pl.LightningDataModule):
     """Gives any ranking model its batches. `train` is for learning, `dev` for selection, and every other split is a test split.
 
     Raises:
-        ConfigError: the metric to select by is none of dev's.
+        ConfigError: a measure is unknown, or the metric to select by is none of dev's.
     """
 
     classes: Sequence[str] = ()
     """Names of the classes of a pair, where these take the place of right and wrong."""
     measures: Sequence[str] = METRICS
-    """The names of a split's measures."""
+    """The keys of a split's measures: the five of every ranking, those of the option `measures`, and the one that selects."""
 
     def __init__(
         self,
@@ -60,6 +61,7 @@ class RankingDataModule(pl.LightningDataModule):
         seed: Seed,
         cache_dir: str,
         expected: card.Card | None,
+        measures: Sequence[str] = (),  # a default, since runs from before there was a choice have none
     ) -> None:
         super().__init__()
         self.name = name
@@ -67,7 +69,7 @@ class RankingDataModule(pl.LightningDataModule):
         self.tokenise = tokenise
         self.num_classes = num_classes
         self.convention = convention
-        self.selection_metric = selection_metric
+        self.selection_metric = metric_key(selection_metric)
         self.max_question_length = max_question_length
         self.max_candidate_length = max_candidate_length
         self.reader, self._vectors, self._negatives = reader, vectors, negatives
@@ -77,7 +79,11 @@ class RankingDataModule(pl.LightningDataModule):
         self._expected = expected
         if num_classes == 1:
             find_convention(convention)
-        if selection_metric not in (known := [f"dev/{name}" for name in self.measures]):
+            split, _, chosen = selection_metric.partition("/")
+            self.measures = measure_keys([*METRICS, *measures, *([chosen] if split == "dev" else [])])
+        elif measures:
+            raise ConfigError(f"dataset.measures={list(measures)}: pairs with classes are not ranked; leave it empty")
+        if self.selection_metric not in (known := [f"dev/{name}" for name in self.measures]):
             raise ConfigError(f"dataset.selection_metric={selection_metric}: one of {', '.join(known)} is expected")
 
     @cached_property
@@ -173,7 +179,7 @@ class RankingDataModule(pl.LightningDataModule):
     def metrics(self, split: str, scores: Float[Tensor, " pair"]) -> RankingMetrics:
         """The metrics of a ranked split, given the scores of its pairs in order."""
         table = self.splits[split]
-        metrics = RankingMetrics(self.convention)
+        metrics = RankingMetrics(self.convention, self.measures)
         metrics.distributed_available_fn = do_not_sync
         metrics.update(
             scores,

@@ -1,4 +1,6 @@
-"""Precision at 1 and 5, reciprocal rank, average precision and nDCG at 10 of all questions at once, from ranks and a named convention."""
+"""The measures of all questions at once, and the metric that collects the pairs of a split."""
+
+from collections.abc import Mapping, Sequence
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -6,41 +8,9 @@ from torch import Tensor
 from torchmetrics import Metric
 from torchmetrics.utilities import dim_zero_cat
 
-from qaexp.errors import QaexpError
 from qaexp.evaluation.conventions import METRICS, Convention, find_convention
-
-
-class UnrankableScoresError(QaexpError):
-    """The scores cannot be ranked: there are none, or some are NaN."""
-
-
-def rank_pairs(scores: Float[Tensor, " pair"], questions: Int[Tensor, " pair"], tie_order: Int[Tensor, " pair"]) -> Int[Tensor, " pair"]:
-    """Pairs by question ascending, then score descending, then `tie_order` descending, then as they came.
-
-    One stable sort by the key question · 2³² + place of the score among all float32 values, over pairs already in tie order.
-
-    Reading: trec_eval keeps scores in C floats, so doubles that differ only beyond float32 are ties. They are ties here, too, under every
-    convention. Half precision widens without loss.
-
-    Raises: UnrankableScoresError on NaN (naming the question), on no pairs, and on question numbers beyond 31 bits.
-
-    >>> rank_pairs(torch.tensor([0.1, -2.0, 0.1]), torch.tensor([4, 4, 4]), torch.tensor([0, 1, 2])).tolist()
-    [2, 0, 1]
-    """
-    if not len(scores):
-        raise UnrankableScoresError("there are no scored pairs to rank: is the split empty?")
-    if bool(nan := (faulty := scores.isnan()).sum()):
-        first = int(questions[faulty][0])
-        raise UnrankableScoresError(
-            f"{int(nan)} of {len(scores)} scores are NaN, the first in question number {first}: has training diverged?"
-        )
-    if int(questions.abs().max()) >= 2**31:
-        raise UnrankableScoresError("question numbers must fit in 31 bits: number the questions of a split from 0")
-    bits = (scores.float() + 0.0).view(torch.int32)  # + 0.0 turns −0.0 into 0.0, since the two compare equal
-    ascending = bits ^ ((bits >> 31) & 0x7FFFFFFF)  # floats below 0 count their bits downwards: flip all but the sign
-    keys = (questions.long() << 32) + ~ascending.long()  # ~x = −x − 1: descending
-    by_tie = tie_order.argsort(descending=True, stable=True)
-    return by_tie[keys[by_tie].argsort(stable=True)]
+from qaexp.evaluation.measures import Measure, find_measure, measure_keys
+from qaexp.evaluation.ranks import UNJUDGED, Ranks, UnrankableScoresError
 
 
 def measure_questions(
@@ -49,55 +19,51 @@ def measure_questions(
     questions: Int[Tensor, " pair"],
     tie_order: Int[Tensor, " pair"],
     convention: Convention,
+    measures: Sequence[str] = METRICS,
+    ranked: Bool[Tensor, " pair"] | None = None,
 ) -> dict[str, Tensor]:
-    """The metrics of each question that the convention counts, in order of question number; a label above 0 is right.
+    """The measures of each question that the convention counts, in order of question number; a label above 0 is right.
 
-    With the right candidates of a question at ranks r₁ < r₂ < … < r_R, the depth d and n of them at ranks ≤ d:
+    The formulas are in `qaexp.evaluation.measures`. Also returns `question` (its number), `candidates` and `answers` (its counts).
+    `ranked` is False for candidates that are missing from the ranking; see `Ranks.of`.
 
-        p@k = |{i: rᵢ ≤ k}| / k        mrr = 1 / r₁ if r₁ ≤ d, else 0        map = Σ_{i ≤ n} (i / rᵢ) / R
-        ndcg@10 = Σ_{rᵢ ≤ 10} 1 / log₂(rᵢ + 1)  /  Σ_{i ≤ min(R, 10)} 1 / log₂(i + 1)
-
-    map over n for `divides_by_found`. Source: trec_eval's P_1, P_5, recip_rank, map and ndcg_cut_10.
-
-    Also returns `question` (its number), `candidates` and `answers` (its counts).
-
-    Raises: as `rank_pairs`.
+    Raises: as `rank_pairs`; ConfigError on an unknown measure.
 
     >>> scores, labels = torch.tensor([0.9, -0.5, 0.2, 0.1]), torch.tensor([0, 1, 1, 0])    # right candidates at ranks 2 and 4
     >>> zeros = torch.zeros(4, dtype=torch.int64)
-    >>> measured = measure_questions(scores, labels, zeros, zeros, find_convention("trec"))
+    >>> measured = measure_questions(scores, labels, zeros, zeros, find_convention("trec"), ["P@1", "RR", "AP", "P@5", "nDCG@10"])
     >>> {name: measured[name].tolist() for name in METRICS[:4]}    # map = (1/2 + 2/4) / 2
     {'p@1': [0.0], 'mrr': [0.5], 'map': [0.5], 'p@5': [0.4]}
     >>> round(measured["ndcg@10"].item(), 4)    # (1/log₂3 + 1/log₂5) / (1/log₂2 + 1/log₂3)
     0.6509
     """
-    order = rank_pairs(scores, questions, tie_order)
-    question, group, candidates = torch.unique_consecutive(questions[order], return_inverse=True, return_counts=True)
-    right = (labels[order] > 0).nonzero().squeeze(1)  # from here on, one row a right candidate, best first
-    group = group[right]
-    answers = torch.bincount(group, minlength=len(question))
-    rank = right - (candidates.cumsum(0) - candidates)[group] + 1
-    nth = torch.arange(len(right), device=rank.device) - (answers.cumsum(0) - answers)[group] + 1
-    seen = rank <= (convention.depth or len(scores))
+    named = [find_measure(name) for name in measures]
+    ranks = Ranks.of(scores, labels, questions, tie_order, convention, ranked)
+    measured = {each.key: each.family.formula(ranks, each.depth or torch.inf) for each in named if each.family}
+    measured |= _by_ir_measures(ranks, [each for each in named if not each.family])
+    measured |= {"question": ranks.question, "candidates": ranks.candidates, "answers": ranks.answers}
+    return measured if convention.counts_unanswered else {name: values[ranks.answers > 0] for name, values in measured.items()}
 
-    def total(values: Tensor) -> Float[Tensor, " question"]:
-        return torch.zeros(len(question), dtype=torch.float64, device=rank.device).index_add_(0, group, values.double())
 
-    def precision(k: int) -> Float[Tensor, " question"]:
-        return total(rank <= k) / (candidates.clamp(max=k) if convention.precision_divides_by_pool else k)
+def _by_ir_measures(ranks: Ranks, measures: Sequence[Measure]) -> Mapping[str, Float[Tensor, " question"]]:
+    """Measures that ir-measures computes. Its scores are our ranks, so that ties stay as the convention broke them."""
+    if not measures:
+        return {}
+    import ir_measures
 
-    ideal = torch.arange(2, 12, dtype=torch.float64, device=rank.device).log2().reciprocal().cumsum(0)
-    measured = {
-        "p@1": precision(1),
-        "mrr": total((seen & (nth == 1)) / rank.double()),
-        "map": total(seen * nth / rank.double()) / (total(seen) if convention.divides_by_found else answers).clamp(min=1),
-        "p@5": precision(5),
-        "ndcg@10": total((rank <= 10) / (rank.double() + 1).log2()) / ideal[answers.clamp(min=1, max=10) - 1],
-        "question": question,
-        "candidates": candidates,
-        "answers": answers,
-    }
-    return measured if convention.counts_unanswered else {name: values[answers > 0] for name, values in measured.items()}
+    rows = list(zip(ranks.pair_group.tolist(), ranks.pair_rank.tolist(), ranks.pair_label.tolist(), strict=True))
+    qrels = {str(group): dict[str, int]() for group in range(len(ranks.question))}
+    run = {str(group): dict[str, float]() for group in range(len(ranks.question))}
+    for pair, (group, rank, label) in enumerate(rows):
+        if label != UNJUDGED:
+            qrels[str(group)][str(pair)] = label
+        if rank:
+            run[str(group)][str(pair)] = -float(rank)
+    measured = {each.key: torch.zeros(len(ranks.question), dtype=torch.float64, device=ranks.question.device) for each in measures}
+    parsed = {ir_measures.parse_measure(each.key): each.key for each in measures}
+    for found in ir_measures.iter_calc(list(parsed), qrels, run):
+        measured[parsed[found.measure]][int(found.query_id)] = found.value
+    return measured
 
 
 def share_tied_at_first_answer(
@@ -128,7 +94,8 @@ class RankingMetrics(Metric):
 
     Departs: torchmetrics 1.7.4 to 1.9.0 treats candidates with scores ≤ 0 as not retrieved; only its state and sync are used here.
 
-    Raises: ConfigError on an unknown convention; on reading a result, UnrankableScoresError if there is NaN or nothing to average.
+    Raises: ConfigError on an unknown convention or measure; on reading a result,
+        UnrankableScoresError if there is NaN or nothing to average.
 
     >>> metrics = RankingMetrics("trec")    # question 7 ranks its answer second, question 8 first
     >>> scores, labels = torch.tensor([0.9, -0.1, -3.0, -2.0]), torch.tensor([0, 1, 0, 1])
@@ -145,9 +112,10 @@ class RankingMetrics(Metric):
     questions: list[Tensor]
     tie_order: list[Tensor]
 
-    def __init__(self, convention: str) -> None:
+    def __init__(self, convention: str, measures: Sequence[str] = METRICS) -> None:
         super().__init__()
         self.convention = find_convention(convention)
+        self.measures = measure_keys(measures)
         for state in ("scores", "labels", "questions", "tie_order"):
             self.add_state(state, default=[], dist_reduce_fx="cat")
 
@@ -164,23 +132,26 @@ class RankingMetrics(Metric):
         self.tie_order.append(tie_order)
 
     def compute(self) -> dict[str, Float[Tensor, ""]]:
-        measured = measure_questions(*self._pairs(), self.convention)
+        measured = self._measured()
         if not len(measured["question"]):
             raise UnrankableScoresError(
                 "no question has a right candidate, and this convention leaves such questions out: there is nothing to average"
             )
-        return {name: measured[name].mean() for name in METRICS}
+        return {name: measured[name].mean() for name in self.measures}
 
     def per_question(self) -> dict[str, Tensor]:
         """`measure_questions` of everything so far, of all processes: `compute` gives the means of its columns."""
         with self.sync_context(dist_sync_fn=self.dist_sync_fn):
-            return measure_questions(*self._pairs(), self.convention)
+            return self._measured()
 
     def share_tied_at_first_answer(self) -> Float[Tensor, ""]:
         """The function of that name, of everything so far, of all processes."""
         with self.sync_context(dist_sync_fn=self.dist_sync_fn):
             scores, labels, questions, _ = self._pairs()
             return share_tied_at_first_answer(scores, labels, questions)
+
+    def _measured(self) -> dict[str, Tensor]:
+        return measure_questions(*self._pairs(), self.convention, self.measures)
 
     def _pairs(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         if isinstance(self.scores, list) and not self.scores:

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from qaexp.errors import BadDataError
-from qaexp.evaluation.metrics import rank_pairs
+from qaexp.evaluation.ranks import rank_pairs
 from qaexp.files import atomic_write
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from qaexp.config import split_options
 from qaexp.errors import QaexpError
-from qaexp.evaluation.conventions import METRICS
+from qaexp.evaluation.measures import metric_key
 from qaexp.files import RESULTS_REMEDY, atomic_write_text
 from qaexp.runs.record import RunRecord, config_key, is_over, key_without_max_epochs, measured_config
 from qaexp.runs.table import row_name
@@ -121,7 +121,7 @@ class Entry:
     @property
     def best_on_dev(self) -> float | None:
         """The metric that chose the epoch, at that epoch; None if nothing was trained."""
-        chosen = self.config.get("dataset", {}).get("selection_metric")
+        chosen = metric_key(self.config.get("dataset", {}).get("selection_metric") or "")
         return max((epoch[chosen] for epoch in self.history), default=None) if chosen else None
 
     def value(self, metric: str) -> float | None:
@@ -132,7 +132,7 @@ class Entry:
             return self._stepping / self.steps if self._stepping else None
         if metric == f"{SECONDS} epoch":
             return self._stepping / len(self.history) if self._stepping else None
-        split, _, name = metric.partition("/")
+        split, _, name = metric_key(metric).partition("/")
         return self.metrics.get(split, {}).get(name)
 
     @property
@@ -141,7 +141,7 @@ class Entry:
         return self.seconds.get("steps", 0.0)
 
     def per_question(self, metric: str) -> PerQuestion | None:
-        split, _, name = metric.partition("/")
+        split, _, name = metric_key(metric).partition("/")
         kept = self.questions.get(split, {})
         return PerQuestion(kept["of"], kept[name]) if name in kept else None
 
@@ -296,7 +296,7 @@ def _questions(run: Path, split: str) -> dict[str, Any]:
     """The metrics of a split's questions, or whether each pair got its right class."""
     if (path := run / f"{split}.questions.csv").is_file():
         table = pd.read_csv(path, dtype={"question": str}, keep_default_na=False)
-        measured = [name for name in METRICS if name in table]  # older runs lack ndcg@10
+        measured = [name for name in table if name not in ("question", "candidates", "answers")]
         return {"of": digest(table["question"].tolist()), **{name: table[name].round(PRECISION).tolist() for name in measured}}
     if (path := run / f"{split}.pairs.csv").is_file():
         table = pd.read_csv(path, dtype=str, keep_default_na=False)

@@ -17,8 +17,8 @@ from yaml import MarkedYAMLError, YAMLError
 
 from qaexp.config import choices
 from qaexp.errors import ConfigError, meant
+from qaexp.evaluation.measures import is_measure
 from qaexp.reproduction.ledger import PARAMETERS, SECONDS
-from qaexp.runs.table import MEASURES
 
 EXPERIMENTS = (Path(__file__).parents[1] / "experiments").resolve()
 
@@ -451,7 +451,7 @@ def _fault_of(table: Table) -> str:
                 return f"there is no {group}={name}; {meant(name, there)}"
     for metric in {each for column in columns for each in (column.metric, *column.metric_on.values()) if each is not None}:
         if not _is_metric(metric):
-            return f"there is no metric {metric!r}; there are {', '.join(MEASURES)} of a split, as in test/map, or {', '.join(RUN_METRICS)}"
+            return f"there is no metric {metric!r}; name a measure of a split, as in test/nDCG@5, or one of {', '.join(RUN_METRICS)}"
     if not rows:
         return "it has no rows"
     if any(type(seed) is not int for seed in table.seeds) or len(set(table.seeds)) < len(table.seeds):
@@ -477,4 +477,4 @@ def _overrides_in(table: Table) -> Iterator[tuple[str, Sequence[str]]]:
 
 def _is_metric(name: str) -> bool:
     split, _, metric = name.rpartition("/")
-    return name in RUN_METRICS or (bool(split) and metric in MEASURES)
+    return name in RUN_METRICS or (bool(split) and is_measure(metric))

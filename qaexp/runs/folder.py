@@ -15,6 +15,8 @@ NEXT = "next.ckpt"
 """The best weights until `last.ckpt` has the same epoch; then they become `best.ckpt`."""
 SET_ASIDE = "record.json.damaged"
 """A damaged record, set aside when the run started again."""
+EVALUATION = "evaluation.json"
+"""What `qaexp evaluate` measured, in its folder."""
 ERROR, TRACEBACK = "error.txt", "error.log"
 """Why a run of a table or sweep failed, in a sentence; and the traceback."""
 

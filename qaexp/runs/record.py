@@ -309,6 +309,8 @@ def _digest(identity: Mapping[str, Any]) -> str:
         named["callbacks"] = counting
     else:
         named.pop("callbacks", None)  # as records from before there was a choice
+    if isinstance(dataset := named.get("dataset"), dict) and not dataset.get("measures"):  # only what every run measures
+        named["dataset"] = {name: value for name, value in dataset.items() if name != "measures"}
     if not _leaves_word_vectors_out(named):
         named.pop("decay_word_vectors", None)  # records from before there was a choice are of weight decay on all parameters
     return hashlib.sha256(json.dumps(named, sort_keys=True, default=str).encode()).hexdigest()[:16]

@@ -12,12 +12,11 @@ import pandas as pd
 from qaexp.config import join_options, split_options, without_keys
 from qaexp.errors import ConfigError, QaexpError, meant
 from qaexp.evaluation.conventions import METRICS
+from qaexp.evaluation.measures import heading, is_measure
 from qaexp.runs.folder import RECORD
 from qaexp.runs.record import RunRecord, config_key, records_below
 
 log = logging.getLogger(__name__)
-
-MEASURES = (*METRICS, "accuracy")
 
 VOLATILE = ("output_dir", "logger", "labels", "seed", "cache_dir", "data_dir", "init_from")
 """Overrides that do not make another row."""
@@ -66,13 +65,14 @@ def run_table(records: Sequence[RunRecord], split: str) -> pd.DataFrame:
     if records and not any(split in record.metrics for record in records):
         splits = dict.fromkeys(name for record in records for name in record.metrics)
         raise ConfigError(f"--split {split}: no run has it; {meant(split, splits)}")
+    measured = measured_by(records, split)
     lines = [
         {
             "dataset": record.data["name"] + (" (partial data)" if record.data["partial"] else "") + _look(record),
             "model": record.config["choices"]["model"],
             "options": row_name(record),
             "seed": record.seed,
-            **{metric: record.metrics[split].get(metric) for metric in MEASURES},
+            **{metric: record.metrics[split].get(metric) for metric in measured},
             "questions": record.metrics[split].get("questions", record.metrics[split].get("pairs")),
             "best epoch": record.best_epoch,
             "epochs": len(record.history),
@@ -94,6 +94,12 @@ def _look(record: RunRecord) -> str:
     return f" ({record.debug})" if record.debug else ""
 
 
+def measured_by(records: Sequence[RunRecord], split: str) -> list[str]:
+    """The measures that some of the runs have of a split, those of every run first."""
+    found = dict.fromkeys(metric for record in records for metric in record.metrics.get(split, {}) if is_measure(metric))
+    return sorted(found, key=lambda metric: metric not in METRICS)
+
+
 def by_row(runs: pd.DataFrame) -> pd.DataFrame:
     """Mean and deviation over the seeds of each configuration, metrics in percent; its options are as the first run's command has them.
 
@@ -102,10 +108,12 @@ def by_row(runs: pd.DataFrame) -> pd.DataFrame:
     """
     data, configuration = _several(runs, ["dataset"], "data"), _several(runs, ["dataset", "model", "options"], "configuration")
     named = ["dataset", *data, "model", "options", *configuration]
+    columns = runs.columns.tolist()
+    measured = columns[columns.index("seed") + 1 : columns.index("questions")]
     rows = []
     for _, group in runs.groupby(["dataset", "data", "configuration"], sort=False):
         row = {**group.iloc[0][named].to_dict(), "seeds": group["seed"].nunique()}
-        row |= {metric.upper(): _percent(group[metric].dropna().tolist()) for metric in MEASURES if bool(runs[metric].notna().any())}
+        row |= {heading(metric): _percent(group[metric].dropna().tolist()) for metric in measured}
         rows.append({**row, "questions": group["questions"].iloc[0], "seconds": round(group["seconds"].mean())})
     return pd.DataFrame(rows)
 

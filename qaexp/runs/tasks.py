@@ -18,8 +18,7 @@ from qaexp.data.classification import ClassificationDataModule
 from qaexp.data.corpus import RankingSplit
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError
-from qaexp.evaluation.conventions import METRICS
-from qaexp.evaluation.metrics import rank_pairs
+from qaexp.evaluation.ranks import rank_pairs
 from qaexp.evaluation.trec_files import write_qrels, write_run
 from qaexp.files import atomic_write_text, csv_text
 
@@ -81,7 +80,7 @@ class Ranking(Task):
         write_qrels(folder / f"{split}.qrels", questions, candidates, torch.from_numpy(np.array(table.relevance)))
         measured = {name: values.tolist() for name, values in metrics.per_question().items()}
         measured["question"] = [names[q] for q in measured["question"]]
-        columns = ["question", "candidates", "answers", *METRICS]
+        columns = ["question", "candidates", "answers", *metrics.measures]
         atomic_write_text(folder / f"{split}.questions.csv", csv_text(pd.DataFrame(measured, columns=columns)))
         return {
             **{name: value.item() for name, value in metrics.compute().items()},
@@ -99,7 +98,7 @@ class Ranking(Task):
         questions, starts = table.pair_question, table.offsets[:-1]
         order = rank_pairs(scores, torch.from_numpy(questions), torch.from_numpy(self.data.tie_orders[split])).numpy()
         ranks = np.arange(len(order)) - starts[questions[order]] + 1  # questions are in order, so each has its own range of `order`
-        right = np.flatnonzero(table.labels[order] == 1)
+        right = np.flatnonzero(table.labels[order] > 0)
         answered, firsts = np.unique(questions[order[right]], return_index=True)
         best, leading, rank = order[right[firsts]], order[starts[answered]], ranks[right[firsts]]
         chosen = np.lexsort((values[best] - values[leading], -rank))[:count]
@@ -134,7 +133,7 @@ class Ranking(Task):
         for question in questions:
             name, pool = table.question_ids[question].decode(), range(table.offsets[question], table.offsets[question + 1])
             rank_of = {pair: ranks[name][table.candidate_ids[pair].decode()] for pair in pool}
-            best = min((pair for pair in pool if table.labels[pair]), key=rank_of.__getitem__)
+            best = min((pair for pair in pool if table.labels[pair] > 0), key=rank_of.__getitem__)
             shown.append((f"question {name}, right answer ranked {rank_of[best]} of {len(pool)}", best))
         return shown
 

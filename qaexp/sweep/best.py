@@ -11,6 +11,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig, OmegaConf
 
 from qaexp.config import CONF, RANK, Program, is_choice
+from qaexp.evaluation.measures import metric_key
 from qaexp.files import atomic_write_text, name_another_place
 from qaexp.runs.record import RunRecord, measured_options
 from qaexp.sweep.job import JobResult
@@ -77,7 +78,7 @@ def best_yaml(best: Best, record: RunRecord, num_jobs: int, program: Program = R
         OmegaConf.update(tree, override.key_or_group, override.value())
     OmegaConf.update(tree, "hydra.sweeper.params", None)
     settings: Any = OmegaConf.to_container(tree)
-    dev = record.config["dataset"]["selection_metric"]
+    dev = metric_key(record.config["dataset"]["selection_metric"])
     alone = f" in epoch {record.best_epoch} of {len(record.history)}"
     where = alone if len(best.runs) == 1 else f", the mean of {len(best.runs)} seeds"
     where += f"; {best.failed} more failed" if best.failed else ""

@@ -15,6 +15,7 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from qaexp.config import Program
+from qaexp.evaluation.measures import metric_key
 from qaexp.files import atomic_write_text
 from qaexp.logs import silence_libraries
 from qaexp.mistakes import check_config, explain
@@ -47,7 +48,7 @@ class JobResult:
         cls, cell: int, status: Literal["ran", "kept", "pruned", "failed", "busy"], options: Sequence[str], folder: Path, record: RunRecord
     ) -> "JobResult":
         """The result of a run that left a record."""
-        metric = record.config["dataset"]["selection_metric"]
+        metric = metric_key(record.config["dataset"]["selection_metric"])
         name, fingerprint = record.config["dataset"].get("name", "the data"), str(record.data.get("fingerprint"))[:8]
         measure = f"{metric} of {name} (data {fingerprint}{f', convention {record.convention}' if record.convention else ''})"
         return cls(cell, status, options, str(folder), dev_score(record), metric=metric, measure=measure)
@@ -108,7 +109,7 @@ class Job:
 
 def dev_score(record: RunRecord) -> float | None:
     """The best dev metric of a run, by the metric that its data set selects with, never a test metric; None before the first epoch."""
-    chosen = record.config["dataset"]["selection_metric"]
+    chosen = metric_key(record.config["dataset"]["selection_metric"])
     if record.history:
         return float(max(epoch[chosen] for epoch in record.history))
     return float(record.metrics["dev"][chosen.partition("/")[2]]) if "dev" in record.metrics else None

@@ -17,7 +17,7 @@ from qaexp.config import compose
 from qaexp.data.audit.card import counted
 from qaexp.data.classification import ClassificationDataModule
 from qaexp.errors import ConfigError
-from qaexp.evaluation.metrics import UnrankableScoresError
+from qaexp.evaluation.ranks import UnrankableScoresError
 from qaexp.train import train
 
 

@@ -17,6 +17,7 @@ from qaexp.data.tokenise import words_v1
 from qaexp.data.vectors import sources as embeddings
 from qaexp.data.vectors.sources import PublishedVectors, RandomVectors
 from qaexp.errors import BadDataError, ConfigError
+from qaexp.evaluation.conventions import METRICS
 
 Make = Callable[..., Any]
 WIKIQA_HEADER = "\t".join(COLUMNS)
@@ -181,3 +182,16 @@ def test_a_shuffle_under_a_convention_of_file_order_is_told(
     _ = module(wikiqa(), convention=convention, shuffle_seed=seed).splits
     said = f"{convention} breaks ties by the order of the files, but dataset.shuffle_seed={seed} shuffles it; null keeps it"
     assert (said in caplog.text) == told
+
+
+def test_measures_by_name_are_added_to_those_of_every_run(wikiqa: Make, module: Make) -> None:
+    data = module(wikiqa(), measures=["R@2", "map"], selection_metric="dev/nDCG@3")
+    assert data.measures == (*METRICS, "r@2", "ndcg@3")
+    assert data.selection_metric == "dev/ndcg@3"
+    assert module(wikiqa(), selection_metric="dev/AP").selection_metric == "dev/map"
+    scores = torch.zeros(data.splits["dev"].num_pairs)
+    assert list(data.metrics("dev", scores).compute()) == list(data.measures)
+    with pytest.raises(ConfigError, match="there is no measure 'nDGC@3'; did you mean nDCG@10"):
+        module(wikiqa(), selection_metric="dev/nDGC@3")
+    with pytest.raises(ConfigError, match="classes are not ranked"):
+        module(wikiqa(), num_classes=3, measures=["R@2"])

@@ -194,7 +194,7 @@ def _empty_row(content: dict) -> None:
         (_no_list, "row 'ARC-II CNN': overrides: 'model=arc_ii' is not a list, such as [model=ggsa]"),
         (
             _no_metric,
-            "there is no metric 'test/nonsense'; there are p@1, mrr, map, p@5, ndcg@10, accuracy of a split, as in test/map, or ",
+            "there is no metric 'test/nonsense'; name a measure of a split, as in test/nDCG@5, or one of ",
         ),
         (_no_data, "there is no dataset=qatarlivin; did you mean qatarliving"),
         (_no_list_of_data, "setting 'QatarLiving': datasets: 'qatarliving' is not a list, such as [wikiqa]"),

@@ -205,3 +205,11 @@ def test_a_profiler_is_no_part_of_a_run() -> None:
         return config_key({"dataset": {"name": "toy"}, "trainer": {"max_epochs": 3, **trainer}})
 
     assert key(profiler="simple", matmul="mkl") == key(profiler=None) == key() != key(max_steps=1)
+
+
+def test_measures_count_in_the_key_only_where_there_are_more_than_every_run_has() -> None:
+    def key(**dataset: object) -> str:
+        return config_key({"dataset": {"name": "toy", **dataset}})
+
+    assert key(measures=[]) == key(), "as records have it from before there was a choice"
+    assert key(measures=["R@5"]) != key()

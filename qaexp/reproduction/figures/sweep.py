@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from qaexp.config import split_options
 from qaexp.errors import QaexpError
+from qaexp.evaluation.measures import metric_key
 from qaexp.explain.drawing import COLOURS, INK, look, new_figure, save
 from qaexp.runs.record import RunRecord, measured_options, records_below
 from qaexp.sweep.job import JobResult, dev_score
@@ -60,7 +61,7 @@ def sweep_table(folder: Path) -> tuple[pd.DataFrame, str]:
     for same, (run, record) in latest.items():
         score = dev_score(record)
         if record.status in DRAWN_STATUSES and score is not None:
-            metric = record.config["dataset"]["selection_metric"]
+            metric = metric_key(record.config["dataset"]["selection_metric"])
             measures.add(JobResult.of(0, "kept", (), run, record).measure)
             meant = (option.partition("=") for option in split_options(record.command) if option in same)
             options = {name: value for name, _, value in meant if name != "seed"}
