@@ -9,6 +9,8 @@ from qaexp.errors import QaexpError
 from qaexp.runs.folder import RUNS
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from qaexp.runs.ranker import Ranker
     from qaexp.runs.record import RunRecord
 
@@ -55,6 +57,20 @@ def train(overrides: str | Sequence[str] = (), *, runs: str | Path = RUNS, **opt
     if outcome.record is None:
         raise QaexpError(outcome.error)
     return Run(outcome.record, outcome.folder)
+
+
+def compare(*runs: "Run | str | Path", **options: Any) -> "pd.DataFrame":
+    """Test the differences of runs on the same questions, as `qaexp compare` does: a row for every measure and two runs, in their order.
+
+    `runs` are what `train` returns, folders, or run files of TREC. `options` are those of `qaexp.runs.comparison.compare_runs`, such as
+    `measures=["AP", "nDCG@10"]`, `split="dev"`, `test="t"` and, for files, `qrels=FILE`.
+
+    Raises:
+        QaexpError: the runs cannot be compared, and why.
+    """
+    from qaexp.runs.comparison import compare_runs
+
+    return compare_runs([run.folder if isinstance(run, Run) else run for run in runs], **options)
 
 
 def _words(options: Mapping[str, Any], of: str = "") -> list[str]:

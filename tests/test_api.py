@@ -44,6 +44,18 @@ def test_a_choice_that_does_not_exist_is_answered_in_one_sentence(tmp_path: Path
     assert len(str(error.value).splitlines()) == 1
 
 
+def test_two_runs_are_compared_question_by_question(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"runs": tmp_path / "runs", "logger": "none", "cache_dir": tmp_path / "cache"}
+    one, other = (qaexp.train([model, "dataset/vectors=random", *SMALL], **options) for model in ("model=bm25", "model=random_guess"))
+    [row] = qaexp.compare(one, other.folder, measures=["AP"]).to_dict("records")
+    means = [run.record.metrics["test"]["map"] for run in (one, other)]
+    assert [row["first mean"], row["second mean"]] == pytest.approx(means)
+    assert row["difference"] == pytest.approx(means[0] - means[1])
+    assert row["better"] + row["equal"] + row["worse"] == 8
+    with pytest.raises(QaexpError, match="two runs or more"):
+        qaexp.compare(one)
+
+
 def test_the_function_and_the_module_have_one_name() -> None:
     import qaexp.train as module
     from qaexp.train import train
