@@ -58,7 +58,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
         decoder = TitleDecoder(instantiate(cfg.model.encoder), scorer.embedding.output_dim, instantiate(cfg.output), pairs.word_uses)
         record.parameters = {**num_parameters(scorer), "decoder": num_parameters(decoder)["trainable"]}
         optimizer = as_optimizer(instantiate(cfg.optimizer), cfg.get("decay_word_vectors", True))
-        rebuild = rebuild_plan(record.config, data, vectors.shape[1], record.key, record.command)
+        rebuild = rebuild_plan(record.config, data, (), vectors.shape[1], record.key, record.command)
         module = ReconstructionModule(scorer, decoder, optimizer, instantiate(cfg.schedule), data, rebuild)
         trainer = open_trainer(cfg.trainer, **callbacks(cfg, folder, record, data, watchers))
         with open_loggers(cfg.logger, record, folder) as loggers:

@@ -15,6 +15,7 @@ from pytorch_lightning.callbacks import Callback
 from qaexp.data.missing_files import reads_vectors
 from qaexp.data.module_cache import open_data
 from qaexp.ddp import is_rank_zero, on_rank_zero
+from qaexp.models.pretrained.weights import revision
 from qaexp.models.scorer import as_scorer, num_parameters
 from qaexp.runs.checkpoint import best_checkpoint, last_checkpoint
 from qaexp.runs.folder import BEST, clear
@@ -49,13 +50,15 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
             record.of_data(data.describe(reads), data.convention)
             vectors = data.word_vectors if reads else data.no_vectors
         scorer = as_scorer(instantiate(cfg.model, vectors=vectors))
+        data = data.read_by(scorer.subwords)
+        record.data |= {**data.describe_splits(), "weights": {name: revision(name) for name in scorer.pretrained}}
         scorer.fit(data.corpus, data.training_batches)
         if last is None:
             begin_from(record.config.get("init_from"), scorer, data.corpus.vocabulary.words)
         scorer.learn_only(torch.from_numpy(data.training_words))
         record.parameters = num_parameters(scorer)
         optimizer = as_optimizer(instantiate(cfg.optimizer), cfg.get("decay_word_vectors", True))
-        rebuild = rebuild_plan(record.config, data, vectors.shape[1], record.key, record.command)
+        rebuild = rebuild_plan(record.config, data, scorer.pretrained, vectors.shape[1], record.key, record.command)
         module = RankingModule(scorer, as_loss(instantiate(cfg.loss)), optimizer, instantiate(cfg.schedule), data, rebuild)
         trainer = open_trainer(cfg.trainer, **callbacks(cfg, folder, record, data, watchers))
         with on_rank_zero(open_loggers(cfg.logger, record, folder)) as loggers:

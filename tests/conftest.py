@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from tiny_weights import write_tiny_weights
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -24,3 +25,11 @@ def data_dir() -> Path:
 def cache_dir(tmp_path: Path) -> Path:
     """A folder for prepared files that nothing else uses; it does not exist yet."""
     return tmp_path / "cache"
+
+
+@pytest.fixture(scope="session")
+def tiny_weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of small pretrained weights, for all models that name none."""
+    folder = write_tiny_weights(tmp_path_factory.mktemp("weights") / "tiny")
+    os.environ["QAEXP_WEIGHTS"] = str(folder)
+    return folder

@@ -586,7 +586,7 @@ def train_until(overrides: list[str], folder: Path, epoch: int, loss: float | No
 
 def test_a_checkpoint_holds_how_long_each_side_may_be(overrides: list[str]) -> None:
     data = instantiate(compose([*overrides, "dataset.max_question_length=7"]).dataset)
-    plan = rebuild_plan({"model": {}, "dataset": {"tokenise": {}}}, data, vector_dim=12, key="", command="")
+    plan = rebuild_plan({"model": {}, "dataset": {"tokenise": {}}}, data, (), vector_dim=12, key="", command="")
     assert (plan["max_question_length"], plan["max_candidate_length"]) == (7, 40)
 
 

@@ -4,8 +4,9 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import cached_property
+from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pytorch_lightning as pl
@@ -15,7 +16,7 @@ from torch import Tensor
 
 from qaexp.data.audit import card
 from qaexp.data.batching import ScoringBlocks, TrainingBatches
-from qaexp.data.corpus import RankingCorpus, RankingSplit, ranges
+from qaexp.data.corpus import RankingCorpus, RankingSplit, TokenTable, ranges
 from qaexp.data.negatives import NegativeSampling
 from qaexp.data.prepare import Reader, prepared
 from qaexp.data.vectors.sources import VectorSource, WordVectors, coverage, digests
@@ -27,6 +28,27 @@ from qaexp.evaluation.metrics import RankingMetrics
 from qaexp.limits import PositiveInt, Seed
 
 log = logging.getLogger(__name__)
+
+
+@runtime_checkable
+class TextReader(Protocol):
+    """Reads texts in place of the data set's tokeniser, as the tokenizer of a pretrained model does."""
+
+    def ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """The tokens of each text, from 1."""
+        ...
+
+    def words(self, text: str, limit: int) -> list[str]:
+        """What the model's states of a text stand for."""
+        ...
+
+    def of_words(self, words: Sequence[str]) -> list[int]:
+        """The tokens that `words` gives in letters."""
+        ...
+
+    def limits(self, question: int, candidate: int) -> tuple[int, int]:
+        """The most tokens of either side that the model takes, given the data set's limits."""
+        ...
 
 
 class RankingDataModule(pl.LightningDataModule):
@@ -77,6 +99,7 @@ class RankingDataModule(pl.LightningDataModule):
         self._batch_size, self.block_tokens = batch_size, block_tokens
         self.seed, self._cache = seed, Path(cache_dir).expanduser()
         self._expected = expected
+        self._text_reader: TextReader | None = None
         if num_classes == 1:
             find_convention(convention)
             split, _, chosen = selection_metric.partition("/")
@@ -95,6 +118,26 @@ class RankingDataModule(pl.LightningDataModule):
             BadDataError: its counts are not those of the data card.
         """
         return card.as_expected(prepared(self.reader, self._cache), self._expected, str(self.name), self.classes)
+
+    @cached_property
+    def texts(self) -> TokenTable:
+        """The distinct texts as the model reads them."""
+        return self.corpus.texts
+
+    def read_by(self, reader: TextReader | None) -> "RankingDataModule":
+        """The same data set with texts as this reader cuts them, each distinct one once. None leaves the data set's own tokens."""
+        if reader is None:
+            return self
+        data, texts, words = copy(self), self.corpus.texts, self.corpus.vocabulary.words
+        if texts.num_fields == 1:
+            written = map(self.corpus.written, range(len(texts)))
+        else:  # of each field, only its words are known
+            written = (" ".join(words[number] for number in texts.ids[slice(*ends)]) for ends in pairwise(texts.offsets))
+        ids = reader.ids(list(written))
+        data.texts = TokenTable(np.fromiter(chain.from_iterable(ids), np.int32), np.cumsum([0, *map(len, ids)]), texts.num_fields)
+        data.max_question_length, data.max_candidate_length = reader.limits(self.max_question_length, self.max_candidate_length)
+        data._text_reader = reader
+        return data
 
     @cached_property
     def splits(self) -> Mapping[str, RankingSplit]:
@@ -194,7 +237,10 @@ class RankingDataModule(pl.LightningDataModule):
         table = self.splits[split]
         question, candidate = table.questions[table.pair_question[pair]], table.candidates[pair]
         sides = ((question, self.max_question_length), (candidate, self.max_candidate_length))
-        first, second = (self.corpus.words(int(text))[:limit] or [""] for text, limit in sides)
+        if (reader := self._text_reader) is not None:
+            first, second = (reader.words(self.corpus.written(int(text)), limit) for text, limit in sides)
+        else:
+            first, second = (self.corpus.words(int(text))[:limit] or [""] for text, limit in sides)
         return first, second
 
     @cached_property
@@ -231,7 +277,7 @@ class RankingDataModule(pl.LightningDataModule):
         self._require("train", "nothing to train on")
         rng = np.random.default_rng([self.seed, epoch])
         groups = self._negatives.draw(self.splits["train"], self.corpus, rng)
-        return TrainingBatches(self.corpus.texts, groups, self._batch_size, self.max_question_length, self.max_candidate_length, rng)
+        return TrainingBatches(self.texts, groups, self._batch_size, self.max_question_length, self.max_candidate_length, rng)
 
     def _require(self, split: str, lacking: str) -> None:
         """Raises: ConfigError, where the data have no such split."""
@@ -263,7 +309,7 @@ class RankingDataModule(pl.LightningDataModule):
     def scoring_blocks(self, split: str) -> ScoringBlocks:
         return ScoringBlocks(
             split,
-            self.corpus.texts,
+            self.texts,
             self.share(split, *rank_and_world_size())[0],
             self.max_question_length,
             self.max_candidate_length,
@@ -283,10 +329,14 @@ class RankingDataModule(pl.LightningDataModule):
             "texts": len(self.corpus.texts),
             "card": card.standing(self._expected),
             "as read": {name: self._spelled_counts(split) for name, split in self.corpus.splits.items()},
-            "splits": {name: self._describe_split(split) for name, split in self.splits.items()},
+            **self.describe_splits(),
             "notes": dict(self.corpus.notes),
             "vectors": self._describe_vectors() if reads_vectors else {"source": "none read", "coverage": {}},
         }
+
+    def describe_splits(self) -> dict[str, Any]:
+        """Counts as used, and how many texts are longer than what the model reads of them."""
+        return {"splits": {name: self._describe_split(split) for name, split in self.splits.items()}}
 
     def _describe_vectors(self) -> dict[str, Any]:
         return {"source": repr(self._vectors), "files": self.vector_files, "coverage": coverage(self._word_vectors, self.corpus)}
@@ -298,7 +348,7 @@ class RankingDataModule(pl.LightningDataModule):
             ("candidates", split.candidates, self.max_candidate_length),
         ):
             texts = np.unique(used)
-            cut[f"cut {side}"] = int((self.corpus.texts.lengths(texts) > limit).sum())
+            cut[f"cut {side}"] = int((self.texts.lengths(texts) > limit).sum())
         return {**self._spelled_counts(split), **cut}
 
     def _spelled_counts(self, split: RankingSplit) -> dict[str, int]:

@@ -195,7 +195,7 @@ def _pairs(ranker: Ranker, options: argparse.Namespace) -> list[Pair]:
     """
     if options.answer is None:
         questions = [options.question] if options.question else []
-        found = pairs_of(options.run, data_of(options.run, options.data), questions, options.pairs)
+        found = pairs_of(options.run, data_of(options.run, options.data).read_by(ranker.scorer.subwords), questions, options.pairs)
         return [Pair(f"{pair.name}, ", pair.question, pair.answer) for pair in found]
     if options.question is None:
         raise ConfigError("--answer is drawn beside a question; give its text with --question")

@@ -47,8 +47,8 @@ def heat_maps(scorer: AnswerScorer, data: RankingDataModule, pairs: pd.DataFrame
 
     images = {}
     for number, (pair, row) in enumerate(zip(pairs.index.tolist(), pairs.to_dict("records"), strict=True), 1):
-        words = data.words_of_pair("dev", pair)
-        question, candidate = (torch.tensor(data.corpus.vocabulary.ids(text), device=device) for text in words)
+        words, ids = data.words_of_pair("dev", pair), scorer.subwords.of_words if scorer.subwords else data.corpus.vocabulary.ids
+        question, candidate = (torch.tensor(ids(text), device=device) for text in words)
         if placed := heats(read_out(scorer, question, candidate), *words, unit=None):
             caption = ", ".join(f"{name} {value}" for name, value in row.items() if name in IN_CAPTION)
             images[f"heat maps/{number}"] = wandb.Image(Image.open(BytesIO(png(draw(placed, caption)))), caption=caption)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import torch
 from hydra.errors import InstantiationException
 from hydra.utils import instantiate
 from omegaconf import OmegaConf
@@ -59,7 +58,7 @@ class Pair:
 
     def shown(self, ranker: Ranker) -> dict[str, Tensor]:
         """What the model shows of the pair (`qaexp.models.scorer.read_out`)."""
-        question, answer = (torch.tensor(ranker.vocabulary.ids(words)) for words in (self.question, self.answer))
+        question, answer = (ranker.ids_of_words(words) for words in (self.question, self.answer))
         return read_out(ranker.scorer, question, answer)
 
 

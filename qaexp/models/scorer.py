@@ -11,12 +11,13 @@ from torch import Tensor, nn
 
 from qaexp.data.batch import RankingBatch
 from qaexp.data.corpus import RankingCorpus
+from qaexp.data.module import TextReader
 from qaexp.errors import ConfigError
 from qaexp.models.blocks import encode_by_length, encode_fields, score_pairs
-from qaexp.models.embedding.word_vectors import WordEmbedding, WordTable
+from qaexp.models.embedding.word_vectors import WordTable
 from qaexp.models.intermediates import watch
 from qaexp.models.lexical.overlap_features import WordOverlapFeatures
-from qaexp.models.stage import Encoder, Interaction, Similarity, Stage, require_key, require_kind
+from qaexp.models.stage import Embedding, Encoder, Interaction, Similarity, Stage, require_key, require_kind
 from qaexp.models.types import Text
 
 Examples = Callable[[int], Iterable[RankingBatch]]
@@ -29,7 +30,8 @@ class AnswerScorer(nn.Module, ABC):
     reads_vectors: bool = True
     """Whether it looks at word vectors. Where it does not, none are read or trained: its rows have no width.
 
-    A class attribute, since it is asked of the class that `model._target_` names, before there are vectors to build the model with.
+    A class attribute, since it is asked of the class that `model._target_` names, and of its embedding's, before there are vectors to build
+    the model with.
     """
 
     bounded: bool = False
@@ -38,12 +40,27 @@ class AnswerScorer(nn.Module, ABC):
     An attribute, since no score is known when a loss that takes log-odds refuses such a model.
     """
 
+    @property
+    def subwords(self) -> TextReader | None:
+        """What reads texts for the model, as they were written, if it does not read the data set's words."""
+        return getattr(getattr(self, "embedding", None), "subwords", None)
+
+    @property
+    def pretrained(self) -> list[str]:
+        """The names of the pretrained weights that it is built from."""
+        return sorted({name for module in self.modules() if isinstance(module, Stage) for name in module.pretrained})
+
     def fit(self, corpus: RankingCorpus, examples: Examples) -> None:
         """Fit what no gradient finds: document frequencies, tables, weights of another learner.
 
         Called once, before training; checkpoints keep what was fitted. By default it calls `fit(corpus, examples)` of every module inside
         that defines it.
+
+        Raises:
+            ConfigError: word overlap is to be counted, and the model reads no words.
         """
+        if self.subwords and any(isinstance(module, WordOverlapFeatures) for module in self.modules()):
+            raise ConfigError("overlap=true counts common words, and this model reads subwords; set it to false")
         for module in self.modules():
             if module is not self and callable(fit := getattr(module, "fit", None)):
                 fit(corpus, examples)
@@ -144,7 +161,7 @@ class Scorer(AnswerScorer):
 
     def __init__(
         self,
-        embedding: Callable[..., WordEmbedding],
+        embedding: Callable[..., Embedding],
         encoder: Callable[..., Encoder],
         interaction: Callable[..., Interaction],
         pooling: Callable[..., Stage],
@@ -154,7 +171,7 @@ class Scorer(AnswerScorer):
         initial_bound: float | None = None,
     ) -> None:
         super().__init__()
-        self.embedding = require_kind(embedding(vectors=vectors), WordEmbedding, "embedding")
+        self.embedding = require_kind(embedding(vectors=vectors), Embedding, "embedding")
         self.question_encoder = require_kind(encoder(input_dim=self.embedding.output_dim), Encoder, "encoder")
         self.candidate_encoder = self.question_encoder if shared else encoder(input_dim=self.embedding.output_dim)
         self.interaction = require_kind(interaction(input_dim=self.candidate_encoder.output_dim), Interaction, "interaction")

@@ -6,9 +6,10 @@ encoder's halves.
 
 from typing import ClassVar, TypeVar
 
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from qaexp.data.module import TextReader
 from qaexp.errors import ConfigError
 from qaexp.models.types import Text
 
@@ -24,6 +25,8 @@ class Stage(nn.Module):
 
     pairwise: ClassVar[bool] = False
     output_dim: int
+    pretrained: tuple[str, ...] = ()
+    """The pretrained weights that it is built from, by the names that `model.*.weights` gives."""
 
     def once_per_text(self, side: str, text: Text) -> Text:
         """The part of a pairwise stage's work that depends on one text alone; `side` is `question` or `candidate`.
@@ -33,13 +36,26 @@ class Stage(nn.Module):
         return text
 
 
+class Embedding(Stage):
+    """The first stage: from ids to what the encoder reads."""
+
+    reads_vectors: bool = True
+    """Whether it looks at word vectors; see `AnswerScorer.reads_vectors`."""
+    subwords: TextReader | None = None
+    """What reads texts in place of the data set's tokeniser, if its ids are not those of words."""
+
+    def of(self, tokens: Int[Tensor, "text length"]) -> Text:
+        """A text with a `mask`, and with what the encoder reads, from ids; every id except padding is real."""
+        raise NotImplementedError
+
+
 class Encoder(Stage):
     """A stage in two halves, between which an interaction may step in.
 
     An encoder with a natural joint (a residual block, a convolution before a recurrence) splits its work there: `begin` returns what
     stands at the joint under a name of its own, and only `finish` has to run once for each pair. Others do all their work in `finish`.
 
-    An encoder whose last state has read the whole text returns it as `last`, beside `states`.
+    An encoder whose last state has read the whole text returns it as `last`, beside `states`; one whose first state has, as `first`.
     """
 
     skips_padding: ClassVar[bool] = False

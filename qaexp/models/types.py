@@ -74,13 +74,13 @@ Text = dict[str, Tensor]
 """One side's texts part-way through a model. The first axis of every tensor is `text`; padding is False in `mask`.
 
 Of all chains: `tokens` (text, length) ids; `mask` (text, length); `states` (text, length, dim); `vector` (text, dim) after pooling.
-Of encoders whose last state has read the whole text: `last` (text, dim).
+Of encoders whose last, or first, state has read the whole text: `last`, `first` (text, dim). Of subwords: `subwords` (text, length) ids.
 Of encoders that have done their first half: `residual` (text, length, dim) of a self-attention, `gru_gates` and `qrnn_gates`
 (text, length, …) of a recurrence. Of coupled LSTMs: `gates` (text, length, …), a text's share of those of the grid.
 Of some stages, for the stage that follows: `keys` (text, length, dim), a text's share of an attention or alignment; `linear`
 (text, length, slice), its share of a grid; `attention` (text, length), its words' weights.
 Of models without vectors: `hash` (text); `keys`, `counts` and `weights` (text, ngram).
-Where there is a `mask`, axis 1 of every tensor beside it counts tokens (or n-grams), except `vector` and `last`.
+Where there is a `mask`, axis 1 of every tensor beside it counts tokens (or n-grams), except `vector`, `last` and `first`.
 """
 
 
@@ -114,4 +114,4 @@ def _lengthened(block: Text, name: str, length: int) -> Tensor:
 
 def _has_tokens(texts: Text, name: str) -> bool:
     """Whether axis 1 counts tokens."""
-    return "mask" in texts and name not in ("vector", "last")
+    return "mask" in texts and name not in ("vector", "last", "first")

@@ -12,6 +12,7 @@ from hydra.utils import instantiate
 
 from qaexp.ddp import is_rank_zero
 from qaexp.errors import CheckpointError
+from qaexp.models.pretrained.weights import weights_of_checkpoint
 from qaexp.models.scorer import AnswerScorer
 from qaexp.runs.folder import BEST, LAST, NEXT, checkpoint_file
 from qaexp.runs.trusted import admitted
@@ -138,6 +139,7 @@ def _require_parts(checkpoint: Mapping[str, Any], plan: Mapping[str, Any], size:
         "vocabulary": isinstance(words, list) and all(isinstance(word, str) for word in words),
         "classes": isinstance(plan["classes"], list) and all(isinstance(name, str) for name in plan["classes"]),
         "plan of the model": all(isinstance(plan[name], dict) and "_target_" in plan[name] for name in ("model", "tokenise")),
+        "part of pretrained weights": _is_text_by_name(plan.get("pretrained", {}), depth=2),
         "key or command": all(isinstance(plan.get(name, ""), str) for name in ("key", "command")),
         "step, width or length": all(type(number) is int and 0 <= number < 1 << 63 for number in numbers),
     }
@@ -145,6 +147,12 @@ def _require_parts(checkpoint: Mapping[str, Any], plan: Mapping[str, Any], size:
         raise ValueError(f"its {wrong[0]} is of another kind")
     if 4 * len(words) * width > size + SMALL_VECTORS:
         raise ValueError(f"it has no {width} numbers for each word")
+
+
+def _is_text_by_name(node: Any, depth: int) -> bool:
+    if depth == 0:
+        return isinstance(node, str)
+    return isinstance(node, dict) and all(isinstance(name, str) and _is_text_by_name(each, depth - 1) for name, each in node.items())
 
 
 def rebuild_scorer(checkpoint: Mapping[str, Any]) -> AnswerScorer:
@@ -156,7 +164,8 @@ def rebuild_scorer(checkpoint: Mapping[str, Any]) -> AnswerScorer:
     plan = checkpoint["qaexp"]
     weights = {name.removeprefix("scorer."): value for name, value in checkpoint["state_dict"].items() if name.startswith("scorer.")}
     try:
-        scorer = instantiate(plan["model"], vectors=torch.zeros(len(plan["vocabulary"]), plan["vector_dim"]))
+        with weights_of_checkpoint(plan.get("pretrained", {})):
+            scorer = instantiate(plan["model"], vectors=torch.zeros(len(plan["vocabulary"]), plan["vector_dim"]))
         scorer.load_state_dict(weights)
     except (InstantiationException, RuntimeError) as error:
         model, fault = plan["model"]["_target_"], str(error).splitlines()[-1].strip()

@@ -8,7 +8,7 @@ import torch
 from hydra.utils import instantiate
 from jaxtyping import Float, Int
 
-from qaexp.data.vocabulary import Vocabulary
+from qaexp.data.vocabulary import PADDING, Vocabulary
 from qaexp.models.blocks import MAX_TOKENS
 from qaexp.models.scorer import AnswerScorer, read_out
 from qaexp.models.types import Text
@@ -94,7 +94,8 @@ class Ranker:
         return self._words(question, self._max_lengths[0]), ids
 
     def _words(self, text: str, limit: int) -> list[str]:
-        return self._tokenise(text)[:limit] or [""]
+        reader = self.scorer.subwords
+        return (self._tokenise(text)[:limit] or [""]) if reader is None else reader.words(text, limit)
 
     def _scores(self, question: str, answers: Sequence[str]) -> Float[torch.Tensor, "pair *class"]:
         questions = self.scorer.encode_question(self._ids([question], self._max_lengths[0]))
@@ -108,8 +109,15 @@ class Ranker:
         return self.scorer.score_all(questions, candidates, 0 * rows, rows, max_tokens=MAX_TOKENS["cpu"])
 
     def _ids(self, texts: Sequence[str], max_length: int) -> torch.Tensor:
-        rows = [torch.tensor(self.vocabulary.ids(self._words(text, max_length))) for text in texts]
-        return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
+        if (reader := self.scorer.subwords) is None:
+            ids = [self.vocabulary.ids(self._words(text, max_length)) for text in texts]
+        else:
+            ids = [text[:max_length] or [PADDING] for text in reader.ids(texts)]
+        return torch.nn.utils.rnn.pad_sequence([torch.tensor(text) for text in ids], batch_first=True)
+
+    def ids_of_words(self, words: Sequence[str]) -> Int[torch.Tensor, " length"]:
+        """The ids of what `words` gives."""
+        return torch.tensor(self.vocabulary.ids(words) if self.scorer.subwords is None else self.scorer.subwords.of_words(words))
 
 
 def _require_texts(named: Mapping[str, object]) -> None:

@@ -1,6 +1,6 @@
 """The base class of the LightningModules: optimiser, schedule, seeds, checkpoints and the scoring of whole splits."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from qaexp.data.module import RankingDataModule
 from qaexp.ddp import all_gather_ragged, rank_and_world_size
 from qaexp.errors import ConfigError, NonFiniteLossError
 from qaexp.models.embedding.word_vectors import WordTable
+from qaexp.models.pretrained.weights import kept_files
 from qaexp.models.scorer import AnswerScorer
 from qaexp.runs.checkpoint import require_same_vocabulary
 from qaexp.training.scoring import SplitScores
@@ -143,9 +144,15 @@ class ScoringModule(pl.LightningModule):
             self.log(f"dev/{name}", value.float(), prog_bar=f"dev/{name}" == self._data.selection_metric, logger=False)
 
 
-def rebuild_plan(config: Mapping[str, Any], data: RankingDataModule, vector_dim: int, key: str, command: str) -> dict[str, Any]:
-    """Plain values from which `load` rebuilds the model: everything beside the weights. Key and command name the run."""
+def rebuild_plan(
+    config: Mapping[str, Any], data: RankingDataModule, pretrained: Sequence[str], vector_dim: int, key: str, command: str
+) -> dict[str, Any]:
+    """Plain values from which `load` rebuilds the model: everything beside the weights. Key and command name the run.
+
+    Of `pretrained` weights, by name, these are the files that say how the model is built and how it reads texts.
+    """
     return {
+        **({"pretrained": {name: kept_files(name) for name in pretrained}} if pretrained else {}),
         "key": key,
         "command": command,
         "model": config["model"],

@@ -144,10 +144,7 @@ def test_every_named_model_trains_ranks_and_leaves_a_whole_run(name: str, cache:
 
 def _a_loaded_checkpoint_scores_as_the_run_did(cfg: DictConfig, folder: Path) -> None:
     data = instantiate(cfg.dataset)
-    split, texts, words = data.splits["test"], data.corpus.texts, data.corpus.vocabulary.words
-
-    def text(number: int) -> str:
-        return " ".join(words[i] for i in texts.ids[slice(*texts.offsets[[number, number + 1]])])
+    split, text = data.splits["test"], data.corpus.written
 
     lines = [line.split() for line in (folder / "test.run").read_text(encoding="utf-8").splitlines()]
     written = {(question, candidate): float(score) for question, _, candidate, _, score, _ in lines}

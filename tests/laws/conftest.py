@@ -1,6 +1,7 @@
 """Small texts that every model can score, however it is composed."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
@@ -9,6 +10,11 @@ from torch import Tensor
 from qaexp.data.batch import RankingBatch
 
 WORDS, DIM = 60, 24
+
+
+@pytest.fixture(autouse=True, scope="session")
+def weights(tiny_weights: Path) -> None:
+    """Pretrained models are small ones."""
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from qaexp.data.batch import token_mask
 from qaexp.data.vocabulary import PADDING
 from qaexp.limits import PositiveInt, Rate
-from qaexp.models.stage import Stage
+from qaexp.models.stage import Embedding
 from qaexp.models.types import Text
 
 
@@ -75,7 +75,7 @@ class WordTable(nn.Module):
         super()._load_from_state_dict(state_dict, prefix, *others, **named)
 
 
-class WordEmbedding(Stage):
+class WordEmbedding(Embedding):
     """x = dropout(table[word]); with a `project_dim`, x = dropout(W·table[word] + b) behind a frozen table.
 
     Xu et al. 2019, §4.2: "fixed during training, which are learned by a projection layer instead", as Tay et al. 2018 have it.
@@ -98,7 +98,7 @@ class WordEmbedding(Stage):
         return {"mask": text["mask"], "states": states}
 
     def of(self, tokens: Int[Tensor, "text length"]) -> Text:
-        """A text with `mask` and `states` from word ids; every id except padding is a real word."""
+        """A text with `mask` and `states`."""
         return self({"tokens": tokens, "mask": token_mask(tokens)})
 
     @contextmanager

@@ -48,6 +48,26 @@ class SumPooling(Stage):
         return {"vector": zero_padding(text["states"], text["mask"]).sum(dim=1)}
 
 
+class FirstPooling(Stage):
+    """v = h_1, the state of the first token: of a pretrained transformer, that of [CLS].
+
+    Raises:
+        ConfigError: at the first text, if the encoder has no first state that has read the whole text.
+    """
+
+    def __init__(self, input_dim: int) -> None:
+        super().__init__()
+        self.output_dim = input_dim
+
+    def forward(self, text: Text) -> Text:
+        if "first" not in text:
+            raise ConfigError(
+                f"model/pooling=cls takes the first state for the text, and this encoder gives {', '.join(text)} alone: no state of it has "
+                "read the whole text; choose model/encoder=transformer, or another pooling"
+            )
+        return {"vector": text["first"]}
+
+
 class LastPooling(Stage):
     """v = h_L, the state of the last real token; zeros for a text that has none. Lei et al. 2016, §4.1: "simply taking the last one".
 

@@ -1,4 +1,4 @@
-"""Similarities in closed form, whose scores stay within a range: cosine and GESD."""
+"""Similarities in closed form: cosine and GESD, whose scores stay within a range, and the dot product."""
 
 import torch
 from jaxtyping import Float
@@ -19,6 +19,16 @@ class Cosine(Similarity):
 
     def forward(self, question: Float[Tensor, "pair dim"], candidate: Float[Tensor, "pair dim"]) -> Float[Tensor, " pair"]:
         return F.cosine_similarity(question, candidate, dim=-1)
+
+
+class Dot(Similarity):
+    """v^q·v^a."""
+
+    def __init__(self, input_dim: int) -> None:
+        super().__init__()
+
+    def forward(self, question: Float[Tensor, "pair dim"], candidate: Float[Tensor, "pair dim"]) -> Float[Tensor, " pair"]:
+        return (question * candidate).sum(dim=-1)
 
 
 class GESD(Similarity):

@@ -1,0 +1,82 @@
+"""The cross-encoder: a transformer reads question and candidate as one text."""
+
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from qaexp.data.batch import token_mask
+from qaexp.limits import PositiveInt
+from qaexp.models.pretrained.subwords import Subwords
+from qaexp.models.pretrained.transformer import trained
+from qaexp.models.pretrained.weights import open_model
+from qaexp.models.scorer import AnswerScorer
+from qaexp.models.types import Text
+
+
+class CrossEncoder(AnswerScorer):
+    """s = classifier([CLS] question [SEP] candidate [SEP]), of a transformer with its own head (Nogueira & Cho 2019).
+
+    Nothing of a pair is known before both texts are, so that every pair is read by itself. Weights without a head get a random one.
+
+    Raises:
+        MissingDataError: there are no such weights.
+    """
+
+    reads_vectors = False
+
+    def __init__(
+        self,
+        vectors: Float[Tensor, "word dim"],
+        weights: str,
+        tuned: bool,
+        lora_rank: PositiveInt | None,
+        gradient_checkpointing: bool,
+        num_classes: PositiveInt,
+    ) -> None:
+        super().__init__()
+        self._subwords, self._weights, self._tuned = Subwords(weights, num_texts=2), weights, tuned
+        self.model = trained(open_model(weights, head=num_classes), tuned, lora_rank, gradient_checkpointing)
+        linear = [module for module in self.model.modules() if isinstance(module, nn.Linear) and module.out_features == num_classes]
+        linear[-1].register_forward_hook(_in_float32)
+
+    @property
+    def subwords(self) -> Subwords:
+        return self._subwords
+
+    @property
+    def pretrained(self) -> list[str]:
+        return [self._weights]
+
+    def train(self, mode: bool = True) -> "CrossEncoder":
+        return super().train(mode and self._tuned)
+
+    def encode_question(self, tokens: Int[Tensor, "text length"]) -> Text:
+        return {"tokens": tokens, "mask": token_mask(tokens)}
+
+    encode_candidate = encode_question
+
+    def score(self, question: Text, candidate: Text) -> Float[Tensor, "pair *class"]:
+        ids, types, mask = self._subwords.inputs(question["tokens"], candidate["tokens"])
+        known = {"token_type_ids": types} if getattr(self.model.config, "type_vocab_size", 0) > 1 else {}  # type: ignore[union-attr]
+        scores = self.model(input_ids=ids, attention_mask=mask.long(), **known).logits
+        return scores.squeeze(1) if scores.shape[1] == 1 else scores
+
+    def score_all(
+        self,
+        questions: Text,
+        candidates: Text,
+        pair_question: Int[Tensor, " pair"],
+        pair_candidate: Int[Tensor, " pair"],
+        max_tokens: int | None = None,
+        work_per_cell: int = 256,
+    ) -> Float[Tensor, "pair *class"]:
+        return super().score_all(questions, candidates, pair_question, pair_candidate, max_tokens, work_per_cell)
+
+
+def _in_float32(layer: nn.Module, inputs: tuple[Any, ...], output: Tensor) -> Tensor:
+    """The output of the last layer: in bfloat16 many scores of a pool would be equal."""
+    with torch.autocast(output.device.type, enabled=False):
+        return F.linear(inputs[0].float(), layer.weight, layer.bias)  # type: ignore[arg-type]

