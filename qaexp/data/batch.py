@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from qaexp.data.vocabulary import PADDING
@@ -65,6 +65,11 @@ class RankingBatch(_Batch):
     """1 for a right candidate; for classified pairs, the class."""
     groups: Int[Tensor, " pair"]
     """The training example each pair belongs to, numbered from 0."""
+    question_texts: Int[Tensor, " question"] | None = None
+    """The text of the corpus that each question is; a batch that is made by hand has none."""
+    candidate_texts: Int[Tensor, " candidate"] | None = None
+    targets: Float[Tensor, " pair"] | None = None
+    """A teacher's scores, of losses that learn from one."""
 
     @property
     def num_groups(self) -> int:
@@ -76,16 +81,20 @@ class RankingBatch(_Batch):
 
     def of_pairs(self, pairs: Int[Tensor, " some"]) -> "RankingBatch":
         """A smaller batch with some of the pairs and only their texts, padded to the longest of these."""
-        questions, pair_question = _needed(self.questions, self.pair_question[pairs])
-        candidates, pair_candidate = _needed(self.candidates, self.pair_candidate[pairs])
-        return RankingBatch(questions, candidates, pair_question, pair_candidate, self.labels[pairs], self.groups[pairs])
+        questions, pair_question, question_texts = _needed(self.questions, self.pair_question[pairs], self.question_texts)
+        candidates, pair_candidate, candidate_texts = _needed(self.candidates, self.pair_candidate[pairs], self.candidate_texts)
+        targets = None if self.targets is None else self.targets[pairs]
+        labels, groups = self.labels[pairs], self.groups[pairs]
+        return RankingBatch(questions, candidates, pair_question, pair_candidate, labels, groups, question_texts, candidate_texts, targets)
 
 
-def _needed(tokens: Int[Tensor, "text *field length"], rows: Int[Tensor, " pair"]) -> tuple[Tensor, Int[Tensor, " pair"]]:
-    """The texts of these rows, each once, and the new row of each."""
+def _needed(
+    tokens: Int[Tensor, "text *field length"], rows: Int[Tensor, " pair"], texts: Int[Tensor, " text"] | None
+) -> tuple[Tensor, Int[Tensor, " pair"], Tensor | None]:
+    """The texts of these rows, each once, the new row of each, and their numbers in the corpus."""
     rows, places = rows.unique(return_inverse=True)
-    texts = tokens[rows]
-    return texts[..., : max(1, int(lengths_of(texts).max()))], places
+    needed = tokens[rows]
+    return needed[..., : max(1, int(lengths_of(needed).max()))], places, None if texts is None else texts[rows]
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,8 @@ class TrainingBatches:
             pair_candidate=torch.from_numpy(pair_candidate),
             labels=torch.from_numpy(self._groups.labels[pairs].astype(np.int64)),
             groups=torch.from_numpy(group),
+            question_texts=torch.from_numpy(questions),
+            candidate_texts=torch.from_numpy(candidates),
         )
 
 

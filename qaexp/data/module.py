@@ -6,7 +6,7 @@ from copy import copy
 from functools import cached_property
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 import pytorch_lightning as pl
@@ -19,6 +19,7 @@ from qaexp.data.batching import ScoringBlocks, TrainingBatches
 from qaexp.data.corpus import RankingCorpus, RankingSplit, TokenTable, ranges
 from qaexp.data.negatives import NegativeSampling
 from qaexp.data.prepare import Reader, prepared
+from qaexp.data.tokenise import TextReader
 from qaexp.data.vectors.sources import VectorSource, WordVectors, coverage, digests
 from qaexp.ddp import do_not_sync, rank_and_world_size
 from qaexp.errors import BadDataError, ConfigError
@@ -28,27 +29,6 @@ from qaexp.evaluation.metrics import RankingMetrics
 from qaexp.limits import PositiveInt, Seed
 
 log = logging.getLogger(__name__)
-
-
-@runtime_checkable
-class TextReader(Protocol):
-    """Reads texts in place of the data set's tokeniser, as the tokenizer of a pretrained model does."""
-
-    def ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """The tokens of each text, from 1."""
-        ...
-
-    def words(self, text: str, limit: int) -> list[str]:
-        """What the model's states of a text stand for."""
-        ...
-
-    def of_words(self, words: Sequence[str]) -> list[int]:
-        """The tokens that `words` gives in letters."""
-        ...
-
-    def limits(self, question: int, candidate: int) -> tuple[int, int]:
-        """The most tokens of either side that the model takes, given the data set's limits."""
-        ...
 
 
 class RankingDataModule(pl.LightningDataModule):

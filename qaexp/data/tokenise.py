@@ -1,8 +1,9 @@
 """From a string to tokens. A data set's YAML names its tokeniser; a change of behaviour is a new name (`_v2`)."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, partial
+from typing import Protocol, runtime_checkable
 from unicodedata import category, normalize
 
 _WORD = re.compile(r"[^\W_]\.(?:[^\W_]\.)+|[^\W_]+(?:['’.,][^\W_]+)*")
@@ -86,3 +87,24 @@ def lower_tokens_v1(text: str) -> list[str]:
     ['when', 'did', 'jean', 'harlow', 'die', '?']
     """
     return text.lower().split()
+
+
+@runtime_checkable
+class TextReader(Protocol):
+    """Reads texts in place of the data set's tokeniser, as the tokenizer of a pretrained model does."""
+
+    def ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """The tokens of each text, from 1."""
+        ...
+
+    def words(self, text: str, limit: int) -> list[str]:
+        """What the model's states of a text stand for."""
+        ...
+
+    def of_words(self, words: Sequence[str]) -> list[int]:
+        """The tokens that `words` gives in letters."""
+        ...
+
+    def limits(self, question: int, candidate: int) -> tuple[int, int]:
+        """The most tokens of either side that the model takes, given the data set's limits."""
+        ...

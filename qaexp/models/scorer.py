@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from qaexp.data.batch import RankingBatch
 from qaexp.data.corpus import RankingCorpus
-from qaexp.data.module import TextReader
+from qaexp.data.tokenise import TextReader
 from qaexp.errors import ConfigError
 from qaexp.models.blocks import encode_by_length, encode_fields, score_pairs
 from qaexp.models.embedding.word_vectors import WordTable

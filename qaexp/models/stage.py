@@ -9,7 +9,7 @@ from typing import ClassVar, TypeVar
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from qaexp.data.module import TextReader
+from qaexp.data.tokenise import TextReader
 from qaexp.errors import ConfigError
 from qaexp.models.types import Text
 

@@ -2,6 +2,7 @@
 
 import logging
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -10,10 +11,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from qaexp.data.batch import RankingBatch
+from qaexp.data.corpus import RankingCorpus
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError
-from qaexp.limits import NonNegativeFloat
+from qaexp.limits import NonNegativeFloat, PositiveFloat
 from qaexp.models.scorer import AnswerScorer
+from qaexp.runs.ranker import Ranker, load
 from qaexp.training.hardest_negatives import by_group, hardest_negatives
 
 log = logging.getLogger(__name__)
@@ -122,6 +125,128 @@ class MeanHinge(Loss):
         _require_negatives(wrong, "mean_hinge")
         violations = self.margin - scores[right][:, None] + wrong
         return violations[wrong != torch.finfo(scores.dtype).min].clamp(min=0).mean()
+
+
+class ListwiseSoftmax(Loss):
+    """J = −log [exp(s⁺/τ) / (exp(s⁺/τ) + Σ exp(s⁻/τ))], over the wrong candidates of the group; the mean over right candidates.
+
+    Cross-entropy of a list's softmax (Cao et al. 2007, ListNet's top-one probability), with a temperature τ.
+
+    Reading: of several right candidates in a group each is an example by itself, without the others.
+
+    Raises:
+        ConfigError: as `PairwiseHinge`.
+
+    >>> ListwiseSoftmax(temperature=1.0)(torch.tensor([0.0, 0.0]), torch.tensor([1, 0]), torch.tensor([0, 0])).item()
+    0.6931471824645996
+    """
+
+    name = "listwise_softmax"
+
+    def __init__(self, temperature: PositiveFloat) -> None:
+        self.temperature = temperature
+
+    def __call__(
+        self, scores: Float[Tensor, "pair *class"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]
+    ) -> Float[Tensor, ""]:
+        _require_one_score(scores, self.name)
+        right = labels == 1
+        wrong = by_group(scores, groups, keep=~right)[groups[right]]  # (right pair, place)
+        _require_negatives(wrong, self.name)
+        logits = torch.cat([scores[right][:, None], wrong], dim=1)
+        return -(logits / self.temperature).clamp(min=torch.finfo(scores.dtype).min).log_softmax(dim=1)[:, 0].mean()
+
+
+class InfoNCE(ListwiseSoftmax):
+    """`ListwiseSoftmax` with in-batch negatives: the candidates of all other examples of the batch are wrong ones, too.
+
+    van den Oord et al. 2018; for bi-encoders Henderson et al. 2017, and sentence-transformers' MultipleNegativesRankingLoss.
+
+    A candidate that is right for the same question is no negative. Several processes have the negatives of their own share alone.
+    """
+
+    name = "info_nce"
+
+    def pairs_to_learn(self, scorer: AnswerScorer, batch: RankingBatch) -> RankingBatch:
+        """Each example's question beside all candidates of the batch."""
+        right, num_candidates = batch.labels == 1, len(batch.candidates)
+        question_of = batch.pair_question.new_zeros(batch.num_groups)
+        question_of[batch.groups] = batch.pair_question
+        right_of_question = torch.zeros(len(batch.questions), num_candidates, dtype=torch.bool, device=right.device)
+        right_of_question[batch.pair_question[right], batch.pair_candidate[right]] = True
+        right_of_group = right_of_question.new_zeros(batch.num_groups, num_candidates)
+        right_of_group[batch.groups[right], batch.pair_candidate[right]] = True
+        groups, candidates = (right_of_group | ~right_of_question[question_of]).nonzero(as_tuple=True)
+        return replace(
+            batch,
+            pair_question=question_of[groups],
+            pair_candidate=candidates,
+            labels=right_of_group[groups, candidates].long(),
+            groups=groups,
+        )
+
+
+class MarginMSE(Loss):
+    """J = [(s⁺ − s⁻) − c·(t⁺ − t⁻)]², with t the scores of a teacher; the mean over right candidates and all negatives of their group.
+
+    Hofstätter et al. 2020, "Improving Efficient Neural Ranking Models with Cross-Architecture Knowledge Distillation", eq. 5.
+
+    `teacher` is the folder of any finished run, or its checkpoint; it reads the texts as they were written, in its own way, and each pair
+    once. `scale` is c: of a student whose scores are cosines, and a teacher with wider ones, well below 1.
+
+    Raises:
+        ConfigError: no teacher is named; or as `PairwiseHinge`.
+        CheckpointError: the teacher has no checkpoint.
+    """
+
+    def __init__(self, teacher: str | None, scale: PositiveFloat) -> None:
+        self._teacher, self._scale = teacher, scale
+        self._ranker: Ranker | None = None
+        self._scores = dict[tuple[int, int], float]()
+        self._corpus: RankingCorpus | None = None
+
+    def require_match(self, scorer: AnswerScorer, data: RankingDataModule) -> None:
+        super().require_match(scorer, data)
+        if self._teacher is None:
+            raise ConfigError("loss=margin_mse learns from another run's scores; name the run's folder in loss.teacher")
+        self._ranker, self._corpus = load(self._teacher), data.corpus
+
+    def pairs_to_learn(self, scorer: AnswerScorer, batch: RankingBatch) -> RankingBatch:
+        """The batch with the teacher's scores."""
+        assert batch.question_texts is not None
+        assert batch.candidate_texts is not None
+        questions, candidates = batch.question_texts[batch.pair_question].tolist(), batch.candidate_texts[batch.pair_candidate].tolist()
+        pairs = list(zip(questions, candidates, strict=True))
+        new: dict[int, list[int]] = {}
+        for question, candidate in dict.fromkeys(pairs):
+            if (question, candidate) not in self._scores:
+                new.setdefault(question, []).append(candidate)
+        for question, texts in new.items():
+            self._ask(question, texts)
+        return replace(batch, targets=torch.tensor([self._scores[pair] for pair in pairs], device=batch.labels.device))
+
+    def _ask(self, question: int, candidates: list[int]) -> None:
+        assert self._ranker is not None
+        assert self._corpus is not None
+        for answer in self._ranker.rank(self._corpus.written(question), [self._corpus.written(text) for text in candidates]):
+            self._scores[question, candidates[answer.position]] = answer.score
+
+    def __call__(
+        self,
+        scores: Float[Tensor, "pair *class"],
+        labels: Int[Tensor, " pair"],
+        groups: Int[Tensor, " pair"],
+        targets: Float[Tensor, " pair"] | None = None,
+    ) -> Float[Tensor, ""]:
+        _require_one_score(scores, "margin_mse")
+        assert targets is not None
+        right = labels == 1
+        wrong = by_group(scores, groups, keep=~right)[groups[right]]  # (right pair, place)
+        _require_negatives(wrong, "margin_mse")
+        there = wrong != torch.finfo(scores.dtype).min
+        margins = scores[right][:, None] - wrong
+        wanted = targets[right][:, None] - by_group(targets, groups, keep=~right)[groups[right]]
+        return (margins[there] - self._scale * wanted[there]).square().mean()
 
 
 class PointwiseCrossEntropy(Loss):

@@ -1,5 +1,6 @@
 """The base class of the LightningModules: optimiser, schedule, seeds, checkpoints and the scoring of whole splits."""
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -55,10 +56,14 @@ class ScoringModule(pl.LightningModule):
         """Dropout, like the order of the batches, depends on (seed, epoch) alone: a resumed run repeats its epoch exactly."""
         torch.manual_seed((self._data.seed * EPOCHS + self.current_epoch + rank_and_world_size()[0] * SEEDS) % 2**63)
 
-    def configure_optimizers(self) -> tuple[list[Optimizer], list[LRScheduler]]:  # Lightning steps the schedule once an epoch
+    def configure_optimizers(self) -> tuple[list[Optimizer], list[dict[str, Any]]]:
+        """A schedule that takes `num_steps` changes at each step, others after each epoch."""
         try:
             optimizer = self._optimizer(params=[(name, p) for name, p in self.named_parameters() if p.requires_grad])
-            return [optimizer], [self._schedule(optimizer=optimizer)]
+            if "num_steps" not in inspect.signature(self._schedule).parameters:
+                return [optimizer], [{"scheduler": self._schedule(optimizer=optimizer), "interval": "epoch"}]
+            schedule = self._schedule(optimizer=optimizer, num_steps=int(self.trainer.estimated_stepping_batches))
+            return [optimizer], [{"scheduler": schedule, "interval": "step"}]
         except (TypeError, ValueError) as error:
             raise ConfigError(f"optimizer or schedule cannot be built from this configuration: {error}") from error
 

@@ -9,6 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer, RMSprop
 
+from qaexp.limits import NonNegativeFloat, PositiveFloat
+
 LATE_STEP = torch.tensor(1e9)
 """A step of Adam at which 1 − β₂^t is 1."""
 
@@ -50,6 +52,19 @@ def _fastest(build: "partial[Optimizer]", on_cpu: bool) -> "partial[Optimizer]":
     if build.func is RMSprop and on_cpu and not {"centered", "maximize"} & set(build.keywords):
         return partial(FusedRMSprop, *build.args, **build.keywords)
     return partial(build, fused=True) if "fused" in inspect.signature(build.func).parameters else build
+
+
+class AdamW(torch.optim.AdamW):
+    """torch's AdamW (Loshchilov & Hutter 2019), without decay of what has a single axis: biases, and the gains of norms."""
+
+    def __init__(self, params: Iterable[Any], lr: PositiveFloat, weight_decay: NonNegativeFloat, fused: bool | None = None) -> None:
+        groups = [group if isinstance(group, dict) else {"params": [group]} for group in params]
+        split: list[dict[str, Any]] = []
+        for group in groups:
+            decayed, others = ([p for p in group["params"] if (p.ndim > 1) == many] for many in (True, False))
+            split += [{**group, "params": decayed}] if decayed else []
+            split += [{**group, "params": others, "weight_decay": 0.0}] if others else []
+        super().__init__(split, lr=lr, weight_decay=weight_decay, fused=fused)
 
 
 class FusedRMSprop(RMSprop):

@@ -87,15 +87,16 @@ def loss_of_all(
     `processes`. So shares of different sizes have the right weights, and no group counts twice.
     """
     if processes == 1:
-        whole = loss(scores, share.labels, share.groups)
+        whole = loss(scores, share.labels, share.groups, *(() if share.targets is None else (share.targets,)))
         return whole.detach(), whole
     counts = process < num_groups  # otherwise the share is a dummy: DDP needs every process to take part
     own = scores if counts else scores[:0]
     numbers = share.groups * processes + process
     groups = torch.cat(list(all_gather_ragged(numbers if counts else numbers[:0])))
     labels = torch.cat(list(all_gather_ragged(share.labels if counts else share.labels[:0])))
+    targets = [] if share.targets is None else [torch.cat(list(all_gather_ragged(share.targets if counts else share.targets[:0])))]
     parts = list(all_gather_ragged(own))
     parts[process] = own
     order = groups.argsort(stable=True)
-    whole = loss(torch.cat(parts)[order], labels[order], groups[order])
+    whole = loss(torch.cat(parts)[order], labels[order], groups[order], *(each[order] for each in targets))
     return whole.detach(), processes * whole if counts else 0.0 * scores.sum()

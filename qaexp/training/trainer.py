@@ -1,5 +1,6 @@
 """Lightning's trainer, and learning rates that change with the epoch."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from torch.optim.lr_scheduler import LambdaLR
 
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError
+from qaexp.limits import NonNegativeInt, Rate
 
 
 def with_batch_limits(cfg: Mapping[str, Any]) -> dict[str, Any]:
@@ -67,6 +69,36 @@ def open_trainer(cfg: DictConfig, callbacks: Sequence[Callback], plugins: Sequen
         )
     except (TypeError, ValueError, RuntimeError) as error:
         raise ConfigError(f"the trainer cannot be built from this configuration: {' '.join(str(error).split())}") from error
+
+
+class WarmUp(LambdaLR):
+    """The learning rate rises in a line over the share `warmup` of all steps, then falls to 0; it changes at each step."""
+
+    def __init__(self, optimizer: Optimizer, num_steps: NonNegativeInt, warmup: Rate) -> None:
+        rising = warmup * num_steps
+
+        def factor(step: int) -> float:
+            return step / rising if step < rising else self.falling(min(1.0, (step - rising) / max(1.0, num_steps - rising)))
+
+        super().__init__(optimizer, factor)
+
+    def falling(self, share: float) -> float:
+        """The factor after this share of the steps after the rise."""
+        raise NotImplementedError
+
+
+class LinearWarmUp(WarmUp):
+    """Falls in a line (Devlin et al. 2019)."""
+
+    def falling(self, share: float) -> float:
+        return 1 - share
+
+
+class CosineWarmUp(WarmUp):
+    """Falls as half a cosine (Loshchilov & Hutter 2017)."""
+
+    def falling(self, share: float) -> float:
+        return (1 + math.cos(math.pi * share)) / 2
 
 
 class InverseEpoch(LambdaLR):

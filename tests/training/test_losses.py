@@ -1,14 +1,30 @@
 """Losses against values worked out by hand, and what their gradients touch."""
 
 import math
+from pathlib import Path
 
 import pytest
 import torch
+from hydra.utils import instantiate
 from torch import Tensor
 
+import qaexp
+from qaexp.config import compose
+from qaexp.data.batch import RankingBatch
 from qaexp.errors import ConfigError
+from qaexp.models.lexical.baselines import RandomGuess
+from qaexp.train import train
 from qaexp.training.hardest_negatives import by_group
-from qaexp.training.losses import ClassCrossEntropy, Loss, MeanHinge, PairwiseHinge, PointwiseCrossEntropy
+from qaexp.training.losses import (
+    ClassCrossEntropy,
+    InfoNCE,
+    ListwiseSoftmax,
+    Loss,
+    MarginMSE,
+    MeanHinge,
+    PairwiseHinge,
+    PointwiseCrossEntropy,
+)
 
 
 def hinge(margin: float, scores: list[float], labels: list[int], groups: list[int]) -> tuple[Tensor, Tensor]:
@@ -151,3 +167,77 @@ def test_negatives_are_left_out_only_if_the_loss_gives_them_no_gradient(loss: Lo
     loss(scores, torch.tensor([1, 0, 0, 0]), torch.zeros(4, dtype=torch.int64)).backward()
     assert scores.grad is not None
     assert (type(loss).pairs_to_learn is not Loss.pairs_to_learn) == (scores.grad[1:].count_nonzero() == 1)
+
+
+def test_the_listwise_softmax_is_the_cross_entropy_of_each_right_candidate_against_the_wrong_ones() -> None:
+    """Group 0: −log(e² / (e² + e¹ + e⁰)); group 1 has two right candidates, each alone against one wrong one."""
+    leaf = torch.tensor([1.0, 0.5, 0.0, 0.3, 0.1, -0.2], requires_grad=True)
+    loss = ListwiseSoftmax(temperature=0.5)(leaf, torch.tensor([1, 0, 0, 1, 1, 0]), torch.tensor([0, 0, 0, 1, 1, 1]))
+    first = -math.log(math.exp(2) / (math.exp(2) + math.exp(1) + 1))
+    others = [-math.log(math.exp(2 * s) / (math.exp(2 * s) + math.exp(-0.4))) for s in (0.3, 0.1)]
+    assert loss.item() == pytest.approx((first + sum(others)) / 3, abs=1e-6)
+    loss.backward()
+    assert leaf.grad is not None
+    assert torch.isfinite(leaf.grad).all()
+    assert leaf.grad.sum().item() == pytest.approx(0, abs=1e-6)
+
+
+def test_in_batch_negatives_are_the_candidates_of_other_examples_but_no_right_one() -> None:
+    """Two examples of question 0 and one of question 1: the first two do not take each other's right candidate for wrong."""
+    texts = torch.ones(5, 1, dtype=torch.int64)
+    batch = RankingBatch(
+        questions=texts[:2],
+        candidates=texts,
+        pair_question=torch.tensor([0, 0, 0, 1, 1]),
+        pair_candidate=torch.tensor([0, 1, 2, 3, 4]),
+        labels=torch.tensor([1, 0, 1, 1, 0]),
+        groups=torch.tensor([0, 0, 1, 2, 2]),
+    )
+    wide = InfoNCE(temperature=0.1).pairs_to_learn(ANY, batch)
+    pairs = list(zip(wide.groups.tolist(), wide.pair_candidate.tolist(), wide.labels.tolist(), strict=True))
+    rows = {group: sorted((candidate, label) for g, candidate, label in pairs if g == group) for group in range(3)}
+    assert rows == {
+        0: [(0, 1), (1, 0), (3, 0), (4, 0)],
+        1: [(1, 0), (2, 1), (3, 0), (4, 0)],
+        2: [(0, 0), (1, 0), (2, 0), (3, 1), (4, 0)],
+    }
+    assert wide.pair_question.tolist() == [0] * 8 + [1] * 5
+
+
+def test_the_margins_of_a_student_are_drawn_to_those_of_its_teacher() -> None:
+    """Margins 0.5 and 1.0 of the student, 2 and 6 of the teacher, a tenth of which is 0.2 and 0.6."""
+    scores, targets = torch.tensor([1.0, 0.5, 0.0]), torch.tensor([5.0, 3.0, -1.0])
+    loss = MarginMSE(teacher="a run", scale=0.1)(scores, torch.tensor([1, 0, 0]), torch.tensor([0, 0, 0]), targets)
+    assert loss.item() == pytest.approx((0.3**2 + 0.4**2) / 2, abs=1e-6)
+
+
+ANY = RandomGuess(vectors=torch.zeros(2, 0))
+
+TOY = [f"dataset.reader.num_{split}=4" for split in ("train", "dev", "test")] + ["logger=none", "trainer.max_epochs=1"]
+
+
+def test_a_student_learns_from_a_run_that_reads_otherwise(tmp_path: Path) -> None:
+    """A lexical teacher and a neural student: the batch has the teacher's own scores of the texts as they were written."""
+    cfg = compose(["model=word_overlap", *TOY, f"cache_dir={tmp_path / 'cache'}"])
+    train(cfg, tmp_path / "teacher")
+    teacher, data = qaexp.load(tmp_path / "teacher"), instantiate(cfg.dataset)
+    loss = MarginMSE(teacher=str(tmp_path / "teacher"), scale=1.0)
+    loss.require_match(ANY, data)
+    batch = next(iter(data.training_batches(epoch=0)))
+    targets = loss.pairs_to_learn(ANY, batch).targets
+    assert targets is not None
+    for pair in range(len(batch.labels)):
+        question, answer = (
+            data.corpus.written(int(texts[rows[pair]]))
+            for texts, rows in ((batch.question_texts, batch.pair_question), (batch.candidate_texts, batch.pair_candidate))
+        )
+        assert targets[pair].item() == pytest.approx(teacher.rank(question, [answer])[0].score, abs=1e-6)
+    student = compose(["model=qa_cnn", "model.encoder.num_filters=8", "loss=margin_mse", f"loss.teacher={tmp_path / 'teacher'}", *TOY])
+    student.cache_dir = str(tmp_path / "cache")
+    assert train(student, tmp_path / "student").status == "finished"
+
+
+def test_distillation_without_a_teacher_says_what_to_name() -> None:
+    data = instantiate(compose(TOY).dataset)
+    with pytest.raises(ConfigError, match=r"name the run's folder in loss\.teacher"):
+        MarginMSE(teacher=None, scale=1.0).require_match(ANY, data)

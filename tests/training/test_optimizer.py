@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.optim import SGD, Adagrad, Adam, Optimizer, RMSprop
 
-from qaexp.training.optimizer import BLOCK, FusedRMSprop, as_optimizer
+from qaexp.training.optimizer import BLOCK, AdamW, FusedRMSprop, as_optimizer
+from qaexp.training.trainer import CosineWarmUp, LinearWarmUp
 
 BUILDS: dict[str, "partial[Optimizer]"] = {
     "adam": partial(Adam, lr=1e-2),
@@ -87,3 +88,31 @@ def test_without_weight_decay_there_is_one_group_as_in_earlier_checkpoints() -> 
 
 def test_a_gradient_scaler_scales_before_the_step_so_that_gradients_can_be_clipped() -> None:
     assert as_optimizer(partial(Adam), decay_word_vectors=True)(parameters())._step_supports_amp_scaling is False  # type: ignore[attr-defined]
+
+
+def test_adamw_leaves_biases_and_norms_without_decay() -> None:
+    """Without a gradient, only the decay moves a weight: by lr · decay of itself."""
+    module = nn.Sequential(nn.Linear(3, 2), nn.LayerNorm(2))
+    before = {name: p.detach().clone() for name, p in module.named_parameters()}
+    optimizer = as_optimizer(partial(AdamW, lr=0.1, weight_decay=0.5), decay_word_vectors=True)(module.named_parameters())
+    for parameter in module.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    optimizer.step()
+    after = dict(module.named_parameters())
+    torch.testing.assert_close(after["0.weight"].detach(), 0.95 * before["0.weight"])
+    assert all(torch.equal(after[name], before[name]) for name in ("0.bias", "1.weight", "1.bias"))
+
+
+@pytest.mark.parametrize(
+    ("schedule", "expected"),
+    [(LinearWarmUp, [0, 0.5, 1, 0.75, 0.5, 0.25, 0]), (CosineWarmUp, [0, 0.5, 1, 0.853553, 0.5, 0.146447, 0])],
+)
+def test_the_learning_rate_rises_over_the_first_steps_and_falls_to_nothing(schedule: Any, expected: list[float]) -> None:
+    optimizer = SGD([nn.Parameter(torch.zeros(1))], lr=1.0)
+    rates = schedule(optimizer, num_steps=6, warmup=1 / 3)
+    found = []
+    for _ in expected:
+        found.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        rates.step()
+    assert found == pytest.approx(expected, abs=1e-6)

@@ -161,7 +161,7 @@ def open_model(weights: str, head: int | None = None) -> nn.Module:
             raise ConfigError(f"the pretrained weights {weights} cannot be opened: {' '.join(str(error).split())[:300]}") from error
     if head is None and getattr(model, "pooler", None) is not None:
         model.pooler = None  # it is for classifiers, and nothing here reads it
-    return model
+    return model.train()
 
 
 def open_tokenizer(weights: str) -> Any:

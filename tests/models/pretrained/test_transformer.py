@@ -1,0 +1,97 @@
+"""A transformer in the chain: the library's own states, what is trained of it, and a run from training to ranking without its folder."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from hydra.utils import instantiate
+from small_texts import built
+from tiny_weights import write_tiny_weights
+
+import qaexp
+from qaexp.config import compose
+from qaexp.errors import ConfigError
+from qaexp.models.pretrained.transformer import Transformer
+from qaexp.runs.record import RunRecord
+from qaexp.train import train
+
+TEXTS = ["is the answer here?", "no, it is there. or is it?", "the"]
+
+
+def test_vectors_are_the_means_of_the_librarys_states(tiny_weights: Path) -> None:
+    from transformers import AutoModel, AutoTokenizer
+
+    scorer = built("model=bi_encoder", words=3, dim=0)
+    rows = [torch.tensor(ids) for ids in scorer.subwords.ids(TEXTS)]
+    ours = scorer.encode_all(scorer.encode_candidate, torch.nn.utils.rnn.pad_sequence(rows, batch_first=True))["vector"]
+    tokenizer, model = AutoTokenizer.from_pretrained(tiny_weights), AutoModel.from_pretrained(tiny_weights).eval()
+    for text, vector in zip(TEXTS, ours, strict=True):
+        states = model(**tokenizer(text, return_tensors="pt")).last_hidden_state[0]
+        torch.testing.assert_close(vector, states.mean(dim=0), atol=1e-5, rtol=1e-5)
+
+
+def test_frozen_weights_are_not_trained_and_drop_nothing_out() -> None:
+    encoder = built("model=bi_encoder", "model.encoder.tuned=false", words=3, dim=0).train().question_encoder
+    assert not any(parameter.requires_grad for parameter in encoder.parameters())
+    assert not encoder.model.training
+
+
+def test_lora_trains_its_matrices_alone() -> None:
+    pytest.importorskip("peft", reason="LoRA needs peft: pip install 'qaexp[pretrained]'")
+    encoder = built("model=bi_encoder", "model.encoder.lora_rank=2", words=3, dim=0).question_encoder
+    assert {name.split(".")[-3] for name, p in encoder.named_parameters() if p.requires_grad} == {"lora_A", "lora_B"}
+
+
+def test_lora_of_frozen_weights_is_refused(tiny_weights: Path) -> None:
+    with pytest.raises(ConfigError, match=r"lora_rank=2 trains LoRA's matrices, and tuned=false trains nothing; set tuned=true"):
+        Transformer(0, str(tiny_weights), tuned=False, lora_rank=2, gradient_checkpointing=False)
+
+
+def test_gradient_checkpointing_changes_no_gradient() -> None:
+    def gradients(checkpointing: bool) -> list[torch.Tensor]:
+        scorer = built("model=bi_encoder", f"model.encoder.gradient_checkpointing={checkpointing}", words=3, dim=0).train()
+        torch.manual_seed(4)
+        scorer.encode_question(torch.tensor([[5, 6, 7]]))["vector"].sum().backward()
+        return [p.grad for p in scorer.parameters() if p.grad is not None]
+
+    for ours, plain in zip(gradients(True), gradients(False), strict=True):
+        torch.testing.assert_close(ours, plain)
+
+
+def test_an_encoder_of_subwords_refuses_words(tiny_weights: Path) -> None:
+    encoder = Transformer(24, str(tiny_weights), tuned=True, lora_rank=None, gradient_checkpointing=False)
+    with pytest.raises(ConfigError, match="model/encoder=transformer reads subwords, and this embedding gives none"):
+        encoder({"states": torch.zeros(1, 2, 24), "mask": torch.ones(1, 2, dtype=torch.bool)})
+
+
+SMALL = [
+    "logger=none",
+    "dataset.reader.num_train=20",
+    "dataset.reader.num_dev=4",
+    "dataset.reader.num_test=4",
+    "trainer.max_epochs=1",
+    "dataset.max_candidate_length=300",
+]
+
+
+@pytest.mark.parametrize("model", ["bi_encoder", "cross_encoder"])
+def test_a_checkpoint_ranks_without_the_folder_of_the_weights(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its record has the weights' digest, and how many texts are longer than the 24 subwords that the model reads."""
+    monkeypatch.setenv("QAEXP_WEIGHTS", str(weights := write_tiny_weights(tmp_path / "weights", max_length=24)))
+    cfg = compose([f"model={model}", *SMALL, f"cache_dir={tmp_path / 'cache'}"])
+    record = train(cfg, tmp_path / "run")
+    assert record.data["weights"][str(weights)].startswith("sha256:")
+    assert record.data["splits"]["test"]["cut candidates"] > 0
+    assert RunRecord.load(tmp_path / "run").data["vectors"]["source"] == "none read"
+    shutil.rmtree(weights)
+    lines = [line.split() for line in (tmp_path / "run" / "test.run").read_text(encoding="utf-8").splitlines()]
+    written = {(question, candidate): float(score) for question, _, candidate, _, score, _ in lines}
+    data = instantiate(cfg.dataset)
+    split = data.splits["test"]
+    pool = range(split.offsets[0], split.offsets[1])
+    answers = [data.corpus.written(int(split.candidates[i])) for i in pool]
+    ranked = qaexp.load(tmp_path / "run").rank(data.corpus.written(int(split.questions[0])), answers)
+    for answer in ranked:
+        name = split.candidate_ids[pool[answer.position]].decode()
+        assert answer.score == pytest.approx(written[split.question_ids[0].decode(), name], abs=1e-5)
