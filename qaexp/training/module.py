@@ -56,7 +56,7 @@ class ScoringModule(pl.LightningModule):
         """Dropout, like the order of the batches, depends on (seed, epoch) alone: a resumed run repeats its epoch exactly."""
         torch.manual_seed((self._data.seed * EPOCHS + self.current_epoch + rank_and_world_size()[0] * SEEDS) % 2**63)
 
-    def configure_optimizers(self) -> tuple[list[Optimizer], list[dict[str, Any]]]:
+    def configure_optimizers(self) -> Any:
         """A schedule that takes `num_steps` changes at each step, others after each epoch."""
         try:
             optimizer = self._optimizer(params=[(name, p) for name, p in self.named_parameters() if p.requires_grad])
