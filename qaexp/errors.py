@@ -70,6 +70,8 @@ EXTRAS = {
     "joblib": ("running the rows of tables", "tables"),
     "matplotlib": ("figures", "tables"),
     "optuna": ("sweeps", "sweep"),
+    "transformers": ("pretrained encoders", "pretrained"),
+    "peft": ("LoRA", "pretrained"),
     "ray": ("hydra/launcher=ray", "sweep"),
     "wandb": ("W&B", "wandb"),
     "wandb_workspaces": ("dashboards", "dashboard"),

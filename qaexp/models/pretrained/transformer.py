@@ -15,7 +15,7 @@ def trained(model: nn.Module, tuned: bool, lora_rank: int | None, gradient_check
     """The model with what is to be trained of it: all, nothing, or LoRA's matrices (Hu et al. 2022) beside each linear layer.
 
     Raises:
-        ConfigError: LoRA is wanted of weights that are not tuned, or peft is not installed.
+        ConfigError: LoRA is wanted of weights that are not tuned.
     """
     model.requires_grad_(tuned)
     if gradient_checkpointing:
@@ -24,10 +24,8 @@ def trained(model: nn.Module, tuned: bool, lora_rank: int | None, gradient_check
         return model
     if not tuned:
         raise ConfigError(f"model.encoder.lora_rank={lora_rank} trains LoRA's matrices, and tuned=false trains nothing; set tuned=true")
-    try:
-        import peft
-    except ImportError as error:
-        raise ConfigError("LoRA needs Hugging Face's peft: pip install 'qaexp[pretrained]'") from error
+    import peft
+
     config = peft.LoraConfig(r=lora_rank, lora_alpha=2 * lora_rank, target_modules="all-linear")
     return peft.inject_adapter_in_model(config, model)  # type: ignore[arg-type, return-value]
 

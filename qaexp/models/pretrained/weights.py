@@ -43,16 +43,10 @@ def weights_of_checkpoint(files: Mapping[str, Mapping[str, str]]) -> Iterator[No
         _of_checkpoint.reset(token)
 
 
-def require_transformers() -> Any:
-    """The library of Hugging Face, without its progress bars.
+def _transformers() -> Any:
+    """The library of Hugging Face, without its progress bars."""
+    import transformers  # takes seconds, and is an extra
 
-    Raises:
-        ConfigError: it is not installed.
-    """
-    try:
-        import transformers
-    except ImportError as error:
-        raise ConfigError("pretrained encoders need Hugging Face's transformers: pip install 'qaexp[pretrained]'") from error
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     return transformers
@@ -74,8 +68,7 @@ def weights_folder(weights: str) -> Path:
     """The folder of `weights`: a folder, an installed package that holds one, or a name on the hub (`owner/name` or `owner/name@revision`).
 
     Raises:
-        MissingDataError: there is none.
-        BadDataError: the folder lacks a file.
+        MissingDataError: there is none, or it lacks a file.
     """
     if Path(weights).expanduser().is_dir():
         return _require_whole(Path(weights).expanduser())
@@ -123,7 +116,7 @@ def _of_package(package: Distribution) -> Path:
 
 
 def _of_hub(weights: str) -> Path:
-    require_transformers()
+    _transformers()
     from huggingface_hub import snapshot_download
 
     name, _, revision = weights.partition("@")
@@ -141,9 +134,9 @@ def open_model(weights: str, head: int | None = None) -> nn.Module:
 
     Raises:
         MissingDataError: as `weights_folder`.
-        ConfigError: transformers is missing, or does not know such a model.
+        ConfigError: transformers does not know such a model.
     """
-    transformers = require_transformers()
+    transformers = _transformers()
     import torch
 
     auto = transformers.AutoModel if head is None else transformers.AutoModelForSequenceClassification
@@ -166,7 +159,7 @@ def open_model(weights: str, head: int | None = None) -> nn.Module:
 
 def open_tokenizer(weights: str) -> Any:
     """The fast tokenizer, which cuts and pads nothing."""
-    require_transformers()
+    _transformers()
     from tokenizers import Tokenizer
 
     with opened(weights) as folder:
