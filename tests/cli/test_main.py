@@ -16,6 +16,7 @@ import pytest
 from omegaconf import OmegaConf
 
 import qaexp
+from qaexp import config
 from qaexp.cli import main as command_line
 from qaexp.cli.main import main
 from qaexp.config import compose, look_also_in
@@ -254,6 +255,16 @@ def test_a_class_of_ones_own_replaces_another_with_its_options(
     assert compose([option, "+model.pooling.power=2.0"]).model.pooling == runs[0]
     assert main([*quiet, option, "+model.pooling.powr=2.0"]) == 2
     assert "nothing reads the option model.pooling.powr, did you mean model.pooling.power" in caplog.text
+
+
+def test_a_run_shows_what_differs_when_nothing_is_composed_yet(
+    quiet: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("qaexp.config.cache_folder", lambda: tmp_path / "composed")
+    config._composed_choices.cache_clear()
+    assert main([*quiet, "callbacks=early_stopping"]) == 2
+    assert "callbacks has no best_checkpoint" in caplog.text
+    assert "what differs from the defaults" in capsys.readouterr().out
 
 
 def test_hints_and_help_know_the_users_own_choices(
