@@ -4,6 +4,7 @@ import inspect
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import torch
 import yaml
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf, open_dict
-from pytorch_lightning import Trainer
+from pytorch_lightning import Callback, Trainer
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
@@ -59,9 +60,10 @@ def test_every_choice_composes_to_whole_values(override: str) -> None:
     assert isinstance(container, dict)
     assert "hydra" not in container
     group, _, name = override.partition("=")
-    node = OmegaConf.select(cfg, group.replace("/", "."))
-    written = OmegaConf.load(CONF / group / f"{name}.yaml")
-    assert set(written) - {"defaults"} <= set(node)
+    path = CONF / group / f"{name}.yaml"
+    of_all = "# @package _global_" in path.read_text(encoding="utf-8")
+    node = cfg if of_all else OmegaConf.select(cfg, group.replace("/", "."))
+    assert set(OmegaConf.load(path)) - {"defaults"} <= set(node)
 
 
 BUILT: dict[str, tuple[dict[str, Any], type]] = {
@@ -78,7 +80,7 @@ BUILT: dict[str, tuple[dict[str, Any], type]] = {
 """What a group's choice becomes, and what it is called with. Choices of a model's slot are built by tests/laws."""
 
 
-@pytest.mark.parametrize("override", [override for override in OVERRIDES if not override.startswith(("model/", "logger="))])
+@pytest.mark.parametrize("override", [override for override in OVERRIDES if not override.startswith(("model/", "logger=", "debug=", "callbacks="))])
 def test_every_choice_builds_what_its_group_promises(override: str) -> None:
     group = override.partition("=")[0]
     arguments, promised = BUILT[group]
@@ -92,6 +94,13 @@ def test_every_choice_builds_what_its_group_promises(override: str) -> None:
     if node.get("_partial_"):
         built = built(**arguments)
     assert isinstance(built, promised)
+
+
+@pytest.mark.parametrize("name", choices("callbacks"))
+def test_every_choice_of_callbacks_builds_callbacks_of_lightning(name: str) -> None:
+    found = [instantiate(node) for node in compose([f"callbacks={name}"]).callbacks.values()]
+    assert found
+    assert all(issubclass(each.func, Callback) if isinstance(each, partial) else isinstance(each, Callback) for each in found)
 
 
 @pytest.mark.parametrize(

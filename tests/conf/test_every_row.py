@@ -136,7 +136,7 @@ def _one_step(overrides: Sequence[str], cache_dir: str) -> tuple[RankingModule, 
     module = RankingModule(scorer, loss, optimizer, schedule, data, {"vocabulary": data.corpus.vocabulary.words})
     if before:
         silent = {"callbacks": [], "plugins": [], "enable_progress_bar": False}
-        limits = {"max_epochs": 1, "limit_train_batches": 1, "limit_val_batches": 0, "enable_checkpointing": False}
+        limits = {"max_epochs": 1, "limit_train_batches": 1, "check_val_every_n_epoch": 2, "enable_checkpointing": False}
         open_trainer(OmegaConf.create({**cfg["trainer"], **limits, "accelerator": "cpu"}), **silent).fit(module, datamodule=data)
     return module, before
 
