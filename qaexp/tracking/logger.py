@@ -52,7 +52,7 @@ def _without_failing(method: Callable[..., None]) -> Callable[..., None]:
     return call
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: BaseException) -> str:
     return textwrap.shorten(str(error) or repr(error), 200, placeholder=" ...")
 
 
