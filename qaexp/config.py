@@ -7,8 +7,8 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -108,7 +108,7 @@ def choices(group: str) -> list[str]:
     """The names of a group's YAML files, without those with a leading underscore, which are parts of others.
 
     >>> choices("schedule")
-    ['constant', 'inverse_epoch']
+    ['constant', 'cosine', 'inverse_epoch', 'linear']
     """
     pattern = "*/*.yaml" if group == "experiment" else "*.yaml"
     found = {path.relative_to(conf / group).with_suffix("") for conf in conf_folders() for path in (conf / group).glob(pattern)}
@@ -155,14 +155,27 @@ def composed_by_hydra(overrides: Sequence[str], config: str) -> DictConfig:
     if _own and not any(option.startswith(SEARCH_PATH) for option in overrides):
         others = ",".join(quoted_value(f"file://{folder}") for folder in conf_folders() if folder != home)
         overrides = [*overrides, f"{SEARCH_PATH}[{others}]"]
-    with initialize_config_dir(str(home), version_base="1.3"):
-        cfg = hydra_compose(config, overrides=list(overrides), return_hydra_config=True)
-        drop_replaced_options(cfg, GlobalHydra.instance().config_loader(), config, overrides, CONF)
-    HydraConfig.instance().set_config(cfg)
-    with open_dict(cfg):
-        del cfg["hydra"]
-        cfg.choices = OmegaConf.to_container(cfg.choices, resolve=True)  # resolve now: Hydra would resolve them by its latest composition
+    with _within_another_composition():
+        with initialize_config_dir(str(home), version_base="1.3"):
+            cfg = hydra_compose(config, overrides=list(overrides), return_hydra_config=True)
+            drop_replaced_options(cfg, GlobalHydra.instance().config_loader(), config, overrides, CONF)
+        HydraConfig.instance().set_config(cfg)
+        with open_dict(cfg):
+            del cfg["hydra"]
+            cfg.choices = OmegaConf.to_container(cfg.choices, resolve=True)  # now: Hydra would resolve them by its latest composition
     return cfg
+
+
+@contextmanager
+def _within_another_composition() -> Iterator[None]:
+    """Lets Hydra compose inside of `hydra.main`, and puts back what the run there reads of Hydra."""
+    running, described = GlobalHydra.instance().hydra, HydraConfig.instance().cfg
+    GlobalHydra.instance().clear()
+    try:
+        yield
+    finally:
+        if running is not None:
+            GlobalHydra.instance().hydra, HydraConfig.instance().cfg = running, described
 
 
 @lru_cache(maxsize=256)

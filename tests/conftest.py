@@ -1,11 +1,14 @@
 """What every test may use: published data if it is at hand, a cache of its own, and few threads."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
 from tiny_weights import write_tiny_weights
+
+from qaexp.config import look_also_in
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -33,3 +36,9 @@ def tiny_weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = write_tiny_weights(tmp_path_factory.mktemp("weights") / "tiny")
     os.environ["QAEXP_WEIGHTS"] = str(folder)
     return folder
+
+
+@pytest.fixture(autouse=True)
+def no_folders_of_an_earlier_test() -> Iterator[None]:
+    yield
+    look_also_in([])  # what `--config-dir` named holds for the rest of a process

@@ -5,6 +5,8 @@ from pathlib import Path
 from shutil import copytree
 
 import pytest
+from hydra import initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
@@ -12,6 +14,14 @@ from qaexp import config
 from qaexp.config import CONF, PRETRAIN, RANK, Program, compose, composed_by_hydra
 from qaexp.reproduction.cells import cells_of
 from qaexp.reproduction.spec import result_figures, result_tables, tunings
+
+
+def test_a_configuration_is_composed_while_hydra_runs_another() -> None:
+    alone = composed_by_hydra([], RANK.config)
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        running = GlobalHydra.instance().hydra
+        assert composed_by_hydra([], RANK.config) == alone
+        assert GlobalHydra.instance().hydra is running
 
 
 @pytest.fixture(autouse=True)

@@ -97,12 +97,12 @@ def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
 
     from qaexp.data.missing_files import require_files
 
-    overrides = _flags(arguments).overrides
     _warn_of_sweep_options(arguments)
     if "output_dir=" in arguments:
         raise ConfigError("output_dir= is empty; name a folder, or leave it out")
     number = r"(?i)^output_dir=([\d.+-][\w.+-]*|null|true|false|nan|inf)$"  # as Hydra reads it: 2024_11_28, 1e3
     arguments = [re.sub(number, r"output_dir='\1'", argument) for argument in arguments]
+    overrides = _flags(arguments).overrides
     failures: list[Exception] = []
 
     def run(cfg: DictConfig) -> None:

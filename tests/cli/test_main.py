@@ -97,7 +97,7 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
         ("model", "'model' is not an option: write model= and one of "),
         ("logger=[csv,wandbb]", "there is no logger=wandbb, did you mean wandb; choices: "),
         ("~patience", "~patience: a run needs patience; set it instead"),
-        ("~schedule", "~schedule: a run needs schedule; set it instead, to one of constant, inverse_epoch"),
+        ("~schedule", "~schedule: a run needs schedule; set it instead, to one of constant, cosine, inverse_epoch, linear"),
         ("hydra.searchpath=[file:///nowhere]", "hydra.searchpath: there is no folder /nowhere; name one that has groups in it"),
         ("hydra.searchpath=[pkg://nothing.conf]", "hydra.searchpath: there is no package nothing.conf; install it"),
         ("--config-name=nosuch", "--config-name nosuch: no such file lists the groups of a run; begin its defaults with `- config`"),
