@@ -60,6 +60,8 @@ def test_other_missing_modules_are_left_alone() -> None:
     [("bm25s", lambda: BM25Index([[2]], 3, 1.5, 0.75)), ("gensim", lambda: content_words(Vocabulary.of_words(["soup"])))],
 )
 def test_a_component_says_which_library_it_misses(library: str, use: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in [name for name in sys.modules if name.startswith(f"{library}.")]:
+        monkeypatch.delitem(sys.modules, module)  # as if no earlier test had imported it
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(ModuleNotFoundError) as missing:
         use()  # type: ignore[operator]
