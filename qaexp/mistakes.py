@@ -153,7 +153,7 @@ def _sweeper_keys() -> list[str]:
 
 def _did_you_mean(word: str, known: Sequence[str], first: Sequence[str] = ()) -> str:
     """ ", did you mean ...", with at most three names; nothing where no known word is similar. Those of `first` are nearest."""
-    near = [*first, *(() if first else difflib.get_close_matches(word, known, n=2, cutoff=0.6))]
+    near = [*first, *(() if first else difflib.get_close_matches(word, list(dict.fromkeys(known)), n=2, cutoff=0.6))]
     return f", did you mean {' or '.join(near[:3])}" if near else ""
 
 
