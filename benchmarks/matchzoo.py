@@ -11,16 +11,12 @@ import shlex
 import subprocess
 from collections.abc import Iterator
 
-import torch
-from hydra.utils import instantiate
-
+from benchmarks.optimizer import TrainingStep
 from benchmarks.row import Row
 from benchmarks.timing import CPU, one_thread, timed
 from qaexp.config import compose
 from qaexp.data.module_cache import open_data
 from qaexp.errors import MissingDataError
-from qaexp.training.losses import as_loss
-from qaexp.training.optimizer import as_optimizer
 
 WIDTHS = {
     "ArcI": ["model=arc_i", "model.encoder.num_filters=[32]", "model.similarity.num_layers=4"],
@@ -67,24 +63,16 @@ def rows() -> Iterator[Row]:
 
 def pairs_a_second(model: str, vectors: str) -> float:
     """(right, wrong) pairs that a second of training reads, by processor time of one thread."""
-    torch.manual_seed(1)
     cfg = compose([*WIDTHS[model], f"model/embedding={vectors}", "model.embedding.dropout_rate=0", *WIKIQA, *PAIRS, "optimizer=adam"])
     data = open_data(cfg.dataset)
-    scorer = instantiate(cfg.model, vectors=data.word_vectors)
-    scorer.fit(data.corpus, data.training_batches)
-    scorer.learn_only(torch.from_numpy(data.training_words))
-    loss = as_loss(instantiate(cfg.loss))
-    trained = [(name, parameter) for name, parameter in scorer.named_parameters() if parameter.requires_grad]
-    optimizer = as_optimizer(instantiate(cfg.optimizer), decay_word_vectors=False)(trained)
+    step = TrainingStep(data, cfg, CPU)
     batches = iter([batch for epoch in range(5) for batch in data.training_batches(epoch)])
     read = 0
 
     def steps(number: int) -> None:
         nonlocal read
         for _, batch in zip(range(number), batches, strict=False):
-            optimizer.zero_grad()
-            loss(scorer(batch), batch.labels, batch.groups).backward()
-            optimizer.step()
+            step(batch)
             read += int((batch.labels > 0).sum())
 
     with one_thread(CPU):

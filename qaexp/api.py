@@ -1,4 +1,4 @@
-"""What a notebook or a program calls: `qaexp.train(model="ggsa", dataset="toy")`. The package gives these functions under its own name."""
+"""The Python API: `qaexp.train(model="ggsa", dataset="toy")` and the like. The package exports these functions."""
 
 import sys
 from collections.abc import Mapping, Sequence

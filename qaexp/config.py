@@ -30,13 +30,13 @@ from qaexp.files import atomic_write_text
 from qaexp.own_choices import SEARCH_PATH, drop_replaced_options
 
 CONF = Path(__file__).with_name("conf").resolve()
-"""In a checkout a link leads from the package to conf/ beside it; a wheel has the files in its place."""
+"""In a checkout, `qaexp/conf` is a link to the top-level conf/; in a wheel, it holds the files."""
 
 _own: list[Path] = []
 
 
 def look_also_in(folders: Iterable[Path]) -> None:
-    """Take choices from these folders, too, for the rest of the process."""
+    """Also take choices from these folders, for the rest of the process."""
     _own[:] = folders
 
 
@@ -168,7 +168,7 @@ def composed_by_hydra(overrides: Sequence[str], config: str) -> DictConfig:
 
 @contextmanager
 def _within_another_composition() -> Iterator[None]:
-    """Lets Hydra compose inside of `hydra.main`, and puts back what the run there reads of Hydra."""
+    """Saves and restores Hydra's global state, so that a configuration can be composed inside `hydra.main`."""
     running, described = GlobalHydra.instance().hydra, HydraConfig.instance().cfg
     GlobalHydra.instance().clear()
     try:

@@ -142,7 +142,7 @@ def _of_last_part(key: str, keys: Sequence[str]) -> list[str]:
 
 @cache
 def _sweeper_keys() -> list[str]:
-    """The options of the sweepers, which are no part of a run's configuration."""
+    """The sweepers' options. They are not part of a run's configuration."""
     found = dict[str, None]()
     for choice in choices("hydra/sweeper"):
         file = choice_file("hydra/sweeper", choice)

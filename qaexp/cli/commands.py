@@ -33,7 +33,7 @@ COMMANDS = {
     "sync": Command("qaexp.cli.sync:main", "upload the W&B runs that are only on this machine"),
     "dashboard": Command("qaexp.cli.dashboard:main", "make the W&B workspace and reports"),
 }
-"""`qaexp NAME`; those of before have a `python -m qaexp.NAME` too."""
+"""`qaexp NAME`. The older ones also run as `python -m qaexp.NAME`."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _complete(arguments: Sequence[str]) -> int:
-    """Tab completion: the names of subcommands, and what Hydra completes. Other subcommands have files, which is the shell's part."""
+    """Tab completion of subcommands and of Hydra's options. The arguments of other subcommands are files, which the shell completes."""
     from qaexp.cli.main import main, pretrain
 
     line = os.environ.get("COMP_LINE", "")

@@ -123,7 +123,6 @@ def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
 
         register()
     os.environ["HYDRA_FULL_ERROR"] = "1"  # errors reach main() as they are
-    compose([], program)  # now, for what the run shows: inside hydra.main, only what is composed already can be had
     flags = [argument for argument in arguments if argument not in overrides]
     sys.argv = ["qaexp", *flags, *overrides]  # Hydra wants the flags first; its completion is of qaexp
     hydra.main(version_base="1.3", config_path=str(CONF), config_name=program.config)(run)()

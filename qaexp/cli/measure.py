@@ -76,7 +76,7 @@ def _shown(values: Sequence[float]) -> list[str]:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Rows as lines of columns, the first one to the left and the others to the right.
+    """Rows as aligned lines: the first column to the left, the others to the right.
 
     >>> list(aligned([["run", "MAP"], ["a.run", "0.5"]]))
     ['run    MAP', 'a.run  0.5']

@@ -17,11 +17,11 @@ from qaexp.runs.folder import LOG
 from qaexp.runs.record import RunRecord
 
 FIRST, LAST = ("perplexity", *METRICS), ("questions", "pairs")
-"""Columns of the table of results; the other measures stand between them."""
+"""The first and last columns of the table of results; other measures come between them."""
 
 
 def show_config(cfg: DictConfig, usual: DictConfig | None = None) -> None:
-    """Print the configuration as a tree, with the short name of each class; of a `usual` one only what differs from it."""
+    """Print the configuration as a tree, with the short name of each class. With `usual`, only what differs from it."""
     shown: Any = OmegaConf.to_container(cfg, resolve=True)
     title = "configuration"
     if usual is not None:
@@ -33,7 +33,7 @@ def show_config(cfg: DictConfig, usual: DictConfig | None = None) -> None:
 
 
 def _differing(node: Any, usual: Any) -> dict[str, Any]:
-    """The options of a node that are not as usual. Of another class it is all of them.
+    """The options of a node that differ from the usual ones. If its class differs, all of them.
 
     >>> _differing({"lr": 1, "loss": {"_target_": "Hinge", "margin": 1}, "seed": 2}, {"lr": 1, "loss": {"_target_": "Max", "margin": 1}})
     {'loss': {'_target_': 'Hinge', 'margin': 1}, 'seed': 2}

@@ -40,7 +40,7 @@ def _tabulated(options: argparse.Namespace) -> list[str]:
 
 
 def _sorted(rows: pd.DataFrame, name: str) -> pd.DataFrame:
-    """The rows by a column: measures from the highest mean, texts and counts from the lowest."""
+    """Sort the rows by a column: measures by falling mean, texts and counts in rising order."""
     named = {str(column).lower(): str(column) for column in rows.columns}
     require_among("--sort", [name.lower()], list(named))
     column: list[str] = [str(value) for value in rows[named[name.lower()]]]

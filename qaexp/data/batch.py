@@ -66,10 +66,10 @@ class RankingBatch(_Batch):
     groups: Int[Tensor, " pair"]
     """The training example each pair belongs to, numbered from 0."""
     question_texts: Int[Tensor, " question"] | None = None
-    """The text of the corpus that each question is; a batch that is made by hand has none."""
+    """Each question's number in the corpus; None in a batch that is made by hand."""
     candidate_texts: Int[Tensor, " candidate"] | None = None
     targets: Float[Tensor, " pair"] | None = None
-    """A teacher's scores, of losses that learn from one."""
+    """A teacher's scores, for losses that learn from them."""
 
     @property
     def num_groups(self) -> int:

@@ -119,7 +119,7 @@ class RankingSplit:
     retrieval_scores: Float32[np.ndarray, " pair_or_none"] = field(default_factory=lambda: np.empty(0, dtype=np.float32))
     """The score of each candidate by the search engine that made the pools; empty if it is not published."""
     grades: Int8[np.ndarray, " pair_or_ungraded"] = field(default_factory=lambda: np.empty(0, dtype=np.int8))
-    """How relevant each candidate is, 0 if it is wrong; empty if none is above 1."""
+    """The graded label of each candidate, 0 for a wrong one. Empty if all labels are 0 or 1."""
 
     @property
     def num_questions(self) -> int:

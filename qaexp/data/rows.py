@@ -11,7 +11,7 @@ from qaexp.data.files import MAX_LINE, Faults, from_json, lines
 from qaexp.errors import BadDataError, MissingDataError
 
 ENDINGS = ("tsv", "csv", "jsonl", "parquet")
-"""Of the names of files that are read, plain or with `.gz` added."""
+"""The endings of files that are read, plain or with `.gz` added."""
 
 NAMES: Mapping[str, tuple[str, ...]] = {
     "question": ("question", "query"),
@@ -62,7 +62,7 @@ class _Columns:
         self.find = cache(self._find)
 
     def _find(self, header: tuple[str, ...], required: tuple[str, ...] = ("question", "candidate")) -> dict[str, str]:
-        """Our name of each column to the header's.
+        """A mapping from our names of columns to those of the header.
 
         Raises:
             LookupError: names what is not there, and what is.

@@ -98,11 +98,11 @@ class TextReader(Protocol):
         ...
 
     def words(self, text: str, limit: int) -> list[str]:
-        """What the model's states of a text stand for."""
+        """The tokens of a text as strings: one for each state of the model."""
         ...
 
     def of_words(self, words: Sequence[str]) -> list[int]:
-        """The tokens that `words` gives in letters."""
+        """The ids of the tokens that `words` gives as strings."""
         ...
 
     def limits(self, question: int, candidate: int) -> tuple[int, int]:

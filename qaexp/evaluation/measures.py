@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ACCURACY = "accuracy"
 """The measure of pairs with classes, which are not ranked."""
 COUNTS = ("questions", "pairs", "tied at first answer")
-"""What a record holds of a split beside its measures."""
+"""Counts that a record has of each split, beside its measures."""
 
 
 def _precision(of: "Ranks", k: int | float) -> "Float[Tensor, ' question']":
@@ -61,7 +61,7 @@ class Family:
     shown: str
     """The heading of its mean."""
     formula: "Callable[[Ranks, float], Float[Tensor, ' question']]"
-    """Its value for each question. `k` is infinite where the name has no depth."""
+    """The value of each question. `k` is infinite if the name has no depth."""
     needs_depth: bool
     names: tuple[str, ...] = ()
     """Its other names, in lower case."""
@@ -75,7 +75,7 @@ FAMILIES: Mapping[str, Family] = {
     "r": Family("R", _recall, needs_depth=True, names=("recall",)),
     "success": Family("Success", _success, needs_depth=True, names=("hit", "hits")),
 }
-"""By the name that records and tables have. In the formulas, right candidates are at ranks r₁ < r₂ < … < r_R of all R of a question."""
+"""Measures by their name in records and tables. In the formulas, r₁ < r₂ < … are the ranks of a question's right candidates, R in all."""
 
 _FAMILY_OF = {name: key for key, family in FAMILIES.items() for name in (key, *family.names)}
 

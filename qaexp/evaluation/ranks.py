@@ -18,7 +18,7 @@ class UnrankableScoresError(QaexpError):
 
 
 def rank_pairs(scores: Float[Tensor, " pair"], questions: Int[Tensor, " pair"], tie_order: Int[Tensor, " pair"]) -> Int[Tensor, " pair"]:
-    """Pairs by question ascending, then score descending, then `tie_order` descending, then as they came.
+    """The order of the pairs: by question, then by falling score, then by falling `tie_order`, then as they came.
 
     One stable sort by the key question · 2³² + place of the score among all float32 values, over pairs already in tie order.
 
@@ -48,7 +48,7 @@ def rank_pairs(scores: Float[Tensor, " pair"], questions: Int[Tensor, " pair"], 
 
 @dataclass(frozen=True)
 class Ranks:
-    """Questions in order of their numbers, and one row for each right candidate that was ranked: by question, best first.
+    """All questions, sorted by number, and all right candidates that were ranked, one row each, sorted by question and rank.
 
     A label above 0 is right.
     """
@@ -56,7 +56,7 @@ class Ranks:
     convention: Convention
     question: Int[Tensor, " question"]
     candidates: Int[Tensor, " question"]
-    """How many candidates of it are ranked."""
+    """How many of its candidates are ranked."""
     answers: Int[Tensor, " question"]
     """How many right candidates it has, whether ranked or not."""
     group: Int[Tensor, " right"]
@@ -67,7 +67,7 @@ class Ranks:
     gain: Int[Tensor, " right"]
     """Its label."""
     ideal_group: Int[Tensor, " answer"]
-    """The same three of the best order of all right candidates."""
+    """The best possible order of all right candidates: `group`, `rank` and `gain` in it."""
     ideal_rank: Int[Tensor, " answer"]
     ideal_gain: Int[Tensor, " answer"]
     pair_group: Int[Tensor, " pair"]

@@ -22,7 +22,7 @@ QRELS_LINE = "A line of judgements is: question 0 candidate label, where the lab
 
 
 CHUNK = 1 << 24
-"""Bytes of lines that are taken apart at a time."""
+"""Bytes of lines that are parsed at a time."""
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ class _Table:
 
 
 def _numbered(names: Sequence[bytes], known: dict[bytes, int]) -> Int[np.ndarray, " line"]:
-    """The number of each name. New names are numbered on."""
+    """The number of each name. New names get the next numbers."""
     return np.array([known.setdefault(name, len(known)) for name in names], dtype=np.int64)
 
 

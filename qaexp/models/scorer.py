@@ -42,13 +42,16 @@ class AnswerScorer(nn.Module, ABC):
 
     @property
     def subwords(self) -> TextReader | None:
-        """What reads texts for the model, as they were written, if it does not read the data set's words."""
+        """The reader of texts as they were written, if the model does not read the data set's words."""
         return getattr(getattr(self, "embedding", None), "subwords", None)
 
     @property
     def pretrained(self) -> list[str]:
         """The names of the pretrained weights that it is built from."""
         return sorted({name for module in self.modules() if isinstance(module, Stage) for name in module.pretrained})
+
+    work_per_cell: int = 1
+    """Relative cost of one question-word × candidate-word cell: a model that does much for each takes more blocks, with less padding."""
 
     def fit(self, corpus: RankingCorpus, examples: Examples) -> None:
         """Fit what no gradient finds: document frequencies, tables, weights of another learner.
@@ -97,14 +100,12 @@ class AnswerScorer(nn.Module, ABC):
         pair_question: Int[Tensor, " pair"],
         pair_candidate: Int[Tensor, " pair"],
         max_tokens: int | None = None,
-        work_per_cell: int = 1,
     ) -> Float[Tensor, "pair *class"]:
         """The scores of pairs of encoded texts, in order: in blocks of similar lengths.
 
-        `max_tokens` bounds the tokens of either side that are gathered at once. `work_per_cell` is the relative cost of one question-word ×
-        candidate-word cell: a model that does much for each overrides it, so that more blocks spare more padding.
+        `max_tokens` bounds the tokens of either side that are gathered at once.
         """
-        return score_pairs(self.score, questions, candidates, pair_question, pair_candidate, work_per_cell, max_tokens)
+        return score_pairs(self.score, questions, candidates, pair_question, pair_candidate, self.work_per_cell, max_tokens)
 
     def forward(self, batch: RankingBatch) -> Float[Tensor, "pair *class"]:
         """Scores of all pairs of a batch, each distinct text encoded once.

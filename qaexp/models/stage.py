@@ -42,7 +42,7 @@ class Embedding(Stage):
     reads_vectors: bool = True
     """Whether it looks at word vectors; see `AnswerScorer.reads_vectors`."""
     subwords: TextReader | None = None
-    """What reads texts in place of the data set's tokeniser, if its ids are not those of words."""
+    """The reader that replaces the data set's tokeniser, if the ids are not those of words."""
 
     def of(self, tokens: Int[Tensor, "text length"]) -> Text:
         """A text with a `mask`, and with what the encoder reads, from ids; every id except padding is real."""

@@ -10,13 +10,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from jaxtyping import Float
-from scipy import stats
 
 from qaexp.errors import ConfigError, MissingDataError, RecordError, meant
 from qaexp.evaluation.conventions import METRICS
 from qaexp.evaluation.measures import heading, measure_keys
 from qaexp.evaluation.run_files import Measured, Qrels, measure_run
-from qaexp.evaluation.significance import LEVEL, ROUNDING, holm, paired_randomisation
+from qaexp.evaluation.significance import ROUNDING, Interval, holm, paired_randomisation
 from qaexp.runs.folder import EVALUATION, RECORD
 from qaexp.runs.record import RunRecord
 
@@ -131,12 +130,12 @@ def _require_alike(systems: Sequence[_System]) -> None:
 
 
 def _difference(one: pd.Series, other: pd.Series, test: str) -> dict[str, float | int]:
-    """What is known of the difference of two systems, question by question."""
+    """Statistics of the difference of two systems, paired by question."""
     differences: Float[np.ndarray, " question"] = (one - other.reindex(one.index)).to_numpy(dtype=float)
     differences = np.where(np.abs(differences) < 1e-12, 0.0, differences)
     count, mean = len(differences), float(differences.mean())
     deviation = float(differences.std(ddof=1)) if count > 1 else math.nan
-    half = float(stats.t.ppf(1 - LEVEL / 2, count - 1)) * deviation / math.sqrt(count) if count > 1 else math.nan
+    half = Interval.of(differences.tolist(), random=True).half
     return {
         "first mean": float(one.mean()),
         "second mean": float(other.mean()),
@@ -155,4 +154,6 @@ def _t_test(differences: Float[np.ndarray, " question"], deviation: float) -> fl
     """Two-sided p of Student's paired t-test; where all differences are equal, 1 if they are 0, else 0."""
     if not deviation > ROUNDING:
         return float(abs(differences.mean()) < ROUNDING)
+    from scipy import stats  # takes long to import
+
     return float(stats.ttest_1samp(differences, 0.0).pvalue)  # type: ignore[attr-defined]

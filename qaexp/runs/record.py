@@ -333,7 +333,7 @@ def _callbacks_that_count(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def quick_look(config: Mapping[str, Any]) -> str:
-    """The options that make a configuration a quick look, of no worth in a table; empty if there are none.
+    """The options that make a configuration a quick look, which no table takes; empty if there are none.
 
     >>> quick_look({"choices": {"debug": "fdr"}}), quick_look({"trainer": {"limit_val_batches": 2}}), quick_look({"trainer": {}})
     ('debug=fdr', 'trainer.limit_val_batches=2', '')

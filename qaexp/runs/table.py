@@ -95,7 +95,7 @@ def _look(record: RunRecord) -> str:
 
 
 def measured_by(records: Sequence[RunRecord], split: str) -> list[str]:
-    """The measures that some of the runs have of a split, those of every run first."""
+    """All measures that any of the runs has of a split; those that every run has come first."""
     found = dict.fromkeys(metric for record in records for metric in record.metrics.get(split, {}) if is_measure(metric))
     return sorted(found, key=lambda metric: metric not in METRICS)
 

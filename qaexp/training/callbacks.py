@@ -148,7 +148,7 @@ class StopEarly(EarlyStopping):
 
 
 class StopAsBefore(Callback):
-    """A run that any callback has stopped, and that is resumed while it ranks, trains no further."""
+    """Keeps a stopped run stopped: one that a callback has stopped, and that is resumed while it ranks, trains no further."""
 
     _stopped = False
 

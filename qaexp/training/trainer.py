@@ -17,7 +17,7 @@ from qaexp.limits import NonNegativeInt, Rate
 
 
 def with_batch_limits(cfg: Mapping[str, Any]) -> dict[str, Any]:
-    """The trainer's options, with `fast_dev_run` and `overfit_batches` said by the limits that they stand for.
+    """The trainer's options, with `fast_dev_run` and `overfit_batches` replaced by the limits that they stand for.
 
     Lightning's own `fast_dev_run` would switch off the checkpoints, and its `overfit_batches` would draw other negatives in each epoch.
 
@@ -36,7 +36,7 @@ def with_batch_limits(cfg: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def limited_data(data: RankingDataModule, cfg: Mapping[str, Any]) -> RankingDataModule:
-    """The data with the first questions of dev and test alone, where the trainer's options limit them."""
+    """The data with only the first questions of dev and test, as `limit_val_batches` and `limit_test_batches` say."""
     options = with_batch_limits(cfg)
     dev, test = options.get("limit_val_batches"), options.get("limit_test_batches")
     if dev is None and test is None:
@@ -72,7 +72,7 @@ def open_trainer(cfg: DictConfig, callbacks: Sequence[Callback], plugins: Sequen
 
 
 class WarmUp(LambdaLR):
-    """The learning rate rises in a line over the share `warmup` of all steps, then falls to 0; it changes at each step."""
+    """The learning rate rises linearly over the share `warmup` of all steps, then falls to 0; it changes at each step."""
 
     def __init__(self, optimizer: Optimizer, num_steps: NonNegativeInt, warmup: Rate) -> None:
         rising = warmup * num_steps
@@ -88,14 +88,14 @@ class WarmUp(LambdaLR):
 
 
 class LinearWarmUp(WarmUp):
-    """Falls in a line (Devlin et al. 2019)."""
+    """Linear decay (Devlin et al. 2019)."""
 
     def falling(self, share: float) -> float:
         return 1 - share
 
 
 class CosineWarmUp(WarmUp):
-    """Falls as half a cosine (Loshchilov & Hutter 2017)."""
+    """Cosine decay (Loshchilov & Hutter 2017)."""
 
     def falling(self, share: float) -> float:
         return (1 + math.cos(math.pi * share)) / 2

@@ -46,10 +46,10 @@ class Pool:
     place: str
     words: tuple[str, ...]
     shown: str
-    """What is seen of the question."""
+    """The question's text as a reader sees it."""
     spellings: list[str]
     candidates: dict[Any, tuple[str, int, int]] = field(default_factory=dict)
-    """Candidate id, text and grade, by the file's id or, without one, by what is seen of the text."""
+    """Candidate id, text and grade. Keys are the ids of the file or, without ids, the texts as a reader sees them."""
     places: dict[Any, str] = field(default_factory=dict)
 
 
@@ -194,7 +194,7 @@ class _Pools:
 
 
 def _split_name(name: str) -> str:
-    """Our name of a split.
+    """The name of a split in qaexp.
 
     >>> _split_name("Validation"), _split_name("test2")
     ('dev', 'test2')

@@ -66,17 +66,6 @@ class CoupledLSTM(AnswerScorer):
         self.output = Classifier(pooling_rows * pooling_columns * first.num_parts * hidden_dim, output_dim, nn.Tanh(), num_classes)
         draw_uniformly(self, 0.1)
 
-    def score_all(
-        self,
-        questions: Text,
-        candidates: Text,
-        pair_question: Int[Tensor, " pair"],
-        pair_candidate: Int[Tensor, " pair"],
-        max_tokens: int | None = None,
-        work_per_cell: int = 8,
-    ) -> Float[Tensor, "pair *class"]:
-        return super().score_all(questions, candidates, pair_question, pair_candidate, max_tokens, work_per_cell)
-
     def encode_question(self, tokens: Int[Tensor, "text length"]) -> Text:
         return self._gates(tokens, self.words_block.from_question)
 

@@ -1,4 +1,6 @@
-"""Pooling of one text over time: maximum, mean, sum, or the last state."""
+"""Pooling of one text over time: maximum, mean, sum, the first or the last state."""
+
+from typing import ClassVar
 
 from torch.nn import functional as F
 
@@ -48,27 +50,39 @@ class SumPooling(Stage):
         return {"vector": zero_padding(text["states"], text["mask"]).sum(dim=1)}
 
 
-class FirstPooling(Stage):
-    """v = h_1, the state of the first token: of a pretrained transformer, that of [CLS].
+class _StatePooling(Stage):
+    """v = one state of the text, which the encoder gives under the name `state`."""
 
-    Raises:
-        ConfigError: at the first text, if the encoder has no first state that has read the whole text.
-    """
+    state: ClassVar[str]
+    choice: ClassVar[str]
+    """The pooling as the error names it."""
+    encoders: ClassVar[str]
+    """Which encoders give such a state."""
 
     def __init__(self, input_dim: int) -> None:
         super().__init__()
         self.output_dim = input_dim
 
     def forward(self, text: Text) -> Text:
-        if "first" not in text:
+        if self.state not in text:
             raise ConfigError(
-                f"model/pooling=cls takes the first state for the text, and this encoder gives {', '.join(text)} alone: no state of it has "
-                "read the whole text; choose model/encoder=transformer, or another pooling"
+                f"model/pooling={self.choice} takes the {self.state} state for the text, and this encoder gives {', '.join(text)} alone: "
+                f"no state of it has read the whole text; choose {self.encoders}, or another pooling"
             )
-        return {"vector": text["first"]}
+        return {"vector": text[self.state]}
 
 
-class LastPooling(Stage):
+class FirstPooling(_StatePooling):
+    """v = h_1, the state of the first token: of a pretrained transformer, that of [CLS].
+
+    Raises:
+        ConfigError: at the first text, if the encoder has no first state that has read the whole text.
+    """
+
+    state, choice, encoders = "first", "cls", "model/encoder=transformer"
+
+
+class LastPooling(_StatePooling):
     """v = h_L, the state of the last real token; zeros for a text that has none. Lei et al. 2016, §4.1: "simply taking the last one".
 
     An encoder of two directions gives the last state of each (Tan et al. 2016, §3.1).
@@ -79,14 +93,4 @@ class LastPooling(Stage):
         ConfigError: at the first text, if the encoder has no last state that has read the whole text.
     """
 
-    def __init__(self, input_dim: int) -> None:
-        super().__init__()
-        self.output_dim = input_dim
-
-    def forward(self, text: Text) -> Text:
-        if "last" not in text:
-            raise ConfigError(
-                f"model/pooling=LastPooling takes the last state for the text, and this encoder gives {', '.join(text)} alone: "
-                "no state of it has read the whole text; choose a recurrent encoder like lstm, or another pooling"
-            )
-        return {"vector": text["last"]}
+    state, choice, encoders = "last", "LastPooling", "a recurrent encoder like lstm"

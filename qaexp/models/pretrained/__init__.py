@@ -1,1 +1,1 @@
-"""Pretrained transformers: their weights, tokenizers, states, and the models that they make."""
+"""Pretrained transformers: their weights, tokenizers, encoders and cross-encoders."""

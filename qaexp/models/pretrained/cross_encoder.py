@@ -26,6 +26,7 @@ class CrossEncoder(AnswerScorer):
     """
 
     reads_vectors = False
+    work_per_cell = 256
 
     def __init__(
         self,
@@ -63,17 +64,6 @@ class CrossEncoder(AnswerScorer):
         known = {"token_type_ids": types} if getattr(self.model.config, "type_vocab_size", 0) > 1 else {}  # type: ignore[union-attr]
         scores = self.model(input_ids=ids, attention_mask=mask.long(), **known).logits
         return scores.squeeze(1) if scores.shape[1] == 1 else scores
-
-    def score_all(
-        self,
-        questions: Text,
-        candidates: Text,
-        pair_question: Int[Tensor, " pair"],
-        pair_candidate: Int[Tensor, " pair"],
-        max_tokens: int | None = None,
-        work_per_cell: int = 256,
-    ) -> Float[Tensor, "pair *class"]:
-        return super().score_all(questions, candidates, pair_question, pair_candidate, max_tokens, work_per_cell)
 
 
 def _in_float32(layer: nn.Module, inputs: tuple[Any, ...], output: Tensor) -> Tensor:

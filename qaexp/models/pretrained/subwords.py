@@ -41,7 +41,7 @@ class Subwords:
         return [[number + 1 for number in each.ids] for each in encoded]
 
     def words(self, text: str, limit: int) -> list[str]:
-        """The first subwords of a text in letters, with the special tokens around it: what the model's states stand for."""
+        """The first `limit` subwords of a text as strings, with the special tokens around them: one for each state of the model."""
         ids = torch.tensor(self.ids([text]), dtype=torch.int64)[:, :limit]
         return [str(self._tokenizer.id_to_token(number)) for number in self.inputs(ids)[0][0].tolist()]
 
@@ -84,9 +84,9 @@ class SubwordEmbedding(Embedding):
 
     def __init__(self, vectors: Float[Tensor, "word dim"], weights: str) -> None:
         super().__init__()
-        self.subwords = self._subwords = Subwords(weights, num_texts=1)
+        self.subwords = Subwords(weights, num_texts=1)
         self.pretrained = (weights,)
 
     def of(self, tokens: Int[Tensor, "text length"]) -> Text:
-        ids, _, mask = self._subwords.inputs(tokens)
+        ids, _, mask = self.subwords.inputs(tokens)
         return {"subwords": ids, "mask": mask}

@@ -21,6 +21,7 @@ from zipfile import ZipFile
 from torch import nn
 
 from qaexp.config import cache_folder
+from qaexp.data.files import digest
 from qaexp.errors import ConfigError, MissingDataError
 from qaexp.files import file_lock
 
@@ -170,7 +171,7 @@ def open_tokenizer(weights: str) -> Any:
 
 
 def kept_files(weights: str) -> dict[str, str]:
-    """What a checkpoint keeps, by name of file."""
+    """The contents of the `KEPT` files, by name."""
     with opened(weights) as folder:
         return {name: (folder / name).read_text(encoding="utf-8") for name in KEPT}
 
@@ -185,14 +186,11 @@ def longest_input(weights: str) -> int:
 
 
 OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert", "mpnet", "longformer")
-"""Models whose first position is the one after that of padding."""
+"""Models that number positions from the padding id + 1."""
 
 
 @cache
 def revision(weights: str) -> str:
-    """What tells these weights from others of the same name: a digest of the safetensors files."""
-    digest = hashlib.sha256()
-    for path in sorted(weights_folder(weights).glob("*.safetensors")):
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
-    return f"sha256:{digest.hexdigest()}"
+    """A digest of the safetensors files, which tells these weights from others of the same name."""
+    of_files = b"".join(bytes.fromhex(digest(path)) for path in sorted(weights_folder(weights).glob("*.safetensors")))
+    return f"sha256:{hashlib.sha256(of_files).hexdigest()}"
