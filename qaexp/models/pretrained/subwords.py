@@ -84,9 +84,9 @@ class SubwordEmbedding(Embedding):
 
     def __init__(self, vectors: Float[Tensor, "word dim"], weights: str) -> None:
         super().__init__()
-        self.subwords = Subwords(weights, num_texts=1)
+        self.subwords = self._subwords = Subwords(weights, num_texts=1)
         self.pretrained = (weights,)
 
     def of(self, tokens: Int[Tensor, "text length"]) -> Text:
-        ids, _, mask = self.subwords.inputs(tokens)
+        ids, _, mask = self._subwords.inputs(tokens)
         return {"subwords": ids, "mask": mask}
