@@ -73,7 +73,7 @@ class Program:
         """The groups of conf/ in its configuration, with the slots of models; read as plain text.
 
         >>> [group for group in PRETRAIN.groups() if "/" not in group]
-        ['dataset', 'logger', 'loss', 'model', 'optimizer', 'output', 'schedule', 'trainer']
+        ['callbacks', 'dataset', 'debug', 'logger', 'loss', 'model', 'optimizer', 'output', 'schedule', 'trainer']
         """
         first = _groups_of(self.config)
         folders = {folder.relative_to(conf) for conf in conf_folders() for folder in conf.rglob("*") if folder.is_dir()}

@@ -137,5 +137,5 @@ def _starts(sizes: Int[Tensor, " question"]) -> Int[Tensor, " question"]:
     return sizes.cumsum(0) - sizes
 
 
-def _sums(values: Tensor, group: Int[Tensor, " value"], size: int) -> Float[Tensor, " question"]:
+def _sums(values: Tensor, group: Int[Tensor, " pair"], size: int) -> Float[Tensor, " question"]:
     return torch.zeros(size, dtype=torch.float64, device=group.device).index_add_(0, group, values.double())

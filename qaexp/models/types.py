@@ -12,10 +12,11 @@ Texts and pairs:
     class                              classes of a pair; scores have this axis only if there are more classes than right and wrong
     field                              parts of a text, such as title and body; an axis only if a data set has several
     answer, negative                   texts that negatives are drawn from; wrong pairs
+    right                              right pairs that are ranked, of all questions
     hit                                texts that a search finds for another, best first
     item, chosen, kept                 items to draw from; drawn items; questions of a part
     batch_item, block_pair             the items of one batch; the pairs of one block
-    pair_or_none                       pairs, or an empty axis if the files do not say
+    pair_or_none, pair_or_ungraded     pairs, or an empty axis if the files have no scores of a search; no grades
 
 Words:
 
@@ -52,15 +53,21 @@ Grids:
     places, outputs                    units along a line or in a grid; windows on them
     k                                  the largest values of a grid
 
+Files:
+
+    line, name, byte                   lines; the distinct names in them; UTF-8 of many texts, concatenated
+
 Counts:
 
     question_and_end                   the start of each question, and the end of the last
-    group_and_end, field_and_end       the same for groups and for fields
+    text_and_end, group_and_end        the same for texts and for groups
+    field_and_end                      the same for fields
     rank                               ranks, from 1
     key                                numbers that identify a question and a text
     num                                a requested number
     some, others, other                two lists of any size
     shape, whole, axis, any            any axes
+    _                                  one axis, of another size each time
 """
 
 from collections.abc import Sequence

@@ -174,5 +174,5 @@ def _a_loaded_checkpoint_scores_as_the_run_did(cfg: DictConfig, folder: Path) ->
 def test_a_configuration_keeps_its_choices_when_another_is_composed() -> None:
     first = compose(["model=qa_cnn", "dataset=toy"])
     compose(["model=ggsa", "dataset=wikiqa"])
-    assert first.choices == {"model": "qa_cnn", "dataset": "toy"}
+    assert first.choices == {"model": "qa_cnn", "dataset": "toy", "debug": None}
     assert first.run_name == "qa_cnn_toy_seed1"

@@ -91,8 +91,8 @@ def test_a_test_that_is_stopped_goes_on_to_the_same_scores(
 def test_a_long_test_logs_its_progress_without_a_progress_bar(
     overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("qaexp.training.callbacks.SECONDS_BETWEEN_LINES", -1.0)
-    with caplog.at_level(logging.INFO, "qaexp.training.callbacks"):
+    monkeypatch.setattr("qaexp.training.progress_bar.SECONDS_BETWEEN_LINES", -1.0)
+    with caplog.at_level(logging.INFO, "qaexp.training.progress_bar"):
         train(compose(overrides), tmp_path)
     told = [message for message in caplog.messages if message.startswith("ranking ")]
     assert told[0] == "ranking dev: 0 of 200 pairs are scored"
