@@ -25,6 +25,7 @@ COMMANDS = {
     "pretrain": Command("qaexp.cli.main:pretrain", "pre-train an encoder"),
     "measure": Command("qaexp.cli.measure:main", "measure run files of any system, as trec_eval does"),
     "compare": Command("qaexp.cli.compare:main", "test the differences of runs, or of run files"),
+    "show": Command("qaexp.cli.show:main", "show a run at a glance, or its ranking of one question"),
     "table": Command("qaexp.cli.table:main", "tabulate finished runs"),
     "figures": Command("qaexp.cli.figures:main", "draw what finished runs show"),
     "reproduce": Command("qaexp.cli.reproduce:main", "make the papers' tables and figures"),

@@ -1,7 +1,11 @@
 """Shows a run on the terminal: its configuration as a tree, and a table of results."""
 
+import math
+from collections.abc import Sequence
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -18,6 +22,8 @@ from qaexp.runs.record import RunRecord
 
 FIRST, LAST = ("perplexity", *METRICS), ("questions", "pairs")
 """The first and last columns of the table of results; other measures come between them."""
+
+BARS = "▁▂▃▄▅▆▇█"
 
 
 def show_config(cfg: DictConfig, usual: DictConfig | None = None) -> None:
@@ -49,11 +55,16 @@ def _differing(node: Any, usual: Any) -> dict[str, Any]:
     return found
 
 
-def show_results(record: RunRecord, folder: Path) -> None:
-    """Print a row for each split, and the run's folder; `run.log` in it holds the same lines."""
-    console = Console(record=True)
-    name = record.data["name"] + (" (partial data)" if record.data["partial"] else "") + (f" ({record.debug})" if record.debug else "")
-    table = Table(title=escape(f"{record.config['choices']['model']} on {name}, seed {record.seed}"), title_justify="left")
+def title_of(record: RunRecord) -> str:
+    """Such as `ggsa on toy (partial data), seed 1`."""
+    data = record.data.get("name") or record.config["choices"]["dataset"]
+    name = data + (" (partial data)" if record.data.get("partial") else "") + (f" ({record.debug})" if record.debug else "")
+    return f"{record.config['choices']['model']} on {name}, seed {record.seed}"
+
+
+def results_table(record: RunRecord) -> Table:
+    """A row for each split."""
+    table = Table(title=escape(title_of(record)), title_justify="left")
     found = dict.fromkeys(metric for metrics in record.metrics.values() for metric in metrics)
     others = [metric for metric in found if metric not in FIRST and is_measure(metric)]
     shown = [metric for metric in (*FIRST, *others, *LAST) if metric in found]
@@ -69,7 +80,13 @@ def show_results(record: RunRecord, folder: Path) -> None:
             for metric in shown
         )
         table.add_row(escape(split), *values)
-    console.print(table)
+    return table
+
+
+def show_results(record: RunRecord, folder: Path) -> None:
+    """Print a row for each split, and the run's folder; `run.log` in it holds the same lines."""
+    console = Console(record=True)
+    console.print(results_table(record))
     for split, metrics in record.metrics.items():
         if (share := metrics.get("tied at first answer", 0)) > 0.01:
             console.print(
@@ -93,6 +110,22 @@ def _irregularities(record: RunRecord) -> dict[str, int]:
         for what in ("cut questions", "cut candidates")
     }
     return {note: count for note, count in {**record.data["notes"], **cut}.items() if count}
+
+
+def sparkline(values: Sequence[float], width: int = 40) -> str:
+    """A bar for each value, from the lowest to the highest; of more values than the width, the mean of each stretch.
+
+    >>> sparkline([0.0, 1.0, 2.0, 7.0]), sparkline([1.0, 1.0]), sparkline([0.0, 0.0, 7.0, 7.0], width=2)
+    ('▁▂▃█', '▁▁', '▁█')
+    """
+    finite = [value for value in values if math.isfinite(value)]
+    if not finite:
+        return ""
+    stretches = min(width, len(finite))
+    ends = [len(finite) * place // stretches for place in range(stretches + 1)]
+    means = [mean(finite[first:last]) for first, last in pairwise(ends)]
+    low, high = min(means), max(means)
+    return "".join(BARS[round((len(BARS) - 1) * (value - low) / (high - low))] if high > low else BARS[0] for value in means)
 
 
 def _grow(tree: Tree, node: Any) -> None:
