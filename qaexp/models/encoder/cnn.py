@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from qaexp.errors import ConfigError
 from qaexp.limits import PositiveInt
 from qaexp.models.masking import zero_padding
-from qaexp.models.ops.convolution import apply_convolution, convolve_words
+from qaexp.models.ops.convolution import convolve_words
 from qaexp.models.stage import Encoder
 from qaexp.models.types import Text
 
@@ -94,12 +94,11 @@ class StackedCNN(Encoder):
         self.output_dim = widths[-1]
 
     def finish(self, text: Text) -> Text:
-        mask = text["mask"]
-        z = text["states"].transpose(1, 2).masked_fill(~mask.unsqueeze(1), 0.0)  # (text, dim, length)
+        z, mask = text["states"], text["mask"]
         for convolution in self.convolutions:
-            z = apply_convolution(convolution, F.pad(z, (0, self.after))).relu().masked_fill(~mask.unsqueeze(1), 0.0)
-            z, mask = max_of_neighbours(z, dim=2), mask[:, ::2]
-        return {"mask": mask, "states": z.transpose(1, 2)}
+            z = convolve_words(zero_padding(z, mask), convolution.weight, convolution.bias, after=self.after).relu()
+            z, mask = max_of_neighbours(zero_padding(z, mask), dim=1), mask[:, ::2]
+        return {"mask": mask, "states": z}
 
 
 def max_of_neighbours(z: Float[Tensor, "..."], dim: int) -> Float[Tensor, "..."]:
