@@ -27,7 +27,7 @@ class ANMM(AnswerScorer):
         s = Σ_j g_j h_j,  g_j = softmax_j(vᵀ·q_j)
 
     Yang et al. 2016, "value-shared weighting" and "question attention network". `num_bins` bins of equal width divide [−1, 1); one more bin
-    is for exact matches. `num_weight_sets: 1` is aNMM-1. The code does not sum over bins: it multiplies each P_ji by the weight of its bin.
+    is for exact matches. `num_weight_sets: 1` is aNMM-1.
 
     Shows `attention`, g of each question: (text, length), and `grid`, P of each pair: (pair, 1, question_length, candidate_length).
 
@@ -74,7 +74,8 @@ class ANMM(AnswerScorer):
             bins = ((P.detach() + 1) * (self.num_bins / 2)).long().clamp(0, self.num_bins - 1)
             words = question["tokens"].unsqueeze(2)
             bins = bins.masked_fill((words == candidate["tokens"].unsqueeze(1)) & (words > UNKNOWN), self.num_bins)
-            h = torch.einsum("pji,pjit->pjt", P, F.embedding(bins, self.w)).sigmoid()  # (pair, question_length, weight set)
+            x = P.new_zeros(*P.shape[:2], self.num_bins + 1).scatter_add(2, bins, P)  # (pair, question_length, bin)
+            h = (x @ self.w).sigmoid()  # (pair, question_length, weight set)
             h = h.squeeze(2) if self.r is None else (h @ self.r).sigmoid()
             return (question["attention"].float() * h).sum(dim=1)
 
