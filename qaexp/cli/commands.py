@@ -26,6 +26,7 @@ COMMANDS = {
     "measure": Command("qaexp.cli.measure:main", "measure run files of any system, as trec_eval does"),
     "compare": Command("qaexp.cli.compare:main", "test the differences of runs, or of run files"),
     "show": Command("qaexp.cli.show:main", "show a run at a glance, or its ranking of one question"),
+    "report": Command("qaexp.cli.report:main", "write the page of a run, or of several side by side"),
     "table": Command("qaexp.cli.table:main", "tabulate finished runs"),
     "figures": Command("qaexp.cli.figures:main", "draw what finished runs show"),
     "reproduce": Command("qaexp.cli.reproduce:main", "make the papers' tables and figures"),

@@ -1,7 +1,9 @@
 """Run and qrels files that trec_eval reads, so that anyone can recompute our metrics without our code."""
 
+import csv
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -47,6 +49,15 @@ def write_qrels(path: Path, question_ids: Sequence[str], candidate_ids: Sequence
     _number_pairs(path, question_ids, candidate_ids)
     rows = zip(question_ids, candidate_ids, labels.tolist(), strict=True)
     _write(path, (f"{question} 0 {candidate} {label}\n" for question, candidate, label in rows))
+
+
+def read_run(path: Path) -> pd.DataFrame:
+    """The columns `question`, `candidate`, `rank` and `score` of a file that `write_run` wrote, a row for each line."""
+    columns = ["question", "candidate", "rank", "score"]
+    kinds: dict[str, Any] = {"question": str, "candidate": str, "score": float}
+    return pd.read_csv(
+        path, sep=" ", names=columns, usecols=[0, 2, 3, 4], dtype=kinds, keep_default_na=False, quoting=csv.QUOTE_NONE, encoding="utf-8"
+    )
 
 
 def _number_pairs(path: Path, question_ids: Sequence[str], candidate_ids: Sequence[str]) -> Int[np.ndarray, " pair"]:

@@ -67,7 +67,7 @@ def compare_runs(
     systems = [_system(Path(run), judged, keys, split, convention, complete) for run in runs]
     _require_alike(systems)
     rows = [
-        {"measure": heading(key), "first": one.name, "second": other.name, **_difference(one.of(key), other.of(key), test)}
+        {"measure": heading(key), "first": one.name, "second": other.name, **difference(one.of(key), other.of(key), test)}
         for key in keys
         for one, other in combinations(systems, 2)
     ]
@@ -129,7 +129,7 @@ def _require_alike(systems: Sequence[_System]) -> None:
             )
 
 
-def _difference(one: pd.Series, other: pd.Series, test: str) -> dict[str, float | int]:
+def difference(one: pd.Series, other: pd.Series, test: str) -> dict[str, float | int]:
     """Statistics of the difference of two systems, paired by question."""
     differences: Float[np.ndarray, " question"] = (one - other.reindex(one.index)).to_numpy(dtype=float)
     differences = np.where(np.abs(differences) < 1e-12, 0.0, differences)

@@ -19,7 +19,7 @@ from qaexp.data.corpus import RankingSplit
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError
 from qaexp.evaluation.ranks import rank_pairs
-from qaexp.evaluation.trec_files import write_qrels, write_run
+from qaexp.evaluation.trec_files import read_run, write_qrels, write_run
 from qaexp.files import atomic_write_text, csv_text
 
 Metrics = dict[str, int | float]
@@ -126,8 +126,7 @@ class Ranking(Task):
             raise ConfigError(
                 f"{run} has no {split}.run, which a run writes at its end; resume it: python -m qaexp {join_options([f'resume={run}'])}"
             )
-        table, columns = self.data.splits[split], ["question", "candidate", "rank"]
-        ranked = pd.read_csv(run / f"{split}.run", sep=" ", names=columns, usecols=[0, 2, 3], dtype={0: str, 2: str}, keep_default_na=False)
+        table, ranked = self.data.splits[split], read_run(run / f"{split}.run")
         ranks = {question: dict(zip(rows["candidate"], rows["rank"], strict=True)) for question, rows in ranked.groupby("question")}
         shown = []
         for question in questions:

@@ -1,0 +1,278 @@
+"""What the report of runs holds: their scores with intervals, their curves, and every question of a split with its ranking."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from qaexp.data.corpus import RankingSplit
+from qaexp.data.module import RankingDataModule
+from qaexp.errors import ConfigError, MissingDataError, meant
+from qaexp.evaluation.measures import heading, is_measure
+from qaexp.evaluation.run_files import Qrels, measure_run
+from qaexp.evaluation.significance import Interval, holm
+from qaexp.evaluation.trec_files import read_run
+from qaexp.explain.run_data import data_of
+from qaexp.runs.comparison import compare_runs, difference
+from qaexp.runs.record import RunRecord
+
+OWN_PROBABILITY = "probability of its class"
+
+
+@dataclass(frozen=True)
+class RankedSplit:
+    """A split as several runs ranked it. Pairs stand by question, in the first run's order. A pair with a class is a question with one
+    candidate.
+    """
+
+    split: RankingSplit
+    questions: Sequence[int]
+    """The questions that were ranked, as places in the split."""
+    pairs: Sequence[np.ndarray]
+    """Of each question: its pairs, as places in the split."""
+    ranks: Sequence[Mapping[int, int]]
+    """Of each run: pair to rank."""
+    scores: Sequence[Mapping[int, Any]]
+    """Of each run: pair to score or, with classes, to the score of each class."""
+    values: Sequence[pd.DataFrame]
+    """Of each run: a row of measures for each question."""
+
+    def first_right(self, run: int) -> list[int]:
+        """The rank of each question's best right answer, 0 if it has none."""
+        labels, ranks = self.split.labels, self.ranks[run]
+        return [min((ranks[pair] for pair in pool if labels[pair] > 0), default=0) for pool in map(np.ndarray.tolist, self.pairs)]
+
+
+def open_runs(runs: Sequence[Path], split: str | None, data_dir: str | None) -> tuple[list[RunRecord], RankingDataModule, str]:
+    """The records of the runs, the data of the first, and the split to report: the first test set, unless one is named.
+
+    Raises:
+        ConfigError: a run is named twice, or is of other data than the first; or there is no such split.
+        RecordError, MissingDataError: a run has no record, or has not ranked the split.
+    """
+    if len({run.resolve() for run in runs}) < len(runs):
+        raise ConfigError("a run is named twice; name each run once")
+    records = [RunRecord.load(run) for run in runs]
+    data = data_of(runs[0], data_dir)
+    chosen = split or data.ranked_splits[min(1, len(data.ranked_splits) - 1)]
+    if chosen not in data.ranked_splits:
+        raise ConfigError(f"--split {chosen}: {meant(chosen, data.ranked_splits)}")
+    for run, record in zip(runs, records, strict=True):
+        if record.data.get("fingerprint") != data.corpus.fingerprint:
+            raise ConfigError(f"{run} and {runs[0]} are of different data; report runs of the same files together")
+        if not (path := _results(run, chosen, data)).is_file():
+            raise MissingDataError(f"{path} does not exist; name the folder of a finished run")
+    return records, data, chosen
+
+
+def ranked_split(runs: Sequence[Path], records: Sequence[RunRecord], data: RankingDataModule, name: str) -> RankedSplit:
+    """Reads what the runs wrote of a split.
+
+    Raises:
+        ConfigError: the runs do not rank the same questions, or a ranking is not of these data.
+        BadDataError: a file is damaged.
+    """
+    split = data.splits[name]
+    both = zip(runs, records, strict=True)
+    read = [_classified(run, data, name) if data.classes else _ranked(run, record, data, name) for run, record in both]
+    ranks, scores, values = zip(*read, strict=True)
+    for run, other in zip(runs, values, strict=True):
+        if not other.index.equals(values[0].index):
+            raise ConfigError(f"{run} and {runs[0]} do not rank the same questions; report each by itself")
+    place = {question: at for at, question in enumerate(split.question_ids.tolist())}
+    questions = [place[str(question).encode()] for question in values[0].index]
+    pairs = []
+    for question in questions:
+        pool = np.arange(split.offsets[question], split.offsets[question + 1])
+        pairs.append(np.array(sorted((pair for pair in pool.tolist() if pair in ranks[0]), key=ranks[0].__getitem__), dtype=np.int64))
+    return RankedSplit(split, questions, pairs, ranks, scores, values)
+
+
+def _ranked(run: Path, record: RunRecord, data: RankingDataModule, name: str) -> tuple[dict[int, int], dict[int, float], pd.DataFrame]:
+    split, path = data.splits[name], run / f"{name}.run"
+    names = zip(split.question_ids[split.pair_question].tolist(), split.candidate_ids.tolist(), strict=True)
+    pair_of = {(question, candidate): pair for pair, (question, candidate) in enumerate(names)}
+    ranking = read_run(path)
+    keys = zip(ranking["question"], ranking["candidate"], strict=True)
+    pairs = [pair_of.get((question.encode(), candidate.encode()), -1) for question, candidate in keys]
+    if -1 in pairs:
+        question, candidate = ranking.loc[pairs.index(-1), ["question", "candidate"]]
+        raise ConfigError(f"{path} ranks {candidate} for {question}, which {name} of dataset={data.name} lacks; take the data of the run")
+    ranks = dict(zip(pairs, ranking["rank"].tolist(), strict=True))
+    return ranks, dict(zip(pairs, ranking["score"].tolist(), strict=True)), _measured(run, record, data, name)
+
+
+def _measured(run: Path, record: RunRecord, data: RankingDataModule, name: str) -> pd.DataFrame:
+    """The measures of each question of a split that are in the run's record."""
+    measures = [measure for measure in record.metrics.get(name, {}) if is_measure(measure)] or data.measures
+    judged = Qrels.read(run / f"{name}.qrels")
+    return measure_run(run / f"{name}.run", judged, measures, record.convention or data.convention, complete=True).values
+
+
+def _classified(run: Path, data: RankingDataModule, name: str) -> tuple[dict[int, int], dict[int, list[float]], pd.DataFrame]:
+    table = pd.read_csv(run / f"{name}.pairs.csv", dtype={"pair": str}, keep_default_na=False)
+    scores = table[[f"score of {each}" for each in data.classes]].to_numpy(dtype=float)
+    probabilities = np.exp(scores - scores.max(axis=1, keepdims=True))
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+    own = table["class"].map({each: place for place, each in enumerate(data.classes)}).to_numpy()
+    right = (table["class"] == table["predicted"]).astype(float)
+    values = pd.DataFrame({"accuracy": right.tolist(), OWN_PROBABILITY: probabilities[np.arange(len(own)), own]}, index=table["pair"])
+    return dict.fromkeys(range(len(table)), 1), dict(enumerate(probabilities.tolist())), values
+
+
+def contents_of(
+    runs: Sequence[Path], records: Sequence[RunRecord], data: RankingDataModule, name: str, ranked: RankedSplit
+) -> dict[str, Any]:
+    """All that the page shows before a question is opened."""
+    split, measures = ranked.split, [str(column) for column in ranked.values[0].columns]
+    texts = split.questions[ranked.questions]
+    return {
+        "dataset": data.name,
+        "split": name,
+        "convention": records[0].convention,
+        "classes": list(data.classes),
+        "measures": [heading(measure) for measure in measures],
+        "chosen": _chosen(measures, data.selection_metric),
+        "runs": [
+            {"name": title, "folder": str(run), "facts": _facts(record), "scores": _scores(run, record, data), **_curves(record)}
+            for title, run, record in zip(_titles(runs, records), runs, records, strict=True)
+        ],
+        "comparisons": _comparisons(runs, ranked, name) if len(runs) > 1 else [],
+        "questions": {
+            "id": [str(question) for question in ranked.values[0].index],
+            "text": [data.corpus.written(int(text)) for text in texts],
+            "words": data.corpus.texts.lengths(texts).tolist(),
+            "candidates": [len(pool) for pool in ranked.pairs],
+            "right": [int((split.labels[pool] > 0).sum()) for pool in ranked.pairs],
+            "labels": [sorted({_label(data, split, pair) for pair in pool.tolist()}) for pool in ranked.pairs],
+            "first": [ranked.first_right(run) for run in range(len(runs))],
+            "values": [[_rounded(values[measure]) for measure in measures] for values in ranked.values],
+        },
+    }
+
+
+def pools_of(ranked: RankedSplit, data: RankingDataModule, text_numbers: Mapping[int, int]) -> list[dict[str, Any]]:
+    """Of each question its candidates: numbers of texts, ids, labels and, of each run, ranks and scores."""
+    split, pools = ranked.split, []
+    for pool in map(np.ndarray.tolist, ranked.pairs):
+        pools.append(
+            {
+                "text": [text_numbers[int(split.candidates[pair])] for pair in pool],
+                "id": [split.candidate_ids[pair].decode() for pair in pool],
+                "label": [_label(data, split, pair) for pair in pool],
+                "right": [int(split.labels[pair] > 0) for pair in pool],
+                "rank": [[ranks[pair] for pair in pool] for ranks in ranked.ranks],
+                "score": [[significant(scores[pair], 5) for pair in pool] for scores in ranked.scores],
+            }
+        )
+    return pools
+
+
+def significant(value: Any, digits: int) -> Any:
+    """A number, or each of a list, with so many significant digits; None for one that is not finite."""
+    return [significant(each, digits) for each in value] if isinstance(value, list) else _finite(float(f"{value:.{digits}g}"))
+
+
+def _label(data: RankingDataModule, split: RankingSplit, pair: int) -> str:
+    return data.classes[split.labels[pair]] if data.classes else str(split.relevance[pair])
+
+
+def _results(run: Path, split: str, data: RankingDataModule) -> Path:
+    return run / (f"{split}.pairs.csv" if data.classes else f"{split}.run")
+
+
+def _titles(runs: Sequence[Path], records: Sequence[RunRecord]) -> list[str]:
+    """The names of the runs; where two are alike, those of their folders."""
+    names = [str(record.config.get("run_name") or run.name) for run, record in zip(runs, records, strict=True)]
+    names = names if len(set(names)) == len(names) else [run.name for run in runs]
+    return names if len(set(names)) == len(names) else list(map(str, runs))
+
+
+def _chosen(measures: Sequence[str], selection_metric: str) -> int:
+    wanted = selection_metric.rpartition("/")[2]
+    return measures.index(wanted) if wanted in measures else 0
+
+
+def _facts(record: RunRecord) -> list[tuple[str, str]]:
+    choices, seconds = record.config.get("choices", {}), record.seconds.get("total")
+    facts = {
+        "model": choices.get("model", ""),
+        "data set": choices.get("dataset", ""),
+        "seed": str(record.seed),
+        "begun": record.started.replace("T", " ").replace("+00:00", " UTC"),
+        "took": f"{seconds:,.0f} s" if seconds else "",
+        "best epoch": f"{record.best_epoch} of {len(record.history)}" if record.best_epoch else "",
+        "weights learned": f"{record.parameters['trainable']:,}" if "trainable" in record.parameters else "",
+        "convention": record.convention,
+        "a quick look": record.debug,
+        "status": record.status,
+        "command": record.command,
+        "code": record.commit,
+    }
+    return [(name, value) for name, value in facts.items() if value]
+
+
+def _scores(run: Path, record: RunRecord, data: RankingDataModule) -> list[dict[str, Any]]:
+    """Of each split: its measures, with half the width of their 95% intervals over its questions."""
+    found = []
+    for split, metrics in record.metrics.items():
+        if split not in data.splits or not _results(run, split, data).is_file():
+            continue
+        values = _classified(run, data, split)[2] if data.classes else _measured(run, record, data, split)
+        intervals = [Interval.of(values[name].tolist(), random=True) for name in values.columns]
+        found.append(
+            {
+                "split": split,
+                "questions": len(values),
+                "values": [(interval.mean, None if math.isnan(interval.half) else interval.half) for interval in intervals],
+                "tied": metrics.get("tied at first answer"),
+            }
+        )
+    return found
+
+
+def _curves(record: RunRecord) -> dict[str, Any]:
+    """The values of each epoch, by name."""
+    names = [name for name in dict.fromkeys(name for line in record.history for name in line) if name not in ("epoch", "step")]
+
+    def title(name: str) -> str:
+        split, _, measure = name.rpartition("/")
+        return measure if split == "train" else f"{split} {heading(measure)}"
+
+    return {
+        "epochs": [line["epoch"] for line in record.history],
+        "curves": {title(name): [_finite(line.get(name)) for line in record.history] for name in names},
+        "best": record.best_epoch,
+    }
+
+
+def _comparisons(runs: Sequence[Path], ranked: RankedSplit, name: str) -> list[dict[str, Any]]:
+    """A row for each measure and two runs: the difference of their means and whether it may be chance."""
+    measures = [str(column) for column in ranked.values[0].columns]
+    if OWN_PROBABILITY not in measures:
+        rows = compare_runs(runs, measures=measures, split=name).to_dict("records")
+        number = {str(run): place for place, run in enumerate(runs)}
+        rows = [{**row, "first": number[row["first"]], "second": number[row["second"]]} for row in rows]
+    else:
+        rows = [
+            {"measure": measure, "first": one, "second": two, **difference(ranked.values[one][measure], ranked.values[two][measure], "t")}
+            for measure in measures
+            for one in range(len(runs))
+            for two in range(one + 1, len(runs))
+        ]
+        for row, p in zip(rows, holm([row["p"] for row in rows]), strict=True):
+            row["p (Holm)"] = p
+    return [{str(key): _finite(value) for key, value in row.items()} for row in rows]
+
+
+def _finite(value: Any) -> Any:
+    """None in place of what JSON lacks."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _rounded(values: pd.Series) -> list[float]:
+    return [round(float(value), 6) for value in values]

@@ -1,0 +1,113 @@
+"""What a report holds, without a browser: classes, neurons, chosen questions and refusals."""
+
+import gzip
+import json
+import re
+from base64 import b64decode
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import qaexp
+from qaexp.api import Run
+from qaexp.cli.commands import main
+from qaexp.data.corpus import RankingSplit
+from qaexp.errors import ConfigError
+from qaexp.explain.report.contents import RankedSplit
+from qaexp.explain.report.looks import choose_questions
+from qaexp.explain.report.page import write_report
+
+SMALL = [f"dataset.reader.{option}" for option in ("num_train=12", "num_dev=6", "num_test=6")]
+
+
+def parts_of(page: Path) -> dict[str, Any]:
+    """The parts of a page, unpacked."""
+    found = re.findall(r'<script type="text/plain" id="part-([\w-]+)">([^<]*)</script>', page.read_text(encoding="utf-8"))
+    return {name: json.loads(gzip.decompress(b64decode(packed))) for name, packed in found}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("toy")
+    options = ["model=tc_lstm", "trainer.max_epochs=1", "logger=none", "dataset.vectors.dim=8", f"cache_dir={folder}/cache"]
+    return qaexp.train([*options, *SMALL], runs=folder / "runs")
+
+
+def test_a_grid_of_neurons_has_its_mean_and_the_neurons_that_stand_out(run: Run, tmp_path: Path) -> None:
+    [page] = write_report([run.folder], tmp_path, attention=1)
+    parts = parts_of(page)
+    [looks] = parts["looks-0"]
+    titles = [heat["title"] for heat in looks[0]["heats"]]
+    assert [bool(re.fullmatch(r".*, mean of \d+ neurons", titles[0])), len(titles)] == [True, 4]
+    question, candidate = parts["index"]["looks"]["questions"][0], looks[0]["candidate"]
+    pool = parts["pools-0"][question]
+    text, written = parts["index"]["questions"]["text"][question], parts["texts-0"][pool["text"][candidate]]
+    shown = next(tensor for name, tensor in run.load().read_out(text, written).items() if name.startswith("pair.") and tensor.ndim == 3)
+    mean, one = looks[0]["heats"][0]["values"], looks[0]["heats"][1]
+    axis = int(np.argmin([abs(np.array(mean).shape[0] - size) + abs(np.array(mean).shape[1] - shown.shape[1]) for size in shown.shape]))
+    neuron = int(one["title"].rpartition(" ")[2])
+    assert axis == 0
+    np.testing.assert_allclose(one["values"], shown[..., neuron].numpy(), rtol=1e-2)
+
+
+def test_pairs_with_classes_show_the_probability_of_each(tmp_path: Path) -> None:
+    sentences = {"entailment": "A man is playing .", "neutral": "A tall man plays .", "contradiction": "Nobody plays ."}
+    (tmp_path / "snli").mkdir()
+    for split in ("train", "dev", "test"):
+        lines = [
+            {"gold_label": label, "pairID": f"{split}{number}", "sentence1_binary_parse": "A man plays .", "sentence2_binary_parse": second}
+            for number, (label, second) in enumerate(sentences.items())
+        ]
+        (tmp_path / "snli" / f"snli_1.0_{split}.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    options = ["dataset=snli", "model=nbow", "dataset.expected=null", "dataset/vectors=random", "dataset.vectors.dim=8", "logger=none"]
+    places = [f"data_dir={tmp_path}", f"cache_dir={tmp_path}/cache", "trainer.max_epochs=1"]
+    runs = [qaexp.train([*options, *places, f"seed={seed}"], runs=tmp_path / "runs") for seed in (1, 2)]
+    parts = parts_of(write_report([run.folder for run in runs], tmp_path / "page.html")[0])
+    index, predictions = parts["index"], pd.read_csv(runs[1].folder / "test.pairs.csv")
+    assert index["questions"]["labels"] == [[label] for label in sentences]
+    assert index["measures"] == ["accuracy", "probability of its class"]
+    right = (predictions["class"] == predictions["predicted"]).astype(float)
+    assert index["questions"]["values"][1][0] == right.tolist()
+    assert index["runs"][1]["scores"][-1]["values"][0][0] == pytest.approx(runs[1].record.metrics["test"]["accuracy"])
+    for number, pool in enumerate(parts["pools-0"]):
+        assert sum(pool["score"][1][0]) == pytest.approx(1, abs=1e-4)
+        own = pool["score"][1][0][index["classes"].index(pool["label"][0])]
+        assert own == pytest.approx(index["questions"]["values"][1][1][number], abs=1e-4)
+    assert [(row["measure"], row["first"], row["second"]) for row in index["comparisons"]] == [(each, 0, 1) for each in index["measures"]]
+
+
+def test_questions_carry_attention_by_merit_and_evenly() -> None:
+    def measured(*runs: list[float]) -> list[pd.Series]:
+        return [pd.Series(each, index=[f"q{number}" for number in range(len(each))]) for each in runs]
+
+    alone = measured([1.0, 0.2, 1.0, 0.1, 1.0, 1.0, 1.0, 0.9])
+    assert choose_questions(alone, 2, []) == [0, 3], "the hardest, and the first of the rest"
+    assert choose_questions(alone, 0, ["q5"]) == [5]
+    assert choose_questions(alone, 99, []) == list(range(8))
+    assert choose_questions(measured([1.0, 0.0, 0.5], [1.0, 1.0, 0.6]), 1, []) == [1], "where the runs differ most"
+    with pytest.raises(ConfigError, match="--question q9: there is no such question"):
+        choose_questions(alone, 1, ["q9"])
+
+
+def test_what_cannot_be_reported_is_refused_in_a_sentence(run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def refused(*arguments: str) -> str:
+        caplog.clear()
+        assert main(["report", *arguments, "--to", str(tmp_path / "page.html")]) == 2
+        return caplog.messages[-1]
+
+    assert "a run is named twice" in refused(str(run.folder), f"{run.folder}/.")
+    assert "--split tset: did you mean test?" in refused(str(run.folder), "--split", "tset")
+    assert "record.json: No such file" in refused(str(tmp_path))
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_the_best_right_answer_counts_and_a_question_without_one_has_rank_0() -> None:
+    labels = np.array([0, 1, 1, 0, 0], dtype=np.int8)
+    names = np.array([b"a", b"b", b"c", b"d", b"e"])
+    split = RankingSplit(np.array([0, 1]), np.array([0, 3, 5]), np.arange(5), labels, np.array([b"q", b"r"]), names)
+    ranks = {0: 2, 1: 3, 2: 1, 3: 1, 4: 2}
+    ranked = RankedSplit(split, [0, 1], [np.array([2, 0, 1]), np.array([3, 4])], [ranks], [{}], [])
+    assert ranked.first_right(0) == [1, 0]
