@@ -191,7 +191,9 @@ function comparison() {
   const choose = (label, name, values) => make("label", {}, label, make("select", { change: (event) => {
     const chosen = Number(event.target.value), other = name === "one" ? "two" : "one";
     if (name !== "measure" && pairOfRuns[other] === chosen) pairOfRuns[other] = pairOfRuns[name];
+    const bySide = sorting.by === gap();
     pairOfRuns[name] = chosen;
+    if (bySide) sorting.by = gap();
     for (const [key, select] of Object.entries(selects)) select.value = pairOfRuns[key];
     draw();
     if (list) list();
@@ -204,6 +206,7 @@ function comparison() {
 }
 
 const valuesOf = (run, measure) => D.questions.values[run][measure];
+const gap = () => `${letter(pairOfRuns.one)} − ${letter(pairOfRuns.two)}`;
 const difference = (place) => valuesOf(pairOfRuns.one, pairOfRuns.measure)[place] - valuesOf(pairOfRuns.two, pairOfRuns.measure)[place];
 
 function compared() {
@@ -231,7 +234,7 @@ function compared() {
       make("p", {}, `${row.difference === 0 ? "No difference" : `${letter(one)} minus ${letter(two)}: ${signed3(turn * row.difference)}`}; ${sure}.`)),
     scatter(one, two, measure)),
   make("p", { class: "more" }, [[one, true], [two, false]].map(([run, down]) => make("button", { type: "button", class: "quiet", click: () => {
-    [sorting.by, sorting.down] = ["difference", down];
+    [sorting.by, sorting.down] = [gap(), down];
     refilter();
     document.getElementById("questions").scrollIntoView();
   } }, `${unit}s in which ${letter(run)} is better most`))),
@@ -287,7 +290,9 @@ const WORDS = /\b(who|whom|whose|what|when|where|which|why|how)\b/i;
 const RANKS = { 1: [1, 1], 2: [2, 2], 3: [3, 3], "4 to 10": [4, 10], "below 10": [11, Infinity], "no right answer": [0, 0] };
 const PAGE = 50;
 let shownRows = PAGE, found = [], list = null, refilter = null;
-const openQuestions = new Set();
+const openQuestions = new Map(); // of each open question, its cell below the line
+const narrow = matchMedia("(max-width: 44rem)");
+narrow.addEventListener("change", () => list && list());
 
 const questionWord = (place) => (D.questions.text[place].match(WORDS)?.[1] ?? "other").toLowerCase();
 const looked = (place) => D.looks.questions.includes(place);
@@ -303,7 +308,7 @@ function columns() {
   if (several) {
     const measure = pairOfRuns.measure;
     D.runs.forEach((_, run) => found.push({ name: `${letter(run)} ${D.measures[measure]}`, value: (place) => valuesOf(run, measure)[place], write: shown3 }));
-    found.push({ name: "difference", value: difference, write: signed3, size: true });
+    found.push({ name: gap(), value: difference, write: signed3, size: true });
   } else {
     D.measures.forEach((name, measure) => found.push({ name, value: (place) => valuesOf(0, measure)[place], write: shown3, spare: measure !== D.chosen }));
   }
@@ -341,15 +346,15 @@ function questions() {
     D.looks.questions.length ? choose("what the model looked at", "looked", [["", `all ${unit}s`], ["yes", "only where it is kept"]]) : null,
     make("label", {}, "sort by", sort));
   list = () => {
-    const all = columns();
-    head.replaceChildren(make("tr", {}, make("th", { scope: "col" }, unit), all.map((column) => make("th", { scope: "col", class: `number${column.spare ? " spare" : ""}`, "aria-sort": sorting.by === column.name ? (sorting.down ? "descending" : "ascending") : null },
+    const all = columns(), visible = all.filter((column) => !(narrow.matches && column.spare));
+    head.replaceChildren(make("tr", {}, make("th", { scope: "col" }, unit), visible.map((column) => make("th", { scope: "col", class: "number", "aria-sort": sorting.by === column.name ? (sorting.down ? "descending" : "ascending") : null },
       make("button", { type: "button", click: () => { sorting.down = sorting.by === column.name ? !sorting.down : !!column.size; sorting.by = column.name; refilter(); } }, column.name)))));
     sort.replaceChildren(make("option", { value: "+" }, "order of the data"), ...all.flatMap((column) => [make("option", { value: `+${column.name}` }, `${column.name}, low first`), make("option", { value: `-${column.name}` }, `${column.name}, high first`)]));
     sort.value = (sorting.down ? "-" : "+") + sorting.by;
     found = q.id.map((_, place) => place).filter(passes);
     const by = all.find((column) => column.name === sorting.by);
     if (by) found.sort((a, b) => { const [first, second] = [by.value(a), by.value(b)]; return (first === second ? 0 : first < second ? -1 : 1) * (sorting.down ? -1 : 1) || a - b; });
-    body.replaceChildren(...found.slice(0, shownRows).flatMap((place) => rows(place, all)));
+    body.replaceChildren(...found.slice(0, shownRows).flatMap((place) => rows(place, visible)));
     said.replaceChildren(`${count(found.length, unit)}${found.length < q.id.length ? ` of ${q.id.length.toLocaleString("en")}` : ""}${filters.placesSaid ? `, with ${filters.placesSaid}` : ""} `,
       filters.places ? make("button", { type: "button", class: "quiet", click: () => { filters.places = null; filters.placesSaid = ""; refilter(); } }, "show all again") : "");
     more.replaceChildren(...(found.length > shownRows ? [make("button", { type: "button", class: "quiet", click: () => { shownRows += 4 * PAGE; list(); } }, `show ${Math.min(4 * PAGE, found.length - shownRows)} more`)] : []));
@@ -359,7 +364,7 @@ function questions() {
   if (location.hash.startsWith("#q=") && linked >= 0) {
     filters.places = new Set([linked]);
     filters.placesSaid = `the id ${q.id[linked]}`;
-    openQuestions.add(linked);
+    openQuestions.set(linked, make("td"));
   }
   list();
   const kept = D.looks.questions.length
@@ -370,15 +375,16 @@ function questions() {
   return block;
 }
 
-function rows(place, all) {
+function rows(place, visible) {
   const q = D.questions, isOpen = openQuestions.has(place);
   const button = make("button", { type: "button", class: "open", dir: "auto", "aria-expanded": String(isOpen), click: () => {
     if (openQuestions.has(place)) { openQuestions.delete(place); detail.remove(); button.setAttribute("aria-expanded", "false"); history.replaceState(null, "", location.pathname + location.search); }
-    else { openQuestions.add(place); line.after(detail); fill(); button.setAttribute("aria-expanded", "true"); history.replaceState(null, "", `#q=${encodeURIComponent(q.id[place])}`); }
+    else { openQuestions.set(place, inside); line.after(detail); fill(); button.setAttribute("aria-expanded", "true"); history.replaceState(null, "", `#q=${encodeURIComponent(q.id[place])}`); }
   } }, q.text[place] || q.id[place]);
   const line = make("tr", {}, make("td", { class: "text" }, button, looked(place) ? make("span", { class: "eye" }, "attention") : null),
-    all.map((column) => make("td", { class: `number${column.spare ? " spare" : ""}` }, column.write(column.value(place)))));
-  const inside = make("td", { colspan: all.length + 1 });
+    visible.map((column) => make("td", { class: "number" }, column.write(column.value(place)))));
+  const inside = openQuestions.get(place) ?? make("td");
+  inside.colSpan = visible.length + 1;
   const detail = make("tr", { class: "detail" }, inside);
   const fill = () => { if (!inside.firstChild) question(place).then((drawn) => inside.replaceChildren(drawn)).catch((error) => inside.replaceChildren(make("p", { role: "alert" }, String(error.message ?? error)))); };
   if (isOpen) fill();

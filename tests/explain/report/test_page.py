@@ -204,14 +204,16 @@ def test_two_runs_stand_side_by_side_with_the_test_of_their_difference(both: Pat
     seen.keyboard.press("ArrowRight")
     count = int(re.search(r": (\d+) question", section.locator("figure .readout").inner_text())[1])  # type: ignore[index]
     seen.keyboard.press("Enter")
-    assert len(cells(seen, "difference")) == count
+    assert len(cells(seen, "A − B")) == count
     seen.get_by_role("button", name="show all again").click()
     section.get_by_role("button", name="A is better most").click()
-    found = [float(value.replace("−", "-")) for value in cells(seen, "difference")]
+    found = [float(value.replace("−", "-")) for value in cells(seen, "A − B")]
     assert found == sorted(found, reverse=True)
     open_question(seen, 0)
     assert seen.locator(".ranking").count() == 2
     assert "B ranks it" in seen.locator(".ranking").first.inner_text()
+    seen.get_by_label("sort by").select_option("-words")
+    assert seen.locator(".ranking").count() == 2, "a question stays open when the table is sorted"
 
 
 @pytest.mark.parametrize(("size", "scheme"), [(PHONE, "light"), (DESK, "dark")], ids=["phone", "desk"])
@@ -224,6 +226,7 @@ def test_the_page_passes_axe_and_fits_the_screen(both: Path, size: dict[str, int
     faults = axe.Axe().run(seen).response["violations"]
     assert [(fault["id"], [node["html"] for node in fault["nodes"]]) for fault in faults] == []
     assert seen.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert seen.evaluate("document.querySelector('.questions').scrollWidth <= document.querySelector('.questions').parentNode.clientWidth")
     assert (seen.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)") == (scheme == "light")
 
 
