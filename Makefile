@@ -1,6 +1,6 @@
 # Every target makes the environment first if it is missing, so `make run` and `make test` work in a fresh checkout.
 .DEFAULT_GOAL := help
-.PHONY: help setup run check test test-slow bench learn docs pictures tables reproduce-tuning reproduce-all sync dashboard lock clean
+.PHONY: help setup run check test test-slow bench learn docs pictures tables site reproduce-tuning reproduce-all sync dashboard lock clean
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
@@ -61,6 +61,9 @@ reproduce-all: setup  ## reproduce every table and figure
 
 tables: setup  ## write tables and figures from results/ledger/, without training
 	@$(REPRODUCE) --no-run $(ARGS)
+
+site: setup  ## the results as a site, from committed records alone: results/_site/index.html
+	@$(RUN) -m qaexp site $(ARGS)
 
 sync: setup  ## upload every offline W&B run
 	@$(RUN) -m qaexp.sync $(ARGS)

@@ -67,6 +67,8 @@ EXTRAS = {
     "requests": ("fetching data", "data"),
     "scipy": ("significance tests, groups of equal texts and sparse features", "tables"),
     "ir_measures": ("measures beside qaexp's own", "tables"),
+    "jinja2": ("pages of results", "tables"),
+    "markdown_it": ("pages of results", "tables"),
     "joblib": ("running the rows of tables", "tables"),
     "matplotlib": ("figures", "tables"),
     "optuna": ("sweeps", "sweep"),

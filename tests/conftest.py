@@ -3,6 +3,8 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from shutil import which
+from typing import Any
 
 import pytest
 import torch
@@ -11,6 +13,11 @@ from tiny_weights import write_tiny_weights
 from qaexp.config import look_also_in
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+
+CHROMIUM_FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update "
+    "--disable-sync"
+)
 
 torch.set_num_threads(1)  # tests are small: more threads only get in each other's way
 
@@ -36,6 +43,18 @@ def tiny_weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = write_tiny_weights(tmp_path_factory.mktemp("weights") / "tiny")
     os.environ["QAEXP_WEIGHTS"] = str(folder)
     return folder
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium of the system's packages, driven by playwright."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install 'qaexp[dev]'")
+    if not (chromium := which("chromium") or which("chromium-browser") or which("google-chrome")):
+        pytest.skip("there is no Chromium: apt-get install chromium")
+    with api.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=chromium, args=CHROMIUM_FLAGS.split())
+        yield opened
+        opened.close()
 
 
 @pytest.fixture(autouse=True)

@@ -22,7 +22,12 @@ from qaexp.models.lexical.bag import content_words
 from qaexp.tracking.logger import _mode
 
 PROJECT = tomllib.loads(Path(__file__).resolve().parents[1].joinpath("pyproject.toml").read_text(encoding="utf-8"))["project"]
-PACKAGES = {"ir_measures": "ir-measures", "sklearn": "scikit-learn", "wandb_workspaces": "wandb-workspaces"}
+PACKAGES = {
+    "ir_measures": "ir-measures",
+    "markdown_it": "markdown-it-py",
+    "sklearn": "scikit-learn",
+    "wandb_workspaces": "wandb-workspaces",
+}
 """Names of packages that differ from those of their modules."""
 
 

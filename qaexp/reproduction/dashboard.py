@@ -92,7 +92,11 @@ def _measurements(table: Table) -> list[Measurement]:
 def our_numbers(table: ReportedTable, results: Path) -> pd.DataFrame | None:
     """`results/<paper>/table<N>.csv`: our numbers beside the printed ones. None if it does not exist yet."""
     path = results / table.paper / f"{table.name}.csv"
-    return pd.read_csv(path, dtype=str, keep_default_na=False).drop(columns="command", errors="ignore") if path.is_file() else None
+    return (
+        pd.read_csv(path, dtype=str, keep_default_na=False).drop(columns=["command", "records"], errors="ignore")
+        if path.is_file()
+        else None
+    )
 
 
 def finished_runs(runs: Path) -> list[RunRecord]:

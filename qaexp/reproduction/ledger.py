@@ -75,6 +75,11 @@ class Entry:
     def fingerprint(self) -> str:
         return self.data["fingerprint"]
 
+    @property
+    def file_key(self) -> str:
+        """The end of its file's name, which says which run on which data it is."""
+        return f"{self.key}_{self.fingerprint[:8]}"
+
     def over_the_same(self, other: "Entry") -> bool:
         """Whether both runs read the same texts and, if known, the same files of word vectors."""
         return is_over(other.data, self.fingerprint, self.data.get("vectors", {}).get("files"))
@@ -211,7 +216,7 @@ class Ledger:
             OutputError: the folder cannot be written.
         """
         entry = _entry(RunRecord.load(run), run)
-        path = self.folder / f"{entry.name.replace('/', '-')[:100]}_{entry.key}_{entry.fingerprint[:8]}.json"
+        path = self.folder / f"{entry.name.replace('/', '-')[:100]}_{entry.file_key}.json"
         atomic_write_text(path, json.dumps(asdict(entry), separators=(",", ":"), sort_keys=True) + "\n", RESULTS_REMEDY)
         self.reload()
         return entry

@@ -1,7 +1,8 @@
 """A table with our numbers: from its file and the ledger to lines of text. For a tuning, the best value of each row."""
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -90,7 +91,7 @@ class Measured:
             if state and ours and isinstance(printed, (int, float)):
                 verdicts[name] = state.verdict(column, ours, printed)
         if row.overrides is None:
-            return {**line, "seeds": "", "status": PUBLISHED, "verdict": "", "command": ""}
+            return {**line, "seeds": "", "status": PUBLISHED, "verdict": "", "command": "", "records": ""}
         if isinstance(table, Tuning):  # values without a run are left blank
             states = {name: state for name, state in states.items() if state.entries} or states
         return {
@@ -99,6 +100,7 @@ class Measured:
             "status": by_setting_text({name: state.status for name, state in states.items()}),
             "verdict": by_setting_text(verdicts),
             "command": by_setting_text({name: " && ".join(state.cell.commands) for name, state in states.items()}),
+            "records": by_setting_text({name: " ".join(entry.file_key for entry in state.entries) for name, state in states.items()}),
         }
 
     def state_in(self, label: str, name: str) -> CellState | None:
@@ -135,6 +137,19 @@ def by_setting_text(texts: Mapping[str, str]) -> str:
     if len(set(texts.values())) < 2:
         return next(iter(texts.values()), "")
     return "; ".join(f"{name}: {text}" for name, text in texts.items())
+
+
+def of_each_setting(text: str, names: Sequence[str]) -> dict[str, str]:
+    """Reverses `by_setting_text`: the text of each of these settings or columns, of those that have one.
+
+    >>> of_each_setting("TRAIN: 5; TRAIN-ALL: 2", ["TRAIN", "TRAIN-ALL"]), of_each_setting("5", ["TRAIN", "TRAIN-ALL"])
+    ({'TRAIN': '5', 'TRAIN-ALL': '2'}, {'TRAIN': '5', 'TRAIN-ALL': '5'})
+    """
+    heading = "|".join(map(re.escape, names))
+    if not re.match(rf"(?:{heading}): ", text):
+        return dict.fromkeys(names, text)
+    _, *found = re.split(rf"(?:^|; )({heading}): ", text)
+    return dict(zip(found[::2], found[1::2], strict=True))
 
 
 def best_values(tuning: Tuning, states: Mapping[tuple[str, str], CellState]) -> dict[str, str]:

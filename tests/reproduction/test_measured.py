@@ -23,7 +23,7 @@ def test_rows_are_the_papers_and_numbers_are_ours(filled: Measured) -> None:
     frame = filled.frame
     assert frame["Model"].tolist() == ["Kelp", "Word Overlap", "CNN", "CNN, wide"]
     assert list(frame.columns[:4]) == ["Model", "MAP", "MAP (paper)", "MAP ci95"]
-    assert list(frame.columns[-4:]) == ["seeds", "status", "verdict", "command"]
+    assert list(frame.columns[-5:]) == ["seeds", "status", "verdict", "command", "records"]
     assert frame["MAP (paper)"].tolist() == ["75.1", "20.0", "50.0", "50.0"]
     assert frame["MAP"].tolist() == ["", "", "52.0", "81.5"]
     assert frame["MAP ci95"].tolist() == ["", "", "2.5", "6.4"]

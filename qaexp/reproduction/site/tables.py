@@ -1,0 +1,193 @@
+"""What the page of a table shows, read from its committed CSV and the ledger. Nothing is composed, so that the site is built in seconds."""
+
+import csv
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from qaexp.reproduction.cell_state import MEASURED, MISSING, NOT_RUN, PARTIAL, QUICK
+from qaexp.reproduction.ledger import Entry
+from qaexp.reproduction.measured import PUBLISHED, of_each_setting
+from qaexp.reproduction.spec import Column, Figure, Row, Table, Tuning
+
+STATUSES = (MEASURED, PARTIAL, QUICK, NOT_RUN, MISSING, PUBLISHED)
+
+FIELD_PAPER = "field"
+"""The folder of tables that no paper prints: a leaderboard."""
+
+
+@dataclass(frozen=True)
+class SeedValue:
+    """The number of one seed, and the page of its record."""
+
+    seed: int
+    number: str
+    record: str
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of a table: ours, the paper's, and what is behind ours."""
+
+    column: str
+    ours: str = ""
+    half: str = ""
+    paper: str = ""
+    verdict: str = ""
+    status: str = ""
+    command: str = ""
+    seeds: Sequence[SeedValue] = ()
+
+    @property
+    def interval(self) -> str:
+        """Half the width of the 95% interval; empty for one seed or an exact number."""
+        return self.half if self.half and float(self.half) else ""
+
+    @property
+    def verdict_word(self) -> str:
+        return self.verdict.partition(":")[0]
+
+    @property
+    def why(self) -> str:
+        return self.verdict.partition(": ")[2]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of a table."""
+
+    label: str
+    numbers: Sequence[Number]
+    status: str
+    best: str = ""
+    """Of a tuning, its best value in words."""
+    note: str = ""
+    rank: int | None = None
+
+    @property
+    def measured(self) -> bool:
+        return any(number.ours for number in self.numbers)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A table or figure with the lines of its CSV."""
+
+    table: Table
+    lines: Sequence[Line] = ()
+    picture: bool = False
+    """Whether `results/` has its picture."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def page(self) -> str:
+        return f"{self.table.paper}/{self.table.name}.html"
+
+    @property
+    def leaderboard(self) -> bool:
+        return self.table.paper == FIELD_PAPER and not isinstance(self.table, (Figure, Tuning))
+
+    @property
+    def ranked_by(self) -> str:
+        """The column by which a leaderboard stands; empty for other tables."""
+        names = list(self.table.columns)
+        return "" if not self.leaderboard else "MAP" if "MAP" in names else names[0]
+
+    @property
+    def intervals(self) -> bool:
+        return any(number.interval for line in self.lines for number in line.numbers)
+
+    @property
+    def is_tuning(self) -> bool:
+        return isinstance(self.table, Tuning)
+
+    @property
+    def make(self) -> str:
+        """The command that makes it."""
+        kind = "tuning" if self.is_tuning else f"{'figure' if isinstance(self.table, Figure) else 'table'}{self.table.number}"
+        return f"make reproduce-{kind} PAPER={self.table.paper}"
+
+    @cached_property
+    def reasons(self) -> dict[str, str]:
+        """Why numbers cannot be compared, with a letter each."""
+        parts = dict.fromkeys(part for line in self.lines for number in line.numbers for part in number.why.split("; ") if part)
+        return {part: chr(ord("a") + place) for place, part in enumerate(parts)}
+
+
+def read_table(table: Table, results: Path, records: Mapping[str, Entry]) -> Shown:
+    """A table as its CSV has it; without a CSV, only what its file in `experiments/` says. `records` are by `file_key`."""
+    path = results / table.paper / f"{table.name}.csv"
+    drawn = path.with_suffix(".svg").is_file()
+    if not path.is_file():
+        return Shown(table, picture=drawn)
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    if isinstance(table, Figure):  # a line for each point
+        of_rows = {row.get(table.label, ""): row["status"] for row in rows}
+        return Shown(table, picture=drawn, counts=_ordered(Counter(of_rows.values())))
+    by_label = {row.label: row for row in table.rows}
+    lines = [_line(table, by_label[row[table.label]], row, records) for row in rows if row[table.label] in by_label]
+    counts = Counter(status for row, line in zip(rows, lines, strict=False) for status in _statuses(table, by_label[line.label], row))
+    shown = Shown(table, lines, drawn, _ordered(counts))
+    return replace(shown, lines=_ranked(shown)) if shown.leaderboard else shown
+
+
+def _ordered(counts: Mapping[str, int]) -> dict[str, int]:
+    return {status: counts[status] for status in STATUSES if counts.get(status)}
+
+
+def _statuses(table: Table, row: Row, line: Mapping[str, str]) -> Sequence[str]:
+    """The status of each of the row's cells."""
+    return list(of_each_setting(line["status"], table.settings_of(row)).values()) or [line["status"]]
+
+
+def _line(table: Table, row: Row, line: Mapping[str, str], records: Mapping[str, Entry]) -> Line:
+    settings = table.settings_of(row)
+    parts = {name: of_each_setting(line.get(name, ""), settings) for name in ("status", "command", "records")}
+    verdicts = {} if isinstance(table, Tuning) else of_each_setting(line["verdict"], list(table.columns))
+    numbers = []
+    for name, column in table.columns.items():
+        setting, paper = table.setting_of(row, column), line[f"{name} (paper)"]
+        entries = [records[key] for key in parts["records"].get(setting, "").split() if key in records]
+        numbers.append(
+            Number(
+                column=name,
+                ours=line[name],
+                half=line[f"{name} ci95"],
+                paper=paper,
+                verdict=verdicts.get(name, "") if line[name] and paper else "",
+                status=parts["status"].get(setting, line["status"]),
+                command=parts["command"].get(setting, ""),
+                seeds=_seeds(table, column, entries),
+            )
+        )
+    best = line["verdict"] if isinstance(table, Tuning) else ""
+    return Line(row.label, numbers, line["status"], best, row.note)
+
+
+def _seeds(table: Table, column: Column, entries: Sequence[Entry]) -> list[SeedValue]:
+    found = []
+    for entry in entries:
+        metric = table.metric_of(column, re.sub(r"^.*\bdataset=(\S+).*$", r"\1", entry.command))
+        value = entry.value(metric) if metric else None
+        number = (
+            "" if value is None or math.isnan(value) else f"{table.scale_of(column) * value:.{table.decimals_of(column)}f}{column.unit}"
+        )
+        found.append(SeedValue(entry.seed, number, record_page(entry)))
+    return found
+
+
+def record_page(entry: Entry) -> str:
+    return f"records/{entry.file_key}.html"
+
+
+def _ranked(shown: Shown) -> list[Line]:
+    """The best first; what has no number last."""
+    by = list(shown.table.columns).index(shown.ranked_by)
+    first = sorted((line for line in shown.lines if line.numbers[by].ours), key=lambda line: -float(line.numbers[by].ours))
+    rest = [line for line in shown.lines if not line.numbers[by].ours]
+    return [*(replace(line, rank=rank) for rank, line in enumerate(first, 1)), *rest]
