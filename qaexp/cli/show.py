@@ -149,7 +149,7 @@ def _show_question(record: RunRecord, run: Path, options: argparse.Namespace, co
             console.print(Text(f"{name}: {value}"))
         return
     right = ranked["label"] > 0
-    shown = ranked[right | (ranked["rank"] <= options.top)]
+    shown = ranked.loc[right | (ranked["rank"] <= options.top)]
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
     for column in ("rank", "score", "label", "candidate"):
         table.add_column(column, justify="left" if column == "candidate" else "right")
@@ -192,7 +192,7 @@ def _ids(run: Path, splits: Sequence[str]) -> Iterator[str]:
 
 def _pair(path: Path, question: str) -> pd.DataFrame:
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    return table[table["pair"] == question]
+    return table.loc[table["pair"] == question]
 
 
 def _ranking(run: Path, split: str, question: str) -> pd.DataFrame:

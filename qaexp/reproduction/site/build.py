@@ -271,4 +271,5 @@ def _curves(entry: Entry) -> Iterator[Curve]:
         points = [f"{100 * place / width:.1f},{28 - 26 * (value - low) / span:.1f}" for place, value in enumerate(values)]
         best = (min if measure in ("loss", "perplexity") else max)(values)
         at = 100 * (entry.best_epoch - 1) / width if entry.best_epoch else None
-        yield Curve(f"{split} {heading(measure)}", " ".join(points), *(f"{value:.4f}" for value in (values[0], best, values[-1])), at)
+        ends = {"first": f"{values[0]:.4f}", "best": f"{best:.4f}", "last": f"{values[-1]:.4f}"}
+        yield Curve(f"{split} {heading(measure)}", " ".join(points), **ends, best_at=at)
