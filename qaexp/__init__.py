@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from qaexp.api import Run as Run
     from qaexp.api import compare as compare
+    from qaexp.api import evaluate as evaluate
     from qaexp.api import train as train
     from qaexp.runs.ranker import load as load
 
-_PLACES = {"load": "qaexp.runs.ranker", "Run": "qaexp.api", "compare": "qaexp.api", "train": "qaexp.train"}
+_PLACES = {"load": "qaexp.runs.ranker", "Run": "qaexp.api", "compare": "qaexp.api", "evaluate": "qaexp.api", "train": "qaexp.train"}
 """The modules of the package's functions. `qaexp.train` is a module that can be called."""
 
-__all__ = ["Run", "compare", "load", "train"]
+__all__ = ["Run", "compare", "evaluate", "load", "train"]
 
 
 def __getattr__(name: str) -> Any:

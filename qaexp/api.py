@@ -1,7 +1,8 @@
 """The Python API: `qaexp.train(model="ggsa", dataset="toy")` and the like. The package exports these functions."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     from qaexp.runs.ranker import Ranker
     from qaexp.runs.record import RunRecord
+    from qaexp.training.evaluate import Evaluation
 
 
 class Run(NamedTuple):
@@ -41,22 +43,35 @@ def train(overrides: str | Sequence[str] = (), *, runs: str | Path = RUNS, **opt
     Raises:
         QaexpError: what is wrong with the options, the data or the run, in one sentence.
     """
-    from hydra.errors import HydraException
-
-    from qaexp.config import RANK
-    from qaexp.mistakes import explain
     from qaexp.runs.store import run_overrides
 
-    words = [*([overrides] if isinstance(overrides, str) else overrides), *_words(options)]
-    try:
+    words = _command_line(overrides, options)
+    with _one_sentence(words):
         outcome = run_overrides(words, Path(runs).expanduser(), watchers=_notebook_bar())
-    except HydraException as error:
-        raise QaexpError(explain(error, words, RANK) or str(error)) from error
     if outcome.status == "busy":
         raise QaexpError(f"another process is at work on this run in {outcome.folder}; wait for it, or stop it")
     if outcome.record is None:
         raise QaexpError(outcome.error)
     return Run(outcome.record, outcome.folder)
+
+
+def evaluate(run: "Run | str | Path", overrides: str | Sequence[str] = (), *, to: str | Path | None = None, **options: Any) -> "Evaluation":
+    """Rank a data set with a trained run, as `qaexp evaluate` does: its own, or another one that `overrides` and `options` choose.
+
+    `run` is what `train` returns, a folder or a checkpoint. Options with dots are words of the command line:
+    `qaexp.evaluate(run, ["dataset=own", "dataset.reader.folder=faq.csv"])`. Files go into the folder `to`, by default
+    `evaluations/<data set>` beside the checkpoint.
+
+    Raises:
+        QaexpError: what is wrong with the options, the data or the run, in one sentence.
+    """
+    from qaexp.training.evaluate import evaluate_run
+
+    words = _command_line(overrides, options)
+    with _one_sentence(words):
+        return evaluate_run(
+            run.folder if isinstance(run, Run) else Path(run).expanduser(), words, None if to is None else Path(to).expanduser()
+        )
 
 
 def compare(*runs: "Run | str | Path", **options: Any) -> "pd.DataFrame":
@@ -71,6 +86,25 @@ def compare(*runs: "Run | str | Path", **options: Any) -> "pd.DataFrame":
     from qaexp.runs.comparison import compare_runs
 
     return compare_runs([run.folder if isinstance(run, Run) else run for run in runs], **options)
+
+
+def _command_line(overrides: str | Sequence[str], options: Mapping[str, Any]) -> list[str]:
+    return [*([overrides] if isinstance(overrides, str) else overrides), *_words(options)]
+
+
+@contextmanager
+def _one_sentence(words: Sequence[str]) -> Iterator[None]:
+    """Raises a mistake in the words of a command line as a QaexpError."""
+    from hydra.errors import HydraException
+    from omegaconf.errors import OmegaConfBaseException
+
+    from qaexp.config import RANK
+    from qaexp.mistakes import explain
+
+    try:
+        yield
+    except (HydraException, OmegaConfBaseException) as error:
+        raise QaexpError(explain(error, words, RANK) or str(error)) from error
 
 
 def _words(options: Mapping[str, Any], of: str = "") -> list[str]:

@@ -54,7 +54,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
         record.data |= {**data.describe_splits(), "weights": {name: revision(name) for name in scorer.pretrained}}
         scorer.fit(data.corpus, data.training_batches)
         if last is None:
-            begin_from(record.config.get("init_from"), scorer, data.corpus.vocabulary.words)
+            begin_from(record.config.get("init_from"), scorer, data.corpus.vocabulary.words, record.data["vectors"].get("files", ()))
         scorer.learn_only(torch.from_numpy(data.training_words))
         record.parameters = num_parameters(scorer)
         optimizer = as_optimizer(instantiate(cfg.optimizer), cfg.get("decay_word_vectors", True))

@@ -89,7 +89,7 @@ def test_the_record_says_what_was_learned_from_what(run: Path) -> None:
     encoder = 16 * 3 * 24 + 24 * 24 + 2 * 24
     assert record.parameters["trainable without word embeddings"] == encoder
     assert record.parameters["decoder"] > encoder
-    assert not (run / "last.ckpt").exists()
+    assert (run / "last.ckpt").exists()
 
 
 def test_perplexity_is_that_of_every_held_out_title_by_itself(run: Path, overrides: list[str]) -> None:

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from hydra.errors import HydraException
 from hydra.utils import instantiate
+from omegaconf.errors import OmegaConfBaseException
 from rich import box
 from rich.console import Console
 from rich.markup import escape
@@ -16,6 +18,7 @@ from qaexp.data.audit.canaries import BROKEN, ERRORS, LEAK, NOTE, OK, Finding
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError, MissingDataError, meant
 from qaexp.evaluation.conventions import METRICS
+from qaexp.mistakes import check_config, config_of_choices, explain
 from qaexp.runs.tasks import task_of
 
 log = logging.getLogger(__name__)
@@ -56,22 +59,24 @@ def _cells(finding: Finding) -> list[str]:
     return [*metrics, " ".join(f"{each.mean:.3f}" for each in expected.values()), deviations]
 
 
-def check_all(names: Sequence[str], data_dir: str | None, seed: int) -> int:
+def check_all(words: Sequence[str], data_dir: str | None, seed: int) -> int:
     """Check and show the data sets of these names, or, without one, every choice of `dataset=` whose files are there. 1: a canary fell.
+
+    Among the words may be options of training, such as `dataset.reader.folder=faq.csv`, which hold for all.
 
     Raises:
         ConfigError: `dataset=` has no such choice.
         MissingDataError: a data set that was named is not there.
     """
-    known = choices("dataset")
+    known, names, options = choices("dataset"), [word for word in words if "=" not in word], [word for word in words if "=" in word]
     for name in names:
         if name not in known:
             raise ConfigError(f"dataset={name} is not among the choices: {meant(name, known)}")
     fallen = list[str]()
     for name in names or known:
         try:
-            data = _built(name, data_dir)
-            findings = task_of(data).audit(partial(_built, name, data_dir, shuffle_seed=None), seed)
+            data = _built(name, data_dir, options)
+            findings = task_of(data).audit(partial(_built, name, data_dir, options, shuffle_seed=None), seed)
         except MissingDataError:
             if names:
                 raise
@@ -85,11 +90,20 @@ def check_all(names: Sequence[str], data_dir: str | None, seed: int) -> int:
     return int(bool(fallen))
 
 
-def _built(name: str, data_dir: str | None, **options: Any) -> RankingDataModule:
-    """The data module as a run would have it, its corpus read."""
-    cfg = compose([f"dataset={name}", "dataset/vectors=random"])
+def _built(name: str, data_dir: str | None, options: Sequence[str] = (), **changes: Any) -> RankingDataModule:
+    """The data module as a run would have it, its corpus read.
+
+    Raises:
+        ConfigError: there is no such option.
+    """
+    words = [f"dataset={name}", "dataset/vectors=random", *options]
+    try:
+        cfg = compose(words)
+        check_config(cfg, config_of_choices(words), words)
+    except (HydraException, OmegaConfBaseException) as error:
+        raise ConfigError(explain(error, words) or str(error)) from error
     if data_dir:
         cfg.data_dir = data_dir
-    data: RankingDataModule = instantiate(cfg.dataset, **options)
+    data: RankingDataModule = instantiate(cfg.dataset, **changes)
     _ = data.corpus
     return data

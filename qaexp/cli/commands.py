@@ -23,6 +23,8 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "pretrain": Command("qaexp.cli.main:pretrain", "pre-train an encoder"),
+    "evaluate": Command("qaexp.cli.evaluate:main", "rank and measure any data set with a trained run"),
+    "rank": Command("qaexp.cli.rank:main", "rank the pairs of a file with a trained run"),
     "measure": Command("qaexp.cli.measure:main", "measure run files of any system, as trec_eval does"),
     "compare": Command("qaexp.cli.compare:main", "test the differences of runs, or of run files"),
     "show": Command("qaexp.cli.show:main", "show a run at a glance, or its ranking of one question"),

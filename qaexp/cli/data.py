@@ -66,7 +66,7 @@ def add_check(parsers: Parsers) -> None:
         "Exit status 1: something leaks or is broken.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("dataset", nargs="*", help="choices of dataset= (default: all whose files are there)")
+    parser.add_argument("dataset", nargs="*", help="choices of dataset= (default: all whose files are there), and options")
     parser.add_argument("--data", metavar="DIR", help="the data folder (default: the environment's QAEXP_DATA, else ./data)")
     parser.add_argument("--seed", type=non_negative_int, default=1, help="of the random scorer (default: %(default)s)")
     parser.set_defaults(run=run_check)

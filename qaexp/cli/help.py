@@ -13,8 +13,11 @@ Train and rank: qaexp [GROUP=CHOICE ...] [OPTION=VALUE ...], or python -m qaexp 
   qaexp -m model=ggsa,iggsa seed=1,2,3                     a sweep: one run for each combination
   qaexp -m experiment=ctrn/grid hydra/sweeper=tpe hydra/launcher=cores     search a paper's grid on all cores
   qaexp resume=results/runs/DAY/RUN                        continue an interrupted run
+  qaexp resume=results/runs/DAY/RUN trainer.max_epochs=60  go on past the end of a run
   qaexp pretrain model=rcnn                                pre-train an encoder
   qaexp model=rcnn dataset=askubuntu init_from=results/runs/DAY/RUN    fine-tune a pre-trained run
+  qaexp evaluate results/runs/DAY/RUN dataset=trecqa       rank and measure another data set with a trained run
+  qaexp rank results/runs/DAY/RUN pairs.tsv                rank the pairs of a file
   qaexp data fetch DATASET                                 download a data set
 """
 

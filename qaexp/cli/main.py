@@ -5,6 +5,7 @@ Torch is imported when it is needed, so that help and mistyped options are answe
 
 import argparse
 import contextlib
+import inspect
 import logging
 import os
 import re
@@ -29,6 +30,9 @@ from qaexp.processes import INTERRUPTED, Process, begin_worker, stop_on_signals
 from qaexp.runs.folder import BEST, CONFIG, LAST, LOG, RECORD, RUNS, TRACEBACK, clear, require_initial_run
 
 log = logging.getLogger(__name__)
+
+GROWING = ("trainer.max_epochs", "patience")
+"""The options with which a run goes on past its end."""
 
 SECONDS_TO_FAIL = 10.0
 """For the first process of several to say in its record what went wrong: Lightning kills it when another one has failed."""
@@ -186,8 +190,12 @@ def _resume(folder: Path, arguments: Sequence[str], program: Program) -> None:
     from qaexp.runs.record import RunRecord
     from qaexp.runs.trusted import saved_config
 
-    if len(arguments) > 1:
-        raise ConfigError("resume=FOLDER continues a run with the configuration that it began with; leave the other options out")
+    more = [argument for argument in arguments if not argument.startswith("resume=")]
+    if odd := [option for option in more if option.partition("=")[0] not in GROWING]:
+        raise ConfigError(
+            f"resume=FOLDER continues a run with the configuration that it began with, but for {' and '.join(GROWING)}, which may grow; "
+            f"leave {odd[0]} out"
+        )
     if not (folder / CONFIG).is_file():
         raise ConfigError(f"resume={folder}: there is no config.yaml in it; runs are the folders in {RUNS}/<day>/")
     if not (folder / RECORD).is_file():
@@ -204,7 +212,41 @@ def _resume(folder: Path, arguments: Sequence[str], program: Program) -> None:
         )
     if not RunRecord.load(folder).is_of(OmegaConf.to_container(cfg)):
         raise ConfigError(f"resume={folder}: {CONFIG} was changed after the run began; restore it from {RECORD}, or start a new run")
+    if more:
+        _lengthen(folder, cfg, more)
     run_in(folder, cfg, "", program, resume=True)
+
+
+def _lengthen(folder: Path, cfg: Any, more: Sequence[str]) -> None:
+    """Set more epochs or more patience in the configuration of a run.
+
+    Raises:
+        ConfigError: the run cannot go on so.
+    """
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.utils import get_object
+    from omegaconf import OmegaConf
+
+    from qaexp.runs.record import RunRecord
+
+    record, last = RunRecord.load(folder), cfg.trainer.max_epochs
+    given = {option.key_or_group: option.value() for option in OverridesParser.create().parse_overrides(list(more))}
+    for name, value in given.items():
+        before = OmegaConf.select(cfg, name)
+        if not isinstance(value, int) or value <= before:
+            raise ConfigError(f"{name}={value}: a whole number above {before} is expected, the one that the run had")
+        OmegaConf.update(cfg, name, value)
+    if "patience" in given and (stopping := OmegaConf.select(cfg, "callbacks.early_stopping")):
+        stopping.patience = cfg.patience
+    if record.status == "finished" and len(record.history) < last and "patience" not in given:
+        raise ConfigError(
+            f"resume={folder}: it stopped after {len(record.history)} epochs, as dev had been no better for patience={cfg.patience}; raise "
+            "patience, too"
+        )
+    if "num_steps" in inspect.signature(get_object(cfg.schedule._target_)).parameters:
+        raise ConfigError(f"resume={folder}: its learning rate depends on trainer.max_epochs from the first step on; start a new run")
+    if record.status == "finished" and not (folder / LAST).is_file():
+        raise ConfigError(f"resume={folder}: there is no {LAST} to go on from, as sweeps and tables leave none; start a new run")
 
 
 def run_in(folder: Path, cfg: Any, command: str, program: Program = RANK, resume: bool = False) -> None:
@@ -231,6 +273,7 @@ def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: b
 
     from qaexp.cli import screen as console
     from qaexp.runs.record import RunRecord
+    from qaexp.runs.store import go_on
 
     try:
         if not resume:
@@ -241,6 +284,8 @@ def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: b
         raise OutputError(f"cannot write to {folder}: {error.strerror}. Name another place with output_dir=FOLDER") from error
     logging.getLogger().addHandler(log_file)
     try:
+        if resume and not RunRecord.load(folder).is_of(OmegaConf.to_container(cfg)):
+            go_on(folder, cfg)
         if resume and (finished := RunRecord.with_status(folder, "finished")):
             clear(folder)  # a kill may have come just before it was
             console.show_results(finished, folder)

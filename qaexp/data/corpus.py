@@ -141,7 +141,7 @@ class RankingSplit:
 
     @property
     def answers_per_question(self) -> Int[np.ndarray, " question"]:
-        return np.bincount(self.pair_question, weights=self.labels, minlength=self.num_questions).astype(np.int64)
+        return np.bincount(self.pair_question, weights=self.labels > 0, minlength=self.num_questions).astype(np.int64)
 
     def asked_in(self, other: "RankingSplit") -> int:
         """How many of the questions are also in another split, with the same words."""

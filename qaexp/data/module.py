@@ -119,6 +119,12 @@ class RankingDataModule(pl.LightningDataModule):
         data._text_reader = reader
         return data
 
+    def with_ids(self, ids: Int[np.ndarray, " word"]) -> "RankingDataModule":
+        """The same data set with texts in another vocabulary: `ids` has a number for each word of its own."""
+        data, texts = copy(self), self.corpus.texts
+        data.texts = TokenTable(ids[texts.ids], texts.offsets, texts.num_fields)
+        return data
+
     @cached_property
     def splits(self) -> Mapping[str, RankingSplit]:
         """The splits as they are used: pools shuffled, and questions without a right candidate left out if the field does so.

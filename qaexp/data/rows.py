@@ -24,7 +24,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 """The names by which a column is found, whatever their letter case, where the user names none. The first that is there counts."""
 
 POSITIONS = ("question", "candidate", "label")
-"""The columns of a file without a line of headings."""
+"""The columns of a labelled file without a line of headings."""
 
 Row = dict[str, Any]
 """The cells of a pair by our names of their columns."""
@@ -43,21 +43,23 @@ def ending(path: Path) -> str:
     return last if last in ENDINGS else ""
 
 
-def rows(faults: Faults, columns: Mapping[str, str | None]) -> Rows:
+def rows(faults: Faults, columns: Mapping[str, str | None], required: Sequence[str] = POSITIONS) -> Rows:
     """The pairs of the file of `faults`, which its ending tells how to read. Rows of parquet are numbered from 1.
 
-    `columns` are the file's names of columns, by ours. A pair lacks what the file lacks, but has question, candidate and label. A line of
+    `columns` are the file's names of columns, by ours. A pair lacks what the file lacks, but for the `required`:
+    question, candidate and, if pairs are to be labelled, label. These are the columns of a file without headings, too. A line of
     JSONL or parquet may be a pool: its candidate is a list of texts, beside lists of labels and ids, or a list of objects.
     Lines are read one at a time, so a file of any length but parquet fits in memory.
     """
     readers = {"tsv": _tsv, "csv": _csv, "jsonl": _jsonl, "parquet": _parquet}
-    yield from readers[ending(faults.path)](faults, _Columns(columns))
+    yield from readers[ending(faults.path)](faults, _Columns(columns, required))
 
 
 class _Columns:
     """Finds the columns of a header."""
 
-    def __init__(self, named: Mapping[str, str | None]) -> None:
+    def __init__(self, named: Mapping[str, str | None], required: Sequence[str] = POSITIONS) -> None:
+        self.required = tuple(required)
         self.named = {ours: theirs for ours, theirs in named.items() if theirs}
         self.find = cache(self._find)
 
@@ -73,7 +75,7 @@ class _Columns:
             theirs = self.named.get(ours)
             if theirs and (theirs in header or "question" in required):
                 if theirs not in header:
-                    raise LookupError(f"there is no column {theirs!r}, the one of dataset.reader.columns.{ours}; {_listed(header)}")
+                    raise LookupError(f"there is no column {theirs!r}, which is named for the {ours}; {_listed(header)}")
                 found[ours] = theirs
             elif name := next((spelled[name] for name in usual if name in spelled), None):
                 found[ours] = name
@@ -82,11 +84,11 @@ class _Columns:
         return found
 
     def is_header(self, fields: Sequence[str]) -> bool:
-        """Whether a first line is one of headings: always, if columns are named or there are not three."""
-        if self.named or len(fields) != len(POSITIONS):
+        """Whether a first line is one of headings: always, if columns are named or there are others than the required ones."""
+        if self.named or len(fields) != len(self.required):
             return True
         names = {field.strip().casefold() for field in fields}
-        return names.issuperset(POSITIONS) or all(names.intersection(NAMES[ours]) for ours in POSITIONS)
+        return names.issuperset(self.required) or all(names.intersection(NAMES[ours]) for ours in self.required)
 
 
 def _listed(header: Sequence[str]) -> str:
@@ -102,13 +104,13 @@ def _of_table(faults: Faults, columns: _Columns, table: Iterator[tuple[int, list
             if columns.is_header(fields):
                 header = fields
                 try:
-                    places = {ours: fields.index(theirs) for ours, theirs in columns.find(tuple(fields), POSITIONS).items()}
+                    places = {ours: fields.index(theirs) for ours, theirs in columns.find(tuple(fields), columns.required).items()}
                 except LookupError as error:
                     faults.add(line, str(error))
                     return
                 continue
-            header, places = list(POSITIONS), {name: place for place, name in enumerate(POSITIONS)}
-            if fields[2].strip().casefold() in NAMES["label"]:
+            header, places = list(columns.required), {name: place for place, name in enumerate(columns.required)}
+            if fields[-1].strip().casefold() in NAMES["label"]:
                 continue  # headings of other names
         if len(fields) != len(header):
             faults.add(line, f"{len(fields)} field{'s' if len(fields) != 1 else ''}, {len(header)} expected")
@@ -173,7 +175,7 @@ def _of_entries(faults: Faults, columns: _Columns, entries: Iterable[tuple[int, 
             row = {ours: _plain(entry[theirs]) for ours, theirs in columns.find(tuple(entry)).items()}
             pool = isinstance(row["candidate"], list)
             for number, pair in enumerate(_pool(row, columns) if pool else [row], start=1):
-                if "label" not in pair:
+                if "label" in columns.required and "label" not in pair:
                     raise LookupError(f"there is no column of the label; {_listed(tuple(entry))}")
                 yield (f"{line}.{number}" if pool else str(line)), pair
         except LookupError as error:

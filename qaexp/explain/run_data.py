@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 from hydra.errors import InstantiationException
 from hydra.utils import instantiate
-from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from torch import Tensor
 
@@ -16,7 +15,7 @@ from qaexp.errors import ConfigError
 from qaexp.models.scorer import read_out
 from qaexp.runs.folder import CONFIG, RECORD
 from qaexp.runs.ranker import Ranker
-from qaexp.runs.record import RunRecord, with_places
+from qaexp.runs.record import RunRecord
 from qaexp.runs.tasks import task_of
 from qaexp.runs.trusted import saved_config
 
@@ -29,9 +28,7 @@ def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
     """
     if not (run / CONFIG).is_file():
         raise ConfigError(f"{run} has no config.yaml, which names its data set; name the folder of a run, or give the texts themselves")
-    cfg = saved_config(run)
-    if data_dir is not None:
-        cfg = OmegaConf.create(with_places(OmegaConf.to_container(cfg), {str(cfg.data_dir): data_dir}))
+    cfg = saved_config(run, **({} if data_dir is None else {"data_dir": data_dir}))
     try:
         data: RankingDataModule = instantiate(cfg.dataset)
     except (InstantiationException, OmegaConfBaseException) as error:

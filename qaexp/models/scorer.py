@@ -1,7 +1,7 @@
 """AnswerScorer, the contract of every model, and Scorer, the chain of slots that most models are."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 
@@ -73,6 +73,16 @@ class AnswerScorer(nn.Module, ABC):
         for module in self.modules():
             if isinstance(module, WordTable):
                 module.learn_only(words)
+
+    def add_words(self, words: Sequence[str], vectors: Float[Tensor, "word dim"]) -> bool:
+        """Append words to the vocabulary of a trained model: every module inside that defines `add_words(words, vectors)` takes them.
+
+        Returns whether there is any.
+        """
+        takers = [module for module in self.modules() if module is not self and callable(getattr(module, "add_words", None))]
+        for module in takers:
+            module.add_words(words, vectors)  # type: ignore[operator]
+        return bool(takers)
 
     @abstractmethod
     def encode_question(self, tokens: Int[Tensor, "text length"]) -> Text:

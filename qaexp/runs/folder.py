@@ -39,9 +39,15 @@ def part_of_test(folder: Path, process: int) -> Path:
 
 
 def clear(folder: Path) -> None:
-    """Remove what only an unfinished run needs."""
-    for path in (folder / LAST, folder / NEXT, *folder.glob("test-*.part")):
+    """Remove what only an unfinished run needs. `last.ckpt` stays: with it a run goes on past its end."""
+    for path in (folder / NEXT, *folder.glob("test-*.part")):
         path.unlink(missing_ok=True)
+
+
+def clear_all(folder: Path) -> None:
+    """Remove `last.ckpt`, too. So do sweeps and tables, which have many runs."""
+    clear(folder)
+    (folder / LAST).unlink(missing_ok=True)
 
 
 def require_initial_run(source: str | None) -> None:

@@ -3,11 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import torch
 from torch import nn
 
-from qaexp.errors import CheckpointError
+from qaexp.data.vocabulary import PADDING, UNKNOWN, Vocabulary
+from qaexp.errors import CheckpointError, RecordError
+from qaexp.models.embedding.word_vectors import WordTable
 from qaexp.models.scorer import AnswerScorer, Scorer
 from qaexp.runs.checkpoint import open_checkpoint, rebuild_scorer, require_same_vocabulary
+from qaexp.runs.folder import checkpoint_file
+from qaexp.runs.record import RunRecord
 
 
 def with_pinned_source(config: dict[str, Any]) -> dict[str, Any]:
@@ -28,10 +33,12 @@ def with_pinned_source(config: dict[str, Any]) -> dict[str, Any]:
     return {**config, "init_from": {"path": str(path), "key": plan["key"], "step": checkpoint["global_step"], "command": plan["command"]}}
 
 
-def begin_from(source: Mapping[str, Any] | None, scorer: AnswerScorer, vocabulary: Sequence[str]) -> None:
+def begin_from(source: Mapping[str, Any] | None, scorer: AnswerScorer, vocabulary: Sequence[str], vector_files: Sequence[str]) -> None:
     """Copy word vectors and encoder of a pinned `init_from` into the scorer. None leaves it alone.
 
     Each of two encoders takes the one of its own side, or the only one. Other parts, such as poolings and similarities, are not copied.
+    A run on another data set will do if its word vectors come from the same published files, whose digests `vector_files` has: words that
+    both have take its vectors, and the others keep those of the files.
 
     Raises:
         CheckpointError: the checkpoint is not the one that was pinned, its word ids mean other words, or its encoder is of another make;
@@ -46,7 +53,14 @@ def begin_from(source: Mapping[str, Any] | None, scorer: AnswerScorer, vocabular
             f"init_from={source['path']} is no longer the run that this one started from (key and step {found}, not "
             f"{(source['key'], source['step'])}); put that one back, or start a new run"
         )
-    require_same_vocabulary(checkpoint, vocabulary, "init_from takes a run on the same data set, read in the same way")
+    theirs_too = None
+    if vector_files and _vector_files(source["path"]) == list(vector_files):
+        theirs_too = Vocabulary(checkpoint["qaexp"]["vocabulary"]).ids(vocabulary)
+        theirs_too[:2] = PADDING, UNKNOWN
+    else:
+        require_same_vocabulary(
+            checkpoint, vocabulary, "init_from takes a run on the same data set, or with word vectors from the same published file"
+        )
     held = rebuild_scorer(checkpoint)
     for model, whose in ((held, "init_from"), (scorer, "this run")):
         if not isinstance(model, Scorer):
@@ -65,18 +79,33 @@ def begin_from(source: Mapping[str, Any] | None, scorer: AnswerScorer, vocabular
             "init_from holds an encoder each for questions and candidates, this run has one for both, and would lose the candidates'; "
             "set model.shared=false"
         )
-    _copy(held.embedding, scorer.embedding, "embedding")
+    _copy(held.embedding, scorer.embedding, "embedding", theirs_too)
     _copy(theirs, ours, "encoder")
     if two:
         _copy(held.candidate_encoder, scorer.candidate_encoder, "encoder")
 
 
-def _copy(source: nn.Module, target: nn.Module, slot: str) -> None:
-    there, here = ({name: tuple(weights.shape) for name, weights in module.state_dict().items()} for module in (source, target))
+def _vector_files(path: str) -> list[str]:
+    """The digests of the files of word vectors of a run, given its folder or a checkpoint in it; empty if it has no record."""
+    try:
+        return list(RunRecord.load(checkpoint_file(path).parent).data["vectors"]["files"])
+    except (RecordError, KeyError):
+        return []
+
+
+def _copy(source: nn.Module, target: nn.Module, slot: str, rows: Sequence[int] | None = None) -> None:
+    """Copy all weights. With `rows`, the source's row of each word of the target, a table of words is copied row by row."""
+    state = source.state_dict()
+    if rows is not None:
+        ours, known = target.state_dict(), (torch.tensor(rows) != UNKNOWN) | (torch.arange(len(rows)) == UNKNOWN)
+        for name in {f"{prefix}.weight" for prefix, module in source.named_modules() if isinstance(module, WordTable)} & ours.keys():
+            if state[name].shape[1:] == ours[name].shape[1:]:
+                state[name] = torch.where(known[:, None], state[name][rows], ours[name])
+    there, here = ({name: tuple(weights.shape) for name, weights in weights_of.items()} for weights_of in (state, target.state_dict()))
     for name in {**there, **here}:
         if there.get(name) != here.get(name):
             raise CheckpointError(
                 f"init_from: {name} of its model.{slot} is {there.get(name, 'absent')}, that of this run {here.get(name, 'absent')}; "
                 f"give model.{slot} the same options in both, and the word vectors the same width"
             )
-    target.load_state_dict(source.state_dict())
+    target.load_state_dict(state)

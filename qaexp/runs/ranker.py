@@ -1,6 +1,7 @@
 """The ranker in a checkpoint: `qaexp.load(run).rank(question, answers)`."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -8,7 +9,7 @@ import torch
 from hydra.utils import instantiate
 from jaxtyping import Float, Int
 
-from qaexp.data.vocabulary import PADDING, Vocabulary
+from qaexp.data.vocabulary import PADDING, UNKNOWN, Vocabulary
 from qaexp.models.blocks import MAX_TOKENS
 from qaexp.models.scorer import AnswerScorer, read_out
 from qaexp.models.types import Text
@@ -38,7 +39,8 @@ class Ranker:
         classes: Sequence[str] = (),
     ) -> None:
         self.scorer = scorer.eval()
-        self.vocabulary, self._tokenise, self._max_lengths, self.classes = vocabulary, tokenise, max_lengths, tuple(classes)
+        self.vocabulary, self.tokenise, self._max_lengths, self.classes = vocabulary, tokenise, max_lengths, tuple(classes)
+        self.words_read = self.words_unknown = 0  # so far, and how many of them the vocabulary lacks
 
     @torch.no_grad()
     def rank(self, question: str, answers: Iterable[str]) -> list[RankedAnswer]:
@@ -95,22 +97,36 @@ class Ranker:
 
     def _words(self, text: str, limit: int) -> list[str]:
         reader = self.scorer.subwords
-        return (self._tokenise(text)[:limit] or [""]) if reader is None else reader.words(text, limit)
+        return (self.tokenise(text)[:limit] or [""]) if reader is None else reader.words(text, limit)
 
     def _scores(self, question: str, answers: Sequence[str]) -> Float[torch.Tensor, "pair *class"]:
-        questions = self.scorer.encode_question(self._ids([question], self._max_lengths[0]))
         blocks = (answers[start : start + BLOCK] for start in range(0, len(answers), BLOCK))
-        return torch.cat([self._block_scores(questions, block) for block in blocks])
+        return torch.cat([self.scores([(question, answer) for answer in block]) for block in blocks])
 
-    def _block_scores(self, questions: Text, answers: Sequence[str]) -> Float[torch.Tensor, "pair *class"]:
-        answer_ids = self._ids(answers, self._max_lengths[1])
-        candidates = self.scorer.encode_all(self.scorer.encode_candidate, answer_ids)
-        rows = torch.arange(len(answers))
-        return self.scorer.score_all(questions, candidates, 0 * rows, rows, max_tokens=MAX_TOKENS["cpu"])
+    @torch.no_grad()
+    def scores(self, pairs: Sequence[tuple[str, str]]) -> Float[torch.Tensor, "pair *class"]:
+        """The score of each pair of a question and an answer, or its scores of classes. All texts are encoded at once, each once."""
+        questions, asked = self._encoded(self.scorer.encode_question, [question for question, _ in pairs], self._max_lengths[0])
+        answers, given = self._encoded(self.scorer.encode_candidate, [answer for _, answer in pairs], self._max_lengths[1])
+        most = MAX_TOKENS.get(self.device.type, MAX_TOKENS["cuda"])
+        return self.scorer.score_all(questions, answers, asked, given, max_tokens=most).float().cpu()
+
+    def _encoded(self, encode: Callable[[torch.Tensor], Text], texts: Sequence[str], limit: int) -> tuple[Text, Int[torch.Tensor, " text"]]:
+        """The encodings of distinct texts, and the row of each text."""
+        rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
+        encoded = self.scorer.encode_all(encode, self._ids(list(rows), limit).to(self.device))
+        return encoded, torch.tensor([rows[text] for text in texts], device=self.device)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model is; `scorer.to(device)` moves it."""
+        return next(chain(self.scorer.parameters(), self.scorer.buffers()), torch.empty(0)).device
 
     def _ids(self, texts: Sequence[str], max_length: int) -> torch.Tensor:
         if (reader := self.scorer.subwords) is None:
             ids = [self.vocabulary.ids(self._words(text, max_length)) for text in texts]
+            self.words_read += sum(map(len, ids))
+            self.words_unknown += sum(text.count(UNKNOWN) for text in ids)
         else:
             ids = [text[:max_length] or [PADDING] for text in reader.ids(texts)]
         return torch.nn.utils.rnn.pad_sequence([torch.tensor(text) for text in ids], batch_first=True)

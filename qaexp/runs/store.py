@@ -18,7 +18,7 @@ from qaexp.errors import BadDataError, MissingDataError, OutputError, PrunedErro
 from qaexp.files import atomic_write_text, remove_staging
 from qaexp.logs import silence_libraries
 from qaexp.mistakes import check_config, config_of_choices, explain
-from qaexp.runs.folder import CONFIG, ERROR, LAST, RECORD, SET_ASIDE, TRACEBACK, clear
+from qaexp.runs.folder import CONFIG, ERROR, LAST, RECORD, SET_ASIDE, TRACEBACK, clear_all
 from qaexp.runs.record import RunRecord, config_key
 
 log = logging.getLogger(__name__)
@@ -71,7 +71,7 @@ def run_or_reuse(
         if (folder / LAST).exists():  # a kill came just before it was removed
             with claim(folder) as mine:
                 if mine:
-                    clear(folder)
+                    clear_all(folder)
         return Outcome("kept", folder, former)
     with claim(folder) as mine:
         if not mine:
@@ -96,9 +96,20 @@ def run_or_reuse(
             atomic_write_text(folder / ERROR, sentence + "\n")
             atomic_write_text(folder / TRACEBACK, traceback.format_exc())
             return Outcome("failed", folder, error=sentence)
+        clear_all(folder)
         for name in (ERROR, TRACEBACK):
             (folder / name).unlink(missing_ok=True)
         return Outcome("ran", folder, record)
+
+
+def go_on(folder: Path, cfg: DictConfig) -> None:
+    """Give a run the configuration with which it goes on past its end: it is then another run, with the key of that one."""
+    config: Any = OmegaConf.to_container(cfg, resolve=True)
+    record = RunRecord.load(folder)
+    record.config = {**config, "init_from": record.config.get("init_from")}
+    record.key, record.status = config_key(record.config), "interrupted"
+    atomic_write_text(folder / CONFIG, OmegaConf.to_yaml(cfg, resolve=True))
+    record.save(folder)
 
 
 def _set_damaged_record_aside(folder: Path) -> None:
@@ -109,7 +120,7 @@ def _set_damaged_record_aside(folder: Path) -> None:
     except RecordError as error:
         log.warning("%s; it is now %s, and the run starts again", str(error).partition(";")[0], SET_ASIDE)
         (folder / RECORD).replace(folder / SET_ASIDE)
-        clear(folder)
+        clear_all(folder)
 
 
 def of_these_data(cfg: DictConfig, runs: Path, overrides: Sequence[str]) -> RunRecord | None:

@@ -17,6 +17,7 @@ from qaexp.errors import CheckpointError
 from qaexp.files import read_small_text
 from qaexp.limits import violations
 from qaexp.runs.folder import CONFIG
+from qaexp.runs.record import with_places
 from qaexp.runs.renamed import with_current_targets
 
 TRUSTED = "QAEXP_TRUSTED"
@@ -91,8 +92,8 @@ OF_ONES_OWN = OfOnesOwn("part that this slot takes")
 """What other slots take: options of the user's own classes."""
 
 
-def saved_config(folder: Path) -> DictConfig:
-    """The configuration that a run left in its folder.
+def saved_config(folder: Path, **places: str) -> DictConfig:
+    """The configuration that a run left in its folder. `places`, such as `data_dir`, replace the run's own.
 
     Raises:
         CheckpointError: it is gone or damaged, or it would build something that none of its slots takes.
@@ -119,7 +120,7 @@ def saved_config(folder: Path) -> DictConfig:
     ) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise CheckpointError(f"{path} is damaged ({reason[:200]}); {remedy}") from error
-    options: dict[str, Any] = container
+    options: dict[str, Any] = with_places(container, {str(container[name]): place for name, place in places.items()})
     return OmegaConf.create(options)
 
 

@@ -137,6 +137,15 @@ class StopEarly(EarlyStopping):
 
     _asked = False
 
+    @property
+    def asked(self) -> bool:
+        """Whether it has asked the trainer to stop."""
+        return self._asked
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Keeps its own patience, which may have grown since."""
+        super().load_state_dict({**state_dict, "patience": self.patience})
+
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         trainer.should_stop = self._asked = self.wait_count >= self.patience
 
@@ -148,7 +157,10 @@ class StopEarly(EarlyStopping):
 
 
 class StopAsBefore(Callback):
-    """Keeps a stopped run stopped: one that a callback has stopped, and that is resumed while it ranks, trains no further."""
+    """Keeps a stopped run stopped: one that a callback has stopped, and that is resumed while it ranks, trains no further.
+
+    Early stopping is left to `StopEarly`, whose patience may grow.
+    """
 
     _stopped = False
 
@@ -162,7 +174,8 @@ class StopAsBefore(Callback):
         trainer.should_stop |= self._stopped
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        self._stopped = trainer.should_stop
+        early = any(isinstance(each, StopEarly) and each.asked for each in trainer.callbacks)  # type: ignore[attr-defined]
+        self._stopped = trainer.should_stop and not early
 
 
 class KeepSignals(Callback):

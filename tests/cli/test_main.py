@@ -22,6 +22,7 @@ from qaexp.cli.main import main
 from qaexp.config import compose, look_also_in
 from qaexp.errors import CheckpointError, OutputError
 from qaexp.models.scorer import Scorer
+from qaexp.runs.record import RunRecord
 from qaexp.runs.store import claim
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -330,6 +331,39 @@ def test_a_run_is_resumed_as_it_began_or_not_at_all(quiet: list[str], tmp_path: 
         caplog.clear()
         assert main([f"resume={folder}"]) == 2
         assert "config.yaml is damaged" in caplog.text
+
+
+def test_a_finished_run_goes_on_to_where_a_longer_one_would_have_been(
+    quiet: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    small = ["model=qa_cnn", "model.encoder.num_filters=4"]
+    assert main([*quiet, *small, "trainer.max_epochs=1", f"output_dir={tmp_path / 'short'}"]) == 0
+    assert main([*quiet, *small, "trainer.max_epochs=3", f"output_dir={tmp_path / 'long'}"]) == 0
+    short, long = (next((tmp_path / name).rglob("record.json")).parent for name in ("short", "long"))
+    assert main([f"resume={short}", "trainer.max_epochs=3"]) == 0
+    one, other = RunRecord.load(short), RunRecord.load(long)
+    assert (one.key, one.history, one.metrics, one.status) == (other.key, other.history, other.metrics, "finished")
+    assert (short / "test.run").read_bytes() == (long / "test.run").read_bytes()
+    assert main([f"resume={short}"]) == 0
+    for options, says in (
+        (["trainer.max_epochs=2"], "trainer.max_epochs=2: a whole number above 3 is expected"),
+        (["trainer.max_epochs=4", "seed=2"], "leave seed=2 out"),
+    ):
+        assert main([f"resume={short}", *options]) == 2
+        assert says in caplog.text
+    (short / "last.ckpt").unlink()
+    assert main([f"resume={short}", "trainer.max_epochs=4"]) == 2
+    assert "there is no last.ckpt to go on from" in caplog.text
+
+
+def test_a_run_that_stopped_early_goes_on_with_more_patience(quiet: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert main([*quiet, "model=qa_cnn", "model.encoder.num_filters=4", "optimizer.lr=0", "trainer.max_epochs=8", "patience=1"]) == 0
+    folder = only_run(tmp_path)
+    assert len(RunRecord.load(folder).history) == 2
+    assert main([f"resume={folder}", "trainer.max_epochs=9"]) == 2
+    assert "it stopped after 2 epochs, as dev had been no better for patience=1; raise patience, too" in caplog.text
+    assert main([f"resume={folder}", "patience=3"]) == 0
+    assert len(RunRecord.load(folder).history) == 4
 
 
 def test_one_process_at_a_time_works_in_a_runs_folder(quiet: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

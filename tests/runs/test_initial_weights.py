@@ -166,3 +166,34 @@ def test_a_model_without_an_encoder_is_refused(data: list[str], pretrained: Path
     assert "has no encoder of its own; leave init_from out" in caplog.text
     assert main([*data, *FINE, f"init_from={tmp_path / 'nowhere'}", f"output_dir={tmp_path}"]) == 2
     assert "nowhere does not exist; name a run's folder" in caplog.text
+
+
+def test_another_data_set_with_the_same_word_vectors_keeps_what_was_learned_of_common_words(tmp_path: Path) -> None:
+    (tmp_path / "glove.txt").write_text(
+        "".join(f"{word} {' '.join(['0.1'] * 49)} 0.{n}\n" for n, word in enumerate(("the", "soup", "zebra"), 1))
+    )
+    published = ["dataset/vectors=glove50", f"dataset.vectors.path={tmp_path / 'glove.txt'}", f"cache_dir={tmp_path / 'cache'}"]
+    model = ["model=gru", "model.encoder.hidden_dim=4", "model/embedding=tuned", "trainer.max_epochs=1", "logger=none"]
+    for name, lines in (("here", ["the soup", "the"]), ("there", ["zebra soup", "the zebra"])):
+        (tmp_path / f"{name}.csv").write_text(
+            "split,question,answer,label\n"
+            + "".join(f"{split},{lines[0]},{lines[1]},1\n{split},{lines[0]},soup soup,0\n" for split in ("train", "dev", "test"))
+        )
+    of = {name: [*published, *model, "dataset=own", f"dataset.reader.folder={tmp_path / name}.csv"] for name in ("here", "there")}
+    (tmp_path / "one").mkdir()
+    train(compose([*of["here"], "optimizer.lr=0.1"]), tmp_path / "one")
+    (tmp_path / "other").mkdir()
+    record = train(compose([*of["there"], "optimizer.lr=0", f"init_from={tmp_path / 'one'}"]), tmp_path / "other")
+    assert record.metrics
+    learned, begun = (open_checkpoint(tmp_path / name) for name in ("one", "other"))
+    places = [{word: row for row, word in enumerate(each["qaexp"]["vocabulary"])} for each in (learned, begun)]
+    assert places[0] != places[1]
+    tables = [each["state_dict"]["scorer.embedding.words.weight"] for each in (learned, begun)]
+    for word in ("soup", "the"):
+        assert torch.equal(tables[0][places[0][word]], tables[1][places[1][word]])
+    assert tables[1][places[1]["zebra"]].tolist() == pytest.approx([0.1] * 49 + [0.3])
+    assert tables[1][places[1]["soup"]][-1].item() != pytest.approx(0.2)
+    (tmp_path / "third").mkdir()
+    with pytest.raises(qaexp.errors.CheckpointError, match="or with word vectors from the same published file"):
+        unlike = [option for option in of["there"] if "vectors" not in option]
+        train(compose([*unlike, "dataset/vectors=random", f"init_from={tmp_path / 'one'}"]), tmp_path / "third")

@@ -1,6 +1,6 @@
 """Word embedding: a table that starts from given vectors, frozen or tuned, with dropout."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -41,6 +41,10 @@ class WordTable(nn.Module):
         self.place = torch.where(learned, learned.cumsum(0) - 1, learned.sum() + (~learned).cumsum(0) - 1)
         vectors = self.weight.detach()
         self.weight, self.constant = nn.Parameter(vectors[learned]), nn.Parameter(vectors[~learned], requires_grad=False)
+
+    def add_words(self, words: Sequence[str], vectors: Float[Tensor, "word dim"]) -> None:
+        """Append the vectors of words, which nothing trains."""
+        self.weight = nn.Parameter(torch.cat([self.weight.detach(), vectors.to(self.weight)]), requires_grad=False)
 
     def narrow_states(self, optimizer_states: Iterable[Any]) -> None:
         """Drop constant words from an optimiser's state in a checkpoint that was written when all words were learned."""

@@ -1,6 +1,6 @@
 """The four word-overlap features that models for TrecQA add before their dense layers (Severyn & Moschitti 2015, §4.3)."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import torch
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from qaexp.data.batch import RankingBatch, token_mask
 from qaexp.data.corpus import RankingCorpus
-from qaexp.data.vocabulary import UNKNOWN
+from qaexp.data.vocabulary import SPECIAL_WORDS, UNKNOWN, Vocabulary
 from qaexp.errors import ConfigError
 from qaexp.models.lexical.bag import content_words
 
@@ -68,6 +68,12 @@ class WordOverlapFeatures(nn.Module):
             self.mean.copy_(measured.mean(dim=0))
             deviation = measured.std(dim=0, correction=0)
             self.deviation.copy_(torch.where(deviation > 0, deviation, 1.0))
+
+    def add_words(self, words: Sequence[str], vectors: Float[Tensor, "word dim"]) -> None:
+        """Count words of another data set as those that one text alone has: their idf is the largest."""
+        content = content_words(Vocabulary.of_words(words))[len(SPECIAL_WORDS) :]
+        self.idf = torch.cat([self.idf, self.idf.max().repeat(len(words))])
+        self.content = torch.cat([self.content, content.to(self.content)])
 
     def forward(
         self, question: Int[Tensor, "pair question_length"], candidate: Int[Tensor, "pair candidate_length"]

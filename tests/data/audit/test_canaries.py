@@ -23,7 +23,7 @@ from qaexp.data.module import RankingDataModule
 from qaexp.data.negatives import PoolNegatives
 from qaexp.data.tokenise import words_v1
 from qaexp.data.vectors.sources import RandomVectors
-from qaexp.errors import MissingDataError
+from qaexp.errors import ConfigError, MissingDataError
 from qaexp.evaluation.conventions import CONVENTIONS, Convention, file_tie_order
 from qaexp.evaluation.metrics import measure_questions
 
@@ -352,3 +352,20 @@ def test_wrong_accuracies_and_telling_neighbours_are_named(cache_dir: Path, data
 class Fixed:
     def compute(self) -> dict[str, torch.Tensor]:
         return {"accuracy": torch.tensor(0.9)}
+
+
+def test_options_of_training_name_the_files_to_check(tmp_path: Path, monkeypatch: Any, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
+    lines = [
+        f"{split},what is {number}?,{answer} {number},{label}"
+        for split in ("dev", "test")
+        for number in range(9)
+        for answer, label in (("yes", 1), ("no", 0))
+    ]
+    (tmp_path / "faq.csv").write_text("\n".join(["split,question,answer,label", *lines]) + "\n")
+    shown = list[Any]()
+    monkeypatch.setattr(check_command, "show", lambda data, findings, console: shown.append(data))
+    check_command.check_all(["own", f"dataset.reader.folder={tmp_path / 'faq.csv'}"], None, seed=1)
+    assert [data.splits["test"].num_questions for data in shown] == [9]
+    with pytest.raises(ConfigError, match=r"dataset\.reader\.folder"):
+        check_command.check_all(["own", "dataset.reader.foldr=faq.csv"], None, seed=1)

@@ -219,9 +219,7 @@ def test_one_file_has_its_splits_in_a_column_and_without_it_is_a_test_split(tmp_
     assert {name: split.num_pairs for name, split in whole.splits.items()} == {"train": 2, "dev": 1, "test2": 1}
     assert len(whole.answer_set) == 2
     assert {name: split.num_pairs for name, split in bare.splits.items()} == {"test": 4}
-    with pytest.raises(
-        BadDataError, match=r"no column 'text', the one of dataset\.reader\.columns\.candidate; there are: split, question, ant"
-    ):
+    with pytest.raises(BadDataError, match=r"no column 'text', which is named for the candidate; there are: split, question, ant"):
         OwnReader(folder=str(tmp_path / "mine.csv"), tokenise=words_v1, columns={"candidate": "text"}).read()
     (tmp_path / "mine.csv").write_text("split,question,answer,label\n,Who?,She.,1\n")
     with pytest.raises(BadDataError, match="line 2: the split is '': train, dev or test is expected"):
