@@ -194,6 +194,6 @@ def test_another_data_set_with_the_same_word_vectors_keeps_what_was_learned_of_c
     assert tables[1][places[1]["zebra"]].tolist() == pytest.approx([0.1] * 49 + [0.3])
     assert tables[1][places[1]["soup"]][-1].item() != pytest.approx(0.2)
     (tmp_path / "third").mkdir()
+    unlike = [option for option in of["there"] if "vectors" not in option]
     with pytest.raises(qaexp.errors.CheckpointError, match="or with word vectors from the same published file"):
-        unlike = [option for option in of["there"] if "vectors" not in option]
         train(compose([*unlike, "dataset/vectors=random", f"init_from={tmp_path / 'one'}"]), tmp_path / "third")
