@@ -497,7 +497,7 @@ def test_a_stop_between_two_checkpoints_leaves_both_at_one_epoch(
     assert not (tmp_path / "next.ckpt").exists()
     record = train(compose(longer), tmp_path, resume=True)
     assert epoch_of("best.ckpt") + 1 == record.best_epoch
-    assert sorted(path.name for path in tmp_path.glob("*.ckpt")) == ["best.ckpt"]
+    assert sorted(path.name for path in tmp_path.glob("*.ckpt")) == ["best.ckpt", "last.ckpt"]
 
 
 def test_weights_of_the_last_whole_epoch_are_put_in_their_place(tmp_path: Path) -> None:

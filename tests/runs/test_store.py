@@ -99,7 +99,7 @@ def test_what_a_kill_left_is_removed_at_the_next_start(tmp_path: Path) -> None:
         (folder / name).touch()
     assert run_overrides(options, tmp_path / "runs").status == "kept"
     assert {path.name for path in folder.iterdir()} == whole
-    (folder / "last.ckpt").touch()
+    (folder / "next.ckpt").touch()
     assert main([f"resume={folder}"]) == 0
     assert {path.name for path in folder.iterdir()} - {"run.log"} == whole
 
