@@ -4,6 +4,7 @@ import logging
 import os
 import re
 import secrets
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from errno import EISDIR
@@ -78,6 +79,33 @@ def read_small_text(path: Path, max_bytes: int = 1 << 26) -> str:
     if len(content) > max_bytes:
         raise ValueError(f"it has more than {max_bytes:,} bytes")
     return content.decode("utf-8")
+
+
+MAX_DEPTH, MAX_INTEGER = 30, 1 << 64
+
+
+def nested_values(content: Any, max_values: int = sys.maxsize) -> Iterator[Any]:
+    """Each value of nested dicts and lists, the names in dicts included. One that stands in two places counts twice.
+
+    >>> list(nested_values({"a": [1, None]}))
+    [{'a': [1, None]}, [1, None], None, 1, 'a']
+
+    Raises:
+        ValueError: there are more than `max_values`, they lie deeper than in any file of ours, or a number has more than 64 bits.
+    """
+    left, seen = [(content, 0)], 0
+    while left:
+        value, depth = left.pop()
+        inner = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+        seen += 1
+        if seen + len(left) + len(inner) > max_values:
+            raise ValueError(f"it has more than {max_values:,} values")
+        if depth > MAX_DEPTH:
+            raise ValueError("it is nested too deeply")
+        if isinstance(value, int) and abs(value) >= MAX_INTEGER:
+            raise ValueError("it has a number of more than 64 bits")
+        yield value
+        left += [(each, depth + 1) for each in inner]
 
 
 def csv_text(table: "pd.DataFrame") -> str:

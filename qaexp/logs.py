@@ -18,7 +18,7 @@ def silence_libraries() -> None:
 
 @contextmanager
 def throttled_log(seconds: float, prefix: str, logger: str) -> Iterator[None]:
-    """Let through one line of a logger every so many seconds, prefixed with `prefix`; warnings always."""
+    """Let through one line of a logger in this many seconds, prefixed with `prefix`, and every warning."""
     last = time.monotonic()
 
     def passes(record: logging.LogRecord) -> bool:

@@ -54,7 +54,7 @@ class Process(NamedTuple):
 
 
 def begin_worker(command: Process) -> None:
-    """Let this process end with the command that it works for: at a signal as after Ctrl-C, and by force soon after the command has ended.
+    """Let this process end with the command that it works for: at a signal as after Ctrl-C, and soon after the command has ended.
 
     On Linux alone, and on the command's own machine: a job in a queue goes on.
     """
@@ -80,6 +80,8 @@ def _watch(command: Process) -> None:
     def look() -> None:
         while _started(command.pid) == command.started:
             time.sleep(SECONDS_BETWEEN_LOOKS)
+        os.kill(os.getpid(), signal.SIGINT)  # as Ctrl-C: the job saves its record
+        time.sleep(SECONDS_TO_SAVE)
         os.kill(os.getpid(), signal.SIGKILL)  # no file is ever half written
 
     threading.Thread(target=look, daemon=True).start()

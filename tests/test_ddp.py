@@ -47,6 +47,7 @@ def test_two_processes_measure_what_one_does(options: list[str], tmp_path: Path)
     alone = run(tmp_path / "alone", cache, *options)
     together = run(tmp_path / "together", cache, *options, "trainer=ddp")
     assert together["status"] == "finished"
+    assert (alone["processes"], together["processes"]) == (1, 2)
     assert together["metrics"].keys() == alone["metrics"].keys() == {"dev", "test"}
     for split, metrics in alone["metrics"].items():
         assert together["metrics"][split] == pytest.approx(metrics, abs=1e-6)

@@ -60,7 +60,9 @@ def _cells(finding: Finding) -> list[str]:
 
 
 def check_all(words: Sequence[str], data_dir: str | None, seed: int) -> int:
-    """Check and show the data sets of these names, or, without one, every choice of `dataset=` whose files are there. 1: a canary fell.
+    """Check and show the data sets of these names, or, without one, every choice of `dataset=` whose files are there.
+
+    Returns 1 if a check failed.
 
     Among the words may be options of training, such as `dataset.reader.folder=faq.csv`, which hold for all.
 

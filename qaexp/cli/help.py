@@ -26,7 +26,7 @@ Main options (`--cfg job` prints all of them; Hydra's own flags work as usual):
   seed=1                      of word vectors, weights, batch order, negatives and dropout
   data_dir=DIR                folder of the data sets (environment: QAEXP_DATA; default: data)
   cache_dir=DIR               folder of prepared data (environment: QAEXP_CACHE; default: ~/.cache/qaexp)
-  output_dir=DIR              folder of the runs (environment: QAEXP_RESULTS, the folder above; default: results/runs)
+  output_dir=DIR              folder of the runs (default: results/runs; QAEXP_RESULTS names another folder than results)
   logger=none                 no W&B; by default W&B is online with a key and offline without
   trainer.max_epochs=30       maximum number of epochs
   patience=8                  stop after 8 epochs without a better dev metric
@@ -60,7 +60,7 @@ Main options (`--cfg job` prints all of them; Hydra's own flags work as usual):
   seed=1                      of word vectors, weights, batch order and dropout
   data_dir=DIR                folder of the data sets (environment: QAEXP_DATA; default: data)
   cache_dir=DIR               folder of prepared data (environment: QAEXP_CACHE; default: ~/.cache/qaexp)
-  output_dir=DIR              folder of the runs (environment: QAEXP_RESULTS, the folder above; default: results/runs)
+  output_dir=DIR              folder of the runs (default: results/runs; QAEXP_RESULTS names another folder than results)
   logger=none                 no W&B; by default W&B is online with a key and offline without
   -m, --multirun              sweep over comma-separated values
 """

@@ -35,7 +35,7 @@ GROWING = ("trainer.max_epochs", "patience")
 """The options with which a run goes on past its end."""
 
 SECONDS_TO_FAIL = 10.0
-"""For the first process of several to say in its record what went wrong: Lightning kills it when another one has failed."""
+"""The time that the first of several processes has to write into its record why another one failed. Lightning then kills it."""
 
 
 def main(arguments: Sequence[str], program: Program = RANK) -> int:

@@ -32,10 +32,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--table",
-        help="its number, or tuning, for what a paper tuned on dev (tuning_trecqa: on that data set alone); of every paper, unless "
-        "--paper is given (default: all numbers, unless --figure is given)",
+        help="number of a table, of every paper unless --paper is given; `tuning`: what a paper tuned on dev; `tuning_trecqa`: the same "
+        "on one data set (default: all, unless --figure is given)",
     )
-    parser.add_argument("--figure", help="its number, likewise (default: all, unless --table is given)")
+    parser.add_argument("--figure", help="number of a figure (default: all, unless --table is given)")
     parser.add_argument("--paper", help="ap, clstm, ctrn, field, ggsa or rcnn (default: all)")
     parser.add_argument("--rows", nargs="+", default=[], metavar="LABEL", help="only these rows, named as in the paper")
     parser.add_argument("--settings", nargs="+", default=[], metavar="NAME", help="only these of the table's settings, such as TRAIN")

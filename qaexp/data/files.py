@@ -23,13 +23,13 @@ MAX_LINE = 1 << 26
 """Bytes. A longer line is a fault, before it fills the memory."""
 
 MAX_FAULTS, MAX_FAULT = 10_000, 300
-"""Reading a file stops after so many faults. Each is shown with so many characters at most."""
+"""Reading a file stops after this many faults; each is cut at this many characters."""
 
 CUT_OFF = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 """Raised on reading a damaged compressed file."""
 
 PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"PK\x03\x04": "zip", b"\x93NUMPY": "numpy"}
-"""The first bytes of files that are no plain ones."""
+"""The first bytes of packed files and of NumPy arrays."""
 
 UNREADABLE = (tarfile.TarError, *CUT_OFF, RuntimeError, NotImplementedError)
 """Raised on reading a broken or encrypted archive."""

@@ -187,7 +187,7 @@ class RankingDataModule(pl.LightningDataModule):
         return [name for name in self.splits if name != "train"]
 
     def limited(self, parts: Mapping[str, int | float | None]) -> "RankingDataModule":
-        """The same data with the first questions of some splits: so many batches of `batch_size` for a whole number, or a share."""
+        """The same data with the first questions of some splits: a whole number of batches of `batch_size`, or a share."""
         limited = copy(self)
 
         def first(split: RankingSplit, part: int | float) -> RankingSplit:

@@ -13,7 +13,7 @@ LEVEL = 0.05
 MAX_PARTS = 60
 """p is exact if all differences are multiples of 1/n for some n up to this."""
 MAX_SIGNS_TRIED = 20
-"""Up to so many differing questions, all combinations of signs are tried: a million sums."""
+"""Up to this many differing questions, all combinations of signs are tried: a million sums."""
 ROUNDING = 1e-6
 """Smaller differences are rounding: a question's metrics are kept with six decimals."""
 SMALLEST_P = 1e-12

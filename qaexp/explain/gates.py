@@ -30,7 +30,7 @@ from qaexp.models.scorer import AnswerScorer, Scorer
 from qaexp.runs.ranker import Ranker, load
 
 MIN_TEXTS = 10
-"""Figure 5 shows the positions that at least so many texts reach."""
+"""Figure 5 shows the positions that at least this many texts reach."""
 
 BATCH_SIZE = 64
 

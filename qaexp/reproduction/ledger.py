@@ -13,7 +13,7 @@ import pandas as pd
 from qaexp.config import split_options
 from qaexp.errors import QaexpError
 from qaexp.evaluation.measures import metric_key
-from qaexp.files import RESULTS_REMEDY, atomic_write_text
+from qaexp.files import RESULTS_REMEDY, atomic_write_text, read_small_text
 from qaexp.runs.record import RunRecord, config_key, is_over, key_without_max_epochs, measured_config
 from qaexp.runs.table import row_name
 
@@ -255,8 +255,8 @@ def _chosen(overrides: Sequence[str], group: str) -> str:
 
 def _read(path: Path) -> Entry:
     try:
-        return Entry(**json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, TypeError) as error:
+        return Entry(**json.loads(read_small_text(path)))
+    except (ValueError, TypeError, RecursionError) as error:
         raise QaexpError(
             f"{path}: not an entry of the ledger ({error}); delete it, and the next `make reproduce-...` writes it again"
         ) from error

@@ -152,8 +152,8 @@ def _an_epoch(run: Entry | RunRecord) -> float:
 
 @dataclass(frozen=True)
 class Times:
-    """Predicts a run's seconds from those of past runs. A past run without training counts for its own model only. If this machine has a
-    GPU, past runs on GPUs count, or else those without; and vice versa.
+    """Predicts a run's seconds from those of past runs. A past run without training counts for its own model only. Past runs on
+    this machine's kind of device (CPU or GPU) count, or those on the other kind if there are none.
     """
 
     known: Sequence[Past]

@@ -120,7 +120,7 @@ def _report_strays(everything: Sequence[Measured], ledger: Ledger, keys: Keys, p
         if prune:
             ledger.remove({entry.key for entry in ledger.entries} - shown)
         said = "deleted" if prune else "to be deleted with --prune"
-        log.warning("%s: of no table as it is configured now, %s: %s", ledger.folder, said, named)
+        log.warning("%s: entries that no table shows as it is configured now, %s: %s", ledger.folder, said, named)
 
 
 def select(tables: Sequence[Table], figures: Sequence[Figure], others: Sequence[Other], options: argparse.Namespace) -> list[Table]:

@@ -112,7 +112,7 @@ def run_all(planned: Plan, ledger: Ledger, options: argparse.Namespace) -> list[
     if busy := len(list(needed())):
         log.info("%d runs are left to the other processes that hold them; run the same command again later", busy)
     if waiting:
-        log.info("over: %d, in %s; failed: %d", len(waiting) - busy, _spoken(time.monotonic() - started), len(failed))
+        log.info("ended: %d, in %s; failed: %d", len(waiting) - busy, _spoken(time.monotonic() - started), len(failed))
     return failed
 
 

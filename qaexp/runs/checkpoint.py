@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile
@@ -155,16 +156,30 @@ def _is_text_by_name(node: Any, depth: int) -> bool:
     return isinstance(node, dict) and all(isinstance(name, str) and _is_text_by_name(each, depth - 1) for name, each in node.items())
 
 
+def _bytes_to_build(plan: Mapping[str, Any]) -> int:
+    """The size of the plan's model, which is built without memory for it; 0 for classes of one's own that cannot be."""
+    with suppress(Exception), torch.device("meta"):
+        empty = instantiate(plan["model"], vectors=torch.zeros(len(plan["vocabulary"]), plan["vector_dim"]))
+        return _num_bytes(empty.state_dict())
+    return 0
+
+
+def _num_bytes(tensors: Mapping[str, torch.Tensor]) -> int:
+    return sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())
+
+
 def rebuild_scorer(checkpoint: Mapping[str, Any]) -> AnswerScorer:
     """The scorer of an opened checkpoint, with its weights; a decoder that was trained beside it is left out.
 
     Raises:
-        CheckpointError: its model has changed since.
+        CheckpointError: its model has changed since, or is far larger than its weights.
     """
     plan = checkpoint["qaexp"]
     weights = {name.removeprefix("scorer."): value for name, value in checkpoint["state_dict"].items() if name.startswith("scorer.")}
     try:
         with weights_of_checkpoint(plan.get("pretrained", {})):
+            if (needed := _bytes_to_build(plan)) > (held := _num_bytes(weights)) + SMALL_VECTORS:
+                raise CheckpointError(f"the checkpoint's model needs {needed:,} bytes of weights, and it holds {held:,}; do not load it")
             scorer = instantiate(plan["model"], vectors=torch.zeros(len(plan["vocabulary"]), plan["vector_dim"]))
         scorer.load_state_dict(weights)
     except (InstantiationException, RuntimeError) as error:

@@ -16,7 +16,7 @@ from qaexp.runs.record import RunRecord
 
 
 def with_pinned_source(config: dict[str, Any]) -> dict[str, Any]:
-    """The configuration with, with the key, command and step of the run at `init_from` beside its path.
+    """The configuration with the key, command and step of the run at `init_from` beside its path.
 
     Key and step are what counts as identity, so that a folder may be moved, and another run at the same path is noticed.
 

@@ -9,6 +9,7 @@ import re
 import reprlib
 import subprocess
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -22,16 +23,15 @@ from typing import Any, get_args, get_origin, get_type_hints
 from qaexp.config import CONF, without_keys
 from qaexp.ddp import is_rank_zero
 from qaexp.errors import ConfigError, OutputError, PrunedError, QaexpError, RecordError
-from qaexp.files import atomic_write_text, read_small_text
+from qaexp.files import atomic_write_text, nested_values, read_small_text
 from qaexp.runs.folder import RECORD
 from qaexp.runs.renamed import with_current_targets, with_short_targets
 
 log = logging.getLogger(__name__)
 
 SCHEMA = 1
-MAX_DEPTH = 30
 NAME = r"[^/\\\0]{0,100}"
-"""Of what files are named by: a key, a fingerprint or a split, such as `held out`. Such a name never leads out of its folder."""
+"""A key, a fingerprint or a split, such as `held out`: files are named by them, and such a name never leads out of its folder."""
 LIBRARIES = ("qaexp", "torch", "pytorch-lightning", "hydra-core", "omegaconf", "torchmetrics", "numpy", "pandas", "wandb", "gensim")
 NOT_IDENTITY = ("data_dir", "cache_dir", "output_dir", "logger", "choices", "labels", "run_name", "print_config")
 """Top-level keys of a configuration that do not change what a run measures."""
@@ -71,6 +71,8 @@ class RunRecord:
     hardware: dict[str, Any] = field(default_factory=dict)
     matmul: str = ""
     """The float32 backend of the CPU in the last process of the run: mkl or onednn. Empty in records made before it was noted."""
+    processes: int = 1
+    """How many processes trained the run (`trainer=ddp`). With dropout, another number is as another seed."""
     continued: list[dict[str, Any]] = field(default_factory=list)
     """Commit, versions, hardware and first epoch of each process that resumed the run, if they differ from the process before."""
     data: dict[str, Any] = field(default_factory=dict)
@@ -117,7 +119,7 @@ class RunRecord:
         path = folder / RECORD
         try:
             content = json.loads(read_small_text(path))
-            _require_small(content)
+            deque(nested_values(content), maxlen=0)  # for its limits
             _require_kinds(content)
             return cls(**{**content, "config": with_current_targets(content.get("config"))})
         except OSError as error:
@@ -231,20 +233,6 @@ def records_below(folder: Path) -> Iterator[tuple[Path, RunRecord]]:
             yield path.parent, RunRecord.load(path.parent)
         except RecordError as error:
             log.warning("left out: %s", error)
-
-
-def _require_small(content: Any) -> None:
-    """Raises: ValueError, if values lie deeper than in any record, or a number has more than 64 bits."""
-    values = [content]
-    for _ in range(MAX_DEPTH):
-        if any(isinstance(value, int) and abs(value) >= 1 << 64 for value in values):
-            raise ValueError("it has a number of more than 64 bits")
-        values = [
-            each for value in values for each in (value.values() if isinstance(value, dict) else value if isinstance(value, list) else ())
-        ]
-        if not values:
-            return
-    raise ValueError("it is nested too deeply")
 
 
 def _require_kinds(content: Any) -> None:

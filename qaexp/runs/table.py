@@ -162,9 +162,10 @@ def markdown(table: pd.DataFrame) -> str:
 
 
 def _cell(text: str) -> str:
-    """A text of one line that neither ends its cell nor begins HTML.
+    """A text of one line that is shown as it is: it neither ends its cell nor begins HTML, emphasis or code.
 
-    >>> _cell("a|b <img src=x>\\n2 < 3")
-    'a\\\\|b &lt;img src=x> 2 < 3'
+    >>> print(_cell("a|b <img src=x>\\n2 < 3 *x* `y` _z_ num_filters"))
+    a\\|b &lt;img src=x> 2 < 3 \\*x\\* \\`y\\` \\_z\\_ num_filters
     """
-    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", " ".join(text.split())).replace("|", "\\|")
+    text = re.sub(r"<(?=[A-Za-z/!?])", "&lt;", " ".join(text.split()))
+    return re.sub(r"[|*`~]|(?<!\w)_|_(?!\w)", r"\\\g<0>", text)

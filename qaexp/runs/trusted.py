@@ -14,7 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from qaexp.errors import CheckpointError
-from qaexp.files import read_small_text
+from qaexp.files import MAX_DEPTH, nested_values, read_small_text
 from qaexp.limits import violations
 from qaexp.runs.folder import CONFIG
 from qaexp.runs.record import with_places
@@ -23,10 +23,8 @@ from qaexp.runs.renamed import with_current_targets
 TRUSTED = "QAEXP_TRUSTED"
 """The environment variable with packages of the user's own, separated by commas, whose classes a saved configuration may name."""
 
-MAX_BYTES, MAX_VALUES, MAX_DEPTH = 1 << 20, 20_000, 30
-"""A file, and the values in a configuration and how deep they lie. Runs leave some kilobytes, some hundred values and a depth of six."""
-
-MAX_NUMBER = 1 << 64
+MAX_BYTES, MAX_VALUES = 1 << 20, 20_000
+"""The largest file, and the most values in a configuration. Runs leave some kilobytes, some hundred values and a depth of six."""
 
 OF_EVERY_RUN = ("model._target_", "dataset._target_", "dataset.name", "choices.model", "choices.dataset")
 """Options that every run's configuration has, and that are read before anything is built."""
@@ -147,7 +145,7 @@ def admitted(config: Any, file: Path) -> Any:
     """A saved configuration in plain dicts and lists, with today's names of classes, if each slot takes what it would build.
 
     Raises:
-        CheckpointError: something else would be built, wherever it stands; or there is a reference, which only says so when it is resolved.
+        CheckpointError: something else would be built, wherever it stands, or there is a reference, whose value shows only once resolved.
     """
     _require_plain(config, file)
     current = with_current_targets(config)
@@ -157,27 +155,21 @@ def admitted(config: Any, file: Path) -> Any:
 
 
 def _require_plain(config: Any, file: Path) -> None:
-    """Raises CheckpointError for what no run leaves. Counts as Hydra would, to whom a dict that stands in two places is two."""
-    left, seen = [(config, 0)], 0
-    while left:
-        node, depth = left.pop()
-        inner = [*node, *node.values()] if isinstance(node, dict) else node if isinstance(node, (list, tuple)) else ()
-        seen += 1
-        if seen + len(left) + len(inner) > MAX_VALUES or depth > MAX_DEPTH:
-            raise CheckpointError(f"{file} has more in it than any configuration; do not load it")
-        if fault := _fault(node):
-            raise CheckpointError(f"{file} has {fault}; do not load it")
-        left += [(each, depth + 1) for each in inner]
+    """Raises CheckpointError for what no run leaves."""
+    try:
+        for value in nested_values(config, MAX_VALUES):
+            if fault := _fault(value):
+                raise ValueError(f"it has {fault}")
+    except ValueError as error:
+        raise CheckpointError(f"{file} is no configuration of a run ({error}); do not load it") from error
 
 
-def _fault(node: Any) -> str:
-    if isinstance(node, str) and "${" in node:
-        return f"{node[:100]} in place of a plain value"
-    if isinstance(node, int) and abs(node) >= MAX_NUMBER:
-        return "a number of more than 64 bits, which no option takes"
-    if isinstance(node, dict) and (odd := [key for key in node if not isinstance(key, str)]):
+def _fault(value: Any) -> str:
+    if isinstance(value, str) and "${" in value:
+        return f"{value[:100]} in place of a plain value"
+    if isinstance(value, dict) and (odd := [key for key in value if not isinstance(key, str)]):
         return f"a {type(odd[0]).__name__} where the name of an option stands"
-    return "" if isinstance(node, (dict, list, tuple, str, int, float, type(None))) else f"a {type(node).__name__} as a value"
+    return "" if isinstance(value, (dict, list, tuple, str, int, float, type(None))) else f"a {type(value).__name__} as a value"
 
 
 def _targets(node: Any, slot: str = "") -> Iterator[tuple[str, Any]]:

@@ -35,7 +35,7 @@ class Best:
 
 
 def best_of_each_measure(results: Sequence[JobResult]) -> dict[str, Best]:
-    """`best_of` the runs that are measured alike, by measure. A failed run has none; it counts for its options."""
+    """`best_of` the runs that are measured alike, by measure. A failed run has no measure; it counts against its options."""
     measures = dict.fromkeys(result.measure for result in sorted(results, key=lambda result: result.cell) if result.score is not None)
     bests = {measure: best_of([result for result in results if result.score is None or result.measure == measure]) for measure in measures}
     return {measure: best for measure, best in bests.items() if best is not None}

@@ -16,7 +16,7 @@ from omegaconf import DictConfig
 
 from qaexp.config import Program
 from qaexp.evaluation.measures import metric_key
-from qaexp.files import atomic_write_text
+from qaexp.files import atomic_write_text, read_small_text
 from qaexp.logs import silence_libraries
 from qaexp.mistakes import check_config, explain
 from qaexp.processes import Process, job_for
@@ -58,7 +58,7 @@ class JobResult:
 
     @classmethod
     def read(cls, path: Path) -> "JobResult":
-        return cls(**json.loads(path.read_text(encoding="utf-8")))
+        return cls(**json.loads(read_small_text(path)))
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ class Watch:
         with self._lock:
             cells = {int(name.removesuffix(".json")) for name in os.listdir(self._outcomes) if name[0].isdigit() and name.endswith(".json")}
             for cell in sorted(cells - self.results.keys()):
-                with suppress(OSError, ValueError, TypeError):  # on shared storage a name may appear before its content
+                with suppress(OSError, ValueError, TypeError, RecursionError):  # on shared storage a name may appear before its content
                     self.add(JobResult.read(self._outcomes / f"{cell}.json"))
 
     def add(self, result: JobResult) -> None:

@@ -166,8 +166,7 @@ def open_wandb(record: RunRecord, folder: Path) -> Iterator[RunLogger | Literal[
     """The W&B run that `logger.mode` asks for, False for none. The W&B run is closed at the end, as failed after an exception.
 
     A resumed run keeps its id. The mode `auto` is what WANDB_MODE says; without it, online with a key and offline without. Under `auto`, a
-    run is kept offline if W&B cannot be reached or refuses the key. Whatever fails of W&B once something was measured is no more than a
-    warning.
+    run is kept offline if W&B cannot be reached or refuses the key. Once something was measured, a failure of W&B is only a warning.
 
     Raises:
         ConfigError: an unknown mode, or W&B does not start.

@@ -72,7 +72,7 @@ def logged_table(name: str) -> wr.WeavePanelSummaryTable:
 
 
 def laid_out(panels: Sequence[Any], columns: int) -> list[Any]:
-    """The panels in so many columns, over the 24 units of a report's width."""
+    """The panels in this many columns, over the 24 units of a report's width."""
     width, height = 24 // columns, 8
     for number, panel in enumerate(panels):
         panel.layout = Layout(x=number % columns * width, y=number // columns * height, w=width, h=height)

@@ -102,7 +102,7 @@ class Checkpoints(ModelCheckpoint):
         return super().state_key.replace(type(self).__qualname__, ModelCheckpoint.__qualname__)  # the name in earlier runs
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes the names of files alone, as in this folder: Lightning removes what is no longer the best, wherever it is said to lie."""
+        """Keeps the names of files and places them in this folder: Lightning deletes what is no longer the best, on whatever path."""
 
         def here(path: str) -> str:
             name = Path(path).name.replace(BEST, NEXT)  # earlier runs wrote it at once
@@ -157,7 +157,7 @@ class StopEarly(EarlyStopping):
 
 
 class StopAsBefore(Callback):
-    """Keeps a stopped run stopped: one that a callback has stopped, and that is resumed while it ranks, trains no further.
+    """Remembers that a callback has stopped the training: a run that is resumed while it ranks trains no further.
 
     Early stopping is left to `StopEarly`, whose patience may grow.
     """
@@ -179,7 +179,7 @@ class StopAsBefore(Callback):
 
 
 class KeepSignals(Callback):
-    """Gives SIGTERM back to the handler before Lightning's, which on several processes may wait for the others without end."""
+    """Restores the SIGTERM handler that Lightning replaces. On several processes, Lightning's may wait for the others forever."""
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         self._before = signal.getsignal(signal.SIGTERM)

@@ -6,6 +6,7 @@ Each test takes QAEXP_FUZZ_SECONDS, ten minutes by default. What they have found
 import gzip
 import json
 import os
+import secrets
 import shutil
 import time
 from collections.abc import Callable
@@ -40,7 +41,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 def fuzz(values: st.SearchStrategy[Any], check: Callable[[Any], object]) -> None:
     """Check random values until the time is over."""
     end = time.monotonic() + SECONDS
-    for number in count():
+    for number in count(secrets.randbits(32)):
 
         @seed(number)
         @settings(max_examples=100, deadline=None, database=None, suppress_health_check=list(HealthCheck))

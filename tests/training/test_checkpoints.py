@@ -1,12 +1,15 @@
-"""The names of files in a checkpoint: Lightning removes what is no longer the best, so none of them may lie elsewhere."""
+"""Checkpoints: Lightning removes what is no longer the best, so no file that one names lies elsewhere; processes wait for the one that
+writes."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
+import pytorch_lightning as pl
 import torch
 
-from qaexp.training.callbacks import Checkpoints
+from qaexp.training import callbacks
+from qaexp.training.callbacks import Checkpoints, WholeEpochs
 
 
 @pytest.mark.parametrize(
@@ -37,3 +40,17 @@ def test_a_file_named_in_a_checkpoint_lies_in_the_runs_folder(said: str, taken: 
     callback.load_state_dict(state)
     assert [callback.best_model_path, callback.kth_best_model_path, callback.last_model_path, *callback.best_k_models] == 4 * [taken]
     assert callback.best_model_score == 0.5
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_every_process_waits_until_the_first_has_moved_the_best_weights(
+    first: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "next.ckpt").write_text("weights")
+    monkeypatch.setattr(callbacks.ModelCheckpoint, "on_train_epoch_end", lambda *_: None)
+    monkeypatch.setattr(pl.Trainer, "is_global_zero", first)
+    trainer = pl.Trainer(logger=False, accelerator="cpu", enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
+    found: list[list[str]] = []  # the folder when this process begins to wait
+    monkeypatch.setattr(trainer.strategy, "barrier", lambda *_: found.append([path.name for path in tmp_path.iterdir()]))
+    WholeEpochs(dirpath=tmp_path, filename="last").on_train_epoch_end(trainer, pl.LightningModule())
+    assert found == [["best.ckpt" if first else "next.ckpt"]]

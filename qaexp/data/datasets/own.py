@@ -151,11 +151,11 @@ class _Pools:
             key, Pool(pair.question_id or f"Q{line}", pair.place, words, shown, [pair.question])
         )
         if pool.shown != shown:
-            self._faults.add(line, f"id {pool.id} is given to another question than in line {pool.place}")
+            self._faults.add(line, f"id {pool.id} already belongs to the question of line {pool.place}")
             return
         if pair.question not in pool.spellings:
             pool.spellings.append(pair.question)
-            self._builder.note(f"{split}: questions that differ in nothing that is seen (joined)")
+            self._builder.note(f"{split}: questions that look the same (joined)")
         text = self._builder.text(candidate := self._tokenise(pair.candidate), written=pair.candidate)
         same = pair.candidate_id or (text, seen(pair.candidate))
         if same in pool.candidates:

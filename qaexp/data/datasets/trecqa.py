@@ -6,7 +6,7 @@ wrong candidate. The standard sets hold no candidate of more than 40 tokens but 
 The layouts agree question by question, candidate by candidate and label by label, in the same order, but for this:
 
     jsonl   numbers are `<num>` (not "1980s" or "M3"); no question ids; TRAIN and dev want `longest: 40`
-    XML     numbers as printed; TRAIN-ALL is published, but could not be had here
+    XML     numbers as printed; TRAIN-ALL is published, but could not be obtained here
     toks    as XML in lower case; the questions that have no candidate (1 of TRAIN, 1 of dev, 5 of test) are absent; no TRAIN-ALL
 """
 

@@ -61,7 +61,7 @@ class WikiQAReader:
                 asked = builder.text(tokenise(question), written=question)
                 before, first, candidates = questions.setdefault(question_id, (asked, line, []))
                 if asked != before:
-                    faults.add(line, f"id {question_id} is given to another question than in line {first}")
+                    faults.add(line, f"id {question_id} already belongs to the question of line {first}")
                     continue
                 first, other = labelled.setdefault((question_id, sentence_id), (line, label))
                 if label != other:

@@ -95,7 +95,7 @@ def _read_file(group: dict[str, Any], row: dict[str, Any]) -> PublishedFile:
 _TABLES = yaml.safe_load(Path(__file__).with_name("remotes.yaml").read_text(encoding="utf-8"))
 PUBLISHED = tuple(_read_set(name, table) for name, table in _TABLES["sets"].items())
 UNPUBLISHED: dict[str, str] = _TABLES["unpublished"]
-"""The beginning of a data set's name to how to get the set, for those that no command fetches."""
+"""How to get the sets that no command fetches, by the beginning of their names."""
 
 
 def find(name: str) -> PublishedSet | None:

@@ -20,7 +20,7 @@ LARGEST = float(np.finfo(np.float32).max)
 def read_glove(path: Path) -> tuple[list[str], Float[np.ndarray, "word dim"]]:
     """Reads a whole file in GloVe's text format; a header line of word2vec is skipped.
 
-    Most lines of the first 20,000 have as many numbers as the file has dimensions. A line's last so many fields are its numbers, and what
+    Most lines of the first 20,000 have as many numbers as the file has dimensions. The last fields of a line are these numbers, and what
     precedes them is its word: it may hold blanks, as in GloVe 840B, numbers ("24 7"), or be empty.
 
     Raises:

@@ -263,7 +263,7 @@ def _deviation(rows: Float[np.ndarray, "row dim"]) -> float:
     sizes = np.abs(rows).max(axis=1)
     in_order = np.sort(sizes[sizes > 0])
     limit = 1000.0 * in_order[(len(in_order) - 1) // 2] if len(in_order) else 0.0
-    with np.errstate(over="ignore"):  # whoever uses the vectors sees whether they are finite
+    with np.errstate(over="ignore"):  # the vectors are checked for infinite numbers where they are used
         return float(np.std(rows[sizes <= limit]))
 
 

@@ -23,7 +23,7 @@ LONGEST = 4096
 """Bytes that a word may have."""
 
 SMALLEST, GREATEST = 1e-15, 1e10
-"""Between these are the numbers of a word vector, apart from 0. Letters read as float32 are seldom, and never with a blank at their end."""
+"""The range of a word vector's numbers, apart from 0. Letters read as float32 are rarely in it, and never if the last one is a blank."""
 
 
 def is_word2vec(path: Path) -> bool:
@@ -112,9 +112,9 @@ def _rows(file: BufferedIOBase, num_words: int, dim: int) -> tuple[list[bytes], 
 def _end_of_word(buffer: bytes, at: int, dim: int) -> int | None:
     """The blank between a word and its numbers; None where the buffer ends before.
 
-    A word may hold blanks itself: "New York". Letters read as numbers are beyond any sense, and what follows numbers that were read from a
-    wrong place is no word. So the blank is the first one behind which both are well. A word may have bytes that are not UTF-8, and numbers
-    may have any size where each word has a line of its own.
+    A word may hold blanks itself: "New York". So the blank is the first one that is followed by plausible numbers and then by a readable
+    word: letters read as numbers are far too large or too small. A word may have bytes that are not UTF-8, and numbers may have any size
+    where each word has a line of its own.
 
     Raises:
         ValueError: nothing behind any blank looks like its numbers.

@@ -19,7 +19,7 @@ from qaexp.models.types import Text
 class CrossEncoder(AnswerScorer):
     """s = classifier([CLS] question [SEP] candidate [SEP]), of a transformer with its own head (Nogueira & Cho 2019).
 
-    Nothing of a pair is known before both texts are, so that every pair is read by itself. Weights without a head get a random one.
+    Nothing can be computed from one text alone, so every pair is read by itself. Weights without a head get a random one.
 
     Raises:
         MissingDataError: there are no such weights.

@@ -58,7 +58,7 @@ class Transformer(Encoder):
 
 
 class ContextualEmbedding(Embedding):
-    """x = dropout(W·h + b), with h the transformer's states: what any encoder, interaction and pooling of the papers may stand on.
+    """x = dropout(W·h + b), with h the transformer's states: the input of any encoder, interaction and pooling of the papers.
 
     Without a `project_dim`, x = dropout(h).
     """

@@ -125,8 +125,8 @@ def _of_hub(weights: str) -> Path:
         return Path(snapshot_download(name, revision=revision or None, allow_patterns=["*.json", "*.safetensors"]))
     except Exception as error:  # of the network, the hub or the file system: the library's own, of many kinds
         raise MissingDataError(
-            f"the pretrained weights {weights} are no folder here and could not be had from the hub ({type(error).__name__}); check the "
-            "name and the network, or name a folder or an installed package"
+            f"the pretrained weights {weights} are no folder here and could not be downloaded from the hub ({type(error).__name__}); check "
+            "the name and the network, or name a folder or an installed package"
         ) from error
 
 

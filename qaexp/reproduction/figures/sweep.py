@@ -23,10 +23,10 @@ WORST_ALPHA = 0.15
 """The opacity of the worst run's line; the best run's is 1."""
 
 MAX_PLACES = 12
-"""An axis with at most so many values has an equal place for each. With more numbers than these, an axis is a continuous scale."""
+"""An axis with at most this many values has an equal place for each. With more numbers than these, an axis is a continuous scale."""
 
 NUM_RANGES = 5
-"""The numbers of a continuous axis are summarised in so many ranges with equally many runs each."""
+"""The number of ranges that summarise a continuous axis, with equally many runs each."""
 
 UNSET = "–"
 """Stands for the value of a run that does not set an option."""

@@ -95,7 +95,7 @@ def test_equal_scores_are_not_decided_by_where_right_candidates_stand(own: Make)
         (["asked\tanswer\tby\tlabel"], "line 1: there is no column of the question; there are: asked, answer, by, label"),
         (
             ["qid\tquestion\tanswer\tlabel", "1\tWho?\tShe.\t1", "1\tWhy?\tSo.\t1"],
-            "line 3: id 1 is given to another question than in line 2",
+            "line 3: id 1 already belongs to the question of line 2",
         ),
         (
             ["question\tanswer\tanswer_id\tlabel", "Who?\tShe.\ta\t1", "Who?\tHe.\ta\t1"],
@@ -335,7 +335,7 @@ def test_a_difference_that_nobody_sees_splits_no_pool(own: Make, pools: Any, que
     assert pools(corpus, corpus.splits["test"]) == {
         "Q1": ("who wrote it", [(named(word, n), word, int(word == "she")) for n, word in POOL])
     }
-    assert corpus.notes["test: questions that differ in nothing that is seen (joined)"] == 1
+    assert corpus.notes["test: questions that look the same (joined)"] == 1
 
 
 POOL = [(1, "she"), (2, "he"), (3, "they"), (4, "she")]

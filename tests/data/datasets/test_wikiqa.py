@@ -58,7 +58,7 @@ FAULTY: dict[str, tuple[Any, list[str]]] = {
     "too few fields": ([HEADER, ROW, "Q1\tWho?"], ["line 3: 2 fields, 7 expected"]),
     "an id of two questions": (
         [HEADER, ROW, "Q1\tWhere?\tD2\tTown\tD2-0\tHere.\t1"],
-        ["line 3: id Q1 is given to another question than in line 2"],
+        ["line 3: id Q1 already belongs to the question of line 2"],
     ),
     "a sentence with two labels": (
         [HEADER, ROW, ROW[:-1] + "0"],

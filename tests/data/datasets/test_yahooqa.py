@@ -1,6 +1,7 @@
 """YahooQA: a pickle is read without running anything, and the text files give pools of five, split by question."""
 
 import pickle
+import resource
 import zipfile
 from collections import Counter, OrderedDict
 from collections.abc import Callable
@@ -112,6 +113,15 @@ def test_every_other_global_is_refused_by_its_name(pickled: Any, case: str) -> N
         pickled(payload).read()
     assert f"it names the global {name}" in str(error.value)
     assert "was not opened further" in str(error.value)
+
+
+def test_a_small_pickle_with_a_large_index_takes_little_memory(pickled: Any) -> None:
+    """Pickle's LONG_BINPUT names a place of the memo, for which the unpickler in C would allocate 16 GB here."""
+    payload = b"\x80\x02}r" + (1 << 30).to_bytes(4, "little") + b"."
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(BadDataError, match="a dict of 0"):
+        pickled(payload).read()
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1 << 17  # kilobytes
 
 
 DAMAGED = {"empty": b"", "text": b"no pickle", "cut": pickle.dumps(ENV)[:-9], "extension code": b"\x82\x01.", "persistent id": b"Pid\n."}
