@@ -5,6 +5,7 @@ import errno
 import inspect
 import logging
 import re
+import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -27,6 +28,9 @@ SWEEP_FLAGS = ("-m", "--multirun")
 HYDRA_KEYS = ("_target_", "_partial_")
 CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR)
 
+MAX_DIGITS = sys.get_int_max_str_digits()
+"""Python reads no whole number with more digits."""
+
 IGNORED_BY_PRETRAINING = r"loss\b|dataset[./]negatives\b|dataset\.batch_size$"
 """Options that a data set brings along, and that pre-training does not read."""
 
@@ -44,6 +48,9 @@ def explain(error: Exception, arguments: Sequence[str], program: Program = RANK)
         return f"{where} cannot be built from this configuration: {cause} ({type(cause).__name__})"
     if isinstance(error, (HydraException, OmegaConfBaseException)):
         return next(_mistyped(arguments, program), _unreadable(error) or str(error).splitlines()[0])
+    if isinstance(error, ValueError) and "integer string conversion" in str(error):
+        option = next((each.partition("=")[0] for each in arguments if len(each) > MAX_DIGITS), "an option")
+        return f"{option}: a number of more than {MAX_DIGITS} digits, which no option takes; give a smaller one"
     if type(error).__name__ == "MisconfigurationException":  # Lightning's; importing it takes seconds
         return f"the trainer cannot be built from this configuration: {' '.join(str(error).split())}"
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:

@@ -137,7 +137,7 @@ def _seedless(node: Any) -> Any:
     return {name: _seedless(value) for name, value in node.items() if name != "seed"} if isinstance(node, dict) else node
 
 
-def _percent(values: Sequence[float]) -> str:
+def _percent(values: Sequence[int | float]) -> str:
     """
     >>> _percent([0.5]), _percent([0.5, 0.6]), _percent([])
     ('50.00', '55.00 ± 7.07', '')

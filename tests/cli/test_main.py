@@ -118,6 +118,7 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
         ("trainer.deterministic=maybe", "trainer.deterministic=maybe: must be true or false"),
         ("dataset=toy,wikiqa", "dataset=toy,wikiqa has several values, which make a sweep: add -m"),
         ("optimizer.lr=-1", "cannot be built from this configuration: Invalid learning rate: -1"),
+        pytest.param("seed=" + 5000 * "9", "seed: a number of more than 4300 digits, which no option takes", id="too many digits"),
         ("optimizer.lr=1e99", "optimizer.lr=1e+99: must be a float32 number, at most 3.4e38"),
         ("trainer.max_epochs=two", "trainer.max_epochs=two: must be a number"),  # and not of the 2 before it
         ("dataset.batch_size=0", "dataset.batch_size=0: must be at least 1"),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from small_table import SMALL, TINY, entry_of
 
+from qaexp.errors import QaexpError
 from qaexp.reproduction.ledger import Key, Ledger, digest
 from qaexp.runs.record import RunRecord, key_without_max_epochs
 from qaexp.runs.store import run_overrides
@@ -117,3 +118,10 @@ def test_a_question_may_have_a_name_that_pandas_reads_as_missing(tmp_path: Path)
     kept = Ledger(tmp_path / "ledger").enter(tmp_path / "run").per_question("test/map")
     assert kept is not None
     assert (kept.of, kept.values) == (digest(["NA", "null"]), [1.0, 0.5])
+
+
+@pytest.mark.parametrize("content", ["{}", "[" * 10**5, '{"seed": ' + "9" * 5000 + "}", "\udcff"])
+def test_a_file_that_is_no_entry_is_named_with_the_remedy(content: str, tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text(content, errors="surrogateescape")
+    with pytest.raises(QaexpError, match=r"x\.json: not an entry of the ledger .* delete it, and the next"):
+        assert Ledger(tmp_path).entries

@@ -114,7 +114,7 @@ def test_entries_that_no_table_shows_are_named_and_pruned(
     assert reproduce.main(["--no-run", "--prune", "--results", str(tmp_path / "results")]) == 0
     assert [path.stem for path in folder.iterdir()] == [shown]
     assert reproduce.main(["--no-run", "--results", str(tmp_path / "results")]) == 0
-    named, deleted = (message for message in caplog.messages if "of no table" in message)
+    named, deleted = (message for message in caplog.messages if "that no table shows" in message)
     assert named.endswith("to be deleted with --prune: m_toy_seed1_1234567890abcdef")
     assert deleted.endswith("deleted: m_toy_seed1_1234567890abcdef")
 

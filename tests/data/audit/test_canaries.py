@@ -230,13 +230,19 @@ def private_cache(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("private_cache")
-def test_toy_passes_and_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", "toy"]) == 0
+def test_without_names_toy_passes_and_what_is_missing_is_passed_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qaexp.cli.check.choices", lambda _: ["toy", "wikiqa"])
+    assert main(["check", "--data", str(tmp_path)]) == 0
     shown = capsys.readouterr().out
     assert "toy, scored by trec" in shown
     assert shown.count(" OK") == 2 * len(ALL_OK)
-    assert "…" not in shown
+    assert "…" not in shown, "it does not fit a terminal"
+    assert "wikiqa: not checked, as files of it are missing (`python -m qaexp.data check wikiqa` names them)" in shown
     assert "nothing leaks or is broken" in shown
+    assert main(["check", "wikiqa", "--data", str(tmp_path)]) == 2
+    assert f"{tmp_path}/wikiqa/WikiQA-dev.tsv" in capsys.readouterr().err
 
 
 def wikiqa_rows(split: str, leaking: bool) -> list[str]:
@@ -259,16 +265,6 @@ def test_the_command_exits_1_on_a_leak(
     out = capsys.readouterr().out
     assert ("wikiqa, dev, constant: LEAK\nwikiqa, test, constant: LEAK\n" in out) == leaking
     assert ("dev, constant: LEAK: candidate ids, which break ties, reveal the labels: ties are worth points" in out) == leaking
-
-
-@pytest.mark.usefixtures("private_cache")
-def test_without_names_what_is_missing_is_passed_over_and_with_them_it_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", "--data", str(tmp_path)]) == 0
-    out = capsys.readouterr().out
-    assert "toy, scored by trec" in out
-    assert "wikiqa: not checked, as files of it are missing (`python -m qaexp.data check wikiqa` names them)" in out
-    assert main(["check", "wikiqa", "--data", str(tmp_path)]) == 2
-    assert f"{tmp_path}/wikiqa/WikiQA-dev.tsv" in capsys.readouterr().err
 
 
 def test_an_unknown_name_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
