@@ -1,15 +1,18 @@
 """The ranker in a checkpoint: `qaexp.load(run).rank(question, answers)`."""
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
+from hydra.errors import InstantiationException
 from hydra.utils import instantiate
 from jaxtyping import Float, Int
 
 from qaexp.data.vocabulary import PADDING, UNKNOWN, Vocabulary
+from qaexp.errors import CheckpointError
 from qaexp.models.blocks import MAX_TOKENS
 from qaexp.models.scorer import AnswerScorer, read_out
 from qaexp.models.types import Text
@@ -151,5 +154,10 @@ def load(path: str | Path) -> Ranker:
     checkpoint = open_checkpoint(path)
     plan = checkpoint["qaexp"]
     max_lengths = (plan["max_question_length"], plan["max_candidate_length"])
-    tokenise = instantiate(plan["tokenise"])
+    try:
+        tokenise = instantiate(plan["tokenise"])
+        inspect.signature(tokenise).bind("a text")
+    except (InstantiationException, TypeError, ValueError) as error:
+        fault = str(error).splitlines()[-1]
+        raise CheckpointError(f"{path} has a tokeniser that cannot read a text ({fault}); train again, or take a copy") from error
     return Ranker(rebuild_scorer(checkpoint), Vocabulary(plan["vocabulary"]), tokenise, max_lengths, plan["classes"])

@@ -100,6 +100,15 @@ def test_trusting_torch_trusts_its_classes_where_they_belong(monkeypatch: pytest
             admitted(model_part(target), FILE)
 
 
+@pytest.mark.parametrize("option", ["_partial_", "another"])
+def test_a_tokeniser_that_cannot_read_a_text_is_refused(option: str, tmp_path: Path) -> None:
+    checkpoint = torch.load(OLD_RUN / "best.ckpt", weights_only=True)
+    checkpoint["qaexp"]["tokenise"][option] = False
+    torch.save(checkpoint, tmp_path / "best.ckpt")
+    with pytest.raises(CheckpointError, match=r"has a tokeniser that cannot read a text .* train again, or take a copy"):
+        qaexp.load(tmp_path)
+
+
 def test_a_model_far_larger_than_its_weights_is_refused_before_it_is_built(tmp_path: Path) -> None:
     checkpoint = torch.load(OLD_RUN / "best.ckpt", weights_only=True)
     checkpoint["qaexp"]["model"]["hidden_dim"] = 60_000  # some hundred GB
