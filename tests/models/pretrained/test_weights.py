@@ -43,7 +43,7 @@ def test_a_name_on_the_hub_without_a_network_is_one_sentence(monkeypatch: pytest
         raise ConnectionError(name)
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", offline)
-    with pytest.raises(MissingDataError, match=r"somebody/weights@v1 .* could not be had from the hub \(ConnectionError\)"):
+    with pytest.raises(MissingDataError, match=r"somebody/weights@v1 .* could not be downloaded from the hub \(ConnectionError\)"):
         weights_folder("somebody/weights@v1")
 
 
