@@ -28,7 +28,10 @@ COLOURS = ("#2f81c7", "#D55E00", "#009E73", "#c2578d", "#a07000", "#8a6fd1")
 """The colours of lines and bars, in this order. Readers with red-green blindness can tell the first three apart."""
 
 SEQUENTIAL = "cividis"
-"""The colour map of heat maps: from dark blue (low) to yellow (high), in even steps of lightness."""
+"""The colour map of weights: from dark blue (low) to yellow (high), in even steps of lightness."""
+
+DIVERGING = "RdBu_r"
+"""The colour map of signed values: blue below 0, white at 0, red above."""
 
 MARKERS = ("o", "s", "^", "D", "v", "P")
 """One for each colour, for readers who see no colours."""
@@ -67,6 +70,15 @@ def new_figure(width: float, height: float, rows: int = 1, columns: int = 1, **s
         figure = Figure(figsize=(width, height), layout="constrained")
         grid = figure.subplots(rows, columns, squeeze=False, **subplots)
     return figure, [list(row) for row in grid]
+
+
+def thousands(number: float, _place: object = None) -> str:
+    """A formatter of axes that count steps.
+
+    >>> thousands(3000.0), thousands(2500.0), thousands(500.0)
+    ('3k', '2.5k', '500')
+    """
+    return f"{number / 1000:g}k" if abs(number) >= 1000 else f"{number:g}"
 
 
 def printable(text: str, font: FontProperties) -> str:

@@ -14,22 +14,25 @@ from typing import Any
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import Normalize
+from matplotlib.colors import Colormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Rectangle
+from torch import Tensor
 
 import qaexp
 from qaexp.errors import ConfigError
-from qaexp.explain.drawing import INK, SEQUENTIAL, printable, save
+from qaexp.explain.drawing import DIVERGING, INK, SEQUENTIAL, printable, save
 from qaexp.explain.heats import Heat, frame, heats
-from qaexp.explain.run_data import Pair, data_of, pairs_of
+from qaexp.explain.run_data import Pair, data_of, pairs_of, run_in_words
 from qaexp.runs.ranker import Ranker
 
 FONT = FontProperties(family="monospace", size=9)
 TEXT_STYLE: Any = {"va": "center", "parse_math": False, "fontproperties": FONT}
 """The style of words. With `parse_math`, dollar signs would begin a formula."""
-COLOURS = matplotlib.colormaps[SEQUENTIAL]
+WEIGHTS, SIGNED = matplotlib.colormaps[SEQUENTIAL], matplotlib.colormaps[DIVERGING]
+LIGHTNESS = (0.299, 0.587, 0.114)
+"""The part of red, green and blue in how light a colour is."""
 LINE_CHARACTERS = 97
 """The most characters in a line of words."""
 GRID_COLUMNS = 36
@@ -41,8 +44,9 @@ SCALE_WIDTH = 0.8
 
 
 def draw(heats: Sequence[Heat], title: str) -> Figure:
-    """One figure of all these heats: words on coloured ground and grids, from dark blue (low) to yellow (high), each with its colour scale.
+    """One figure of all these heats: words on coloured ground and grids, each with its colour scale.
 
+    Weights go from dark blue (low) to yellow (high), signed values from blue over white (0) to red.
     Thread-safe: uses neither pyplot nor matplotlib's global settings.
     """
     parts = [(part, _shades(heat), name) for heat in heats for part, name in _parts(heat)]
@@ -78,16 +82,25 @@ def png(figure: Figure) -> bytes:
 
 def _parts(heat: Heat) -> list[tuple[Heat, str]]:
     """The parts that are drawn of a heat, each with its heading: a grid that is too wide is cut into several."""
-    name = f"{heat.name}: {heat.values.min():.3g} to {heat.values.max():.3g}"
+    name = f"{in_words(heat.name)}: {heat.values.min():.3g} to {heat.values.max():.3g}"
     if not heat.rows:
         return [(heat, name)]
     return [
         (
             Heat(heat.name, heat.rows, heat.columns[start : start + GRID_COLUMNS], heat.values[:, start : start + GRID_COLUMNS]),
-            f"{heat.name}, continued" if start else name,
+            f"{in_words(heat.name)}, continued" if start else name,
         )
         for start in range(0, len(heat.columns), GRID_COLUMNS)
     ]
+
+
+def in_words(name: str) -> str:
+    """
+    >>> in_words("pair.question_attention"), in_words("question.gate 1")
+    ('question attention', 'question: gate 1')
+    """
+    side, _, what = name.partition(".")
+    return (what if side == "pair" else f"{side}: {what}").replace("_", " ")
 
 
 def _height(heat: Heat) -> float:
@@ -128,9 +141,9 @@ def _line(axes: Axes, heat: Heat, shades: Normalize, characters: int) -> None:
     """Words in a row, as in Figures 5 and 6 of dos Santos et al. 2016."""
     places = _places(heat.columns)
     for (at, line), word, value in zip(places, heat.columns, heat.values[0], strict=True):
-        colour = COLOURS(shades(value))
+        colour = _colours(shades)(shades(value))
         axes.add_patch(Rectangle((at - 0.4, line + 0.05), len(word) + 0.8, 0.9, facecolor=colour, linewidth=0))
-        ink = "black" if shades(value) > 0.5 else "white"
+        ink = "black" if np.dot(colour[:3], LIGHTNESS) > 0.5 else "white"
         axes.text(at, line + 0.55, printable(word, FONT), color=ink, **TEXT_STYLE)
     axes.set(xlim=(-0.5, characters - 0.5), ylim=(places[-1][1] + 1, 0))
     axes.set_axis_off()
@@ -138,7 +151,7 @@ def _line(axes: Axes, heat: Heat, shades: Normalize, characters: int) -> None:
 
 def _grid(axes: Axes, heat: Heat, shades: Normalize) -> None:
     """A grid with the question's words down and the answer's words across, as in Figure 3 of Liu et al. 2016."""
-    axes.imshow(shades(heat.values), cmap=COLOURS, vmin=0, vmax=1, aspect="auto", interpolation="nearest")
+    axes.imshow(shades(heat.values), cmap=_colours(shades), vmin=0, vmax=1, aspect="auto", interpolation="nearest")
     axes.spines[:].set_visible(False)
     for axis, words in ((axes.xaxis, heat.columns), (axes.yaxis, heat.rows)):
         axis.set_ticks(
@@ -154,7 +167,7 @@ def _scale(figure: Figure, middle: float, shades: Normalize, high: int) -> None:
     width, height, gap = SCALE_WIDTH / wide, LINE / 2 / tall, CHARACTER / wide
     left = 1 - MARGIN / wide - (high + 1) * gap - width
     strip = figure.add_axes((left, middle - height / 2, width, height), label="scale")
-    strip.imshow(np.linspace(0, 1, 128)[None], cmap=COLOURS, vmin=0, vmax=1, aspect="auto", interpolation="nearest")
+    strip.imshow(np.linspace(0, 1, 128)[None], cmap=_colours(shades), vmin=0, vmax=1, aspect="auto", interpolation="nearest")
     strip.set_axis_off()
     for end, at, side in zip(_ends(shades), (left - gap, left + width + gap), ("right", "left"), strict=True):
         figure.text(at, middle, end, color=INK, ha=side, **TEXT_STYLE)
@@ -166,9 +179,15 @@ def _ends(shades: Normalize) -> tuple[str, str]:
 
 
 def _shades(heat: Heat) -> Normalize:
-    """Maps values to shades: from 0, or from the lowest value if it is negative."""
-    low, high = min(0.0, float(heat.values.min())), float(heat.values.max())
+    """Maps values to shades: from the lowest to the highest; as far below 0 as above it if there are values on both sides."""
+    low, high = float(heat.values.min()), float(heat.values.max())
+    if low < 0 < high:
+        return Normalize(-max(-low, high), max(-low, high))
     return Normalize(low, high if high > low else low + 1)
+
+
+def _colours(shades: Normalize) -> Colormap:
+    return SIGNED if shades.vmin == -shades.vmax else WEIGHTS  # type: ignore[operator]
 
 
 def _shortened(word: str) -> str:
@@ -182,9 +201,16 @@ def write_figures(options: argparse.Namespace) -> Iterator[str]:
     for number, pair in enumerate(pairs, 1):
         shown = pair.shown(ranker)
         placed = _chosen(heats(shown, pair.question, pair.answer, options.unit), options)
-        figure = draw(placed, f"{options.run.name}: {pair.name}score {np.round(shown['score'].tolist(), 4)}")
+        figure = draw(placed, f"{run_in_words(options.run)}{pair.name}{_score(ranker, shown['score'])}")
         paths = save(figure, frame(placed), options.to, f"heat_map{number if len(pairs) > 1 else ''}")
         yield f"{', '.join(heat.name for heat in placed)}: {', '.join(map(str, paths))}"
+
+
+def _score(ranker: Ranker, score: Tensor) -> str:
+    """The score of a pair, or that of each class."""
+    if ranker.classes:
+        return ", ".join(f"{name} {value:.2f}" for name, value in zip(ranker.classes, score.flatten().tolist(), strict=True))
+    return f"score {score.item():.4f}"
 
 
 def _pairs(ranker: Ranker, options: argparse.Namespace) -> list[Pair]:

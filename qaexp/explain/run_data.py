@@ -44,6 +44,15 @@ def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
     return data
 
 
+def run_in_words(run: Path) -> str:
+    """The beginning of a picture's title, such as `ap_cnn on wikiqa, seed 1: `. Empty if no record lies beside the checkpoint."""
+    folder = run if run.is_dir() else run.parent
+    if not (folder / RECORD).is_file():
+        return ""
+    record = RunRecord.load(folder)
+    return f"{record.config['choices']['model']} on {record.config['dataset']['name']}, seed {record.seed}: "
+
+
 @dataclass(frozen=True)
 class Pair:
     """A question and a text ranked for it, in the words that the model reads."""

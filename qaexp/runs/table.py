@@ -12,7 +12,7 @@ import pandas as pd
 from qaexp.config import join_options, split_options, without_keys
 from qaexp.errors import ConfigError, QaexpError, meant
 from qaexp.evaluation.conventions import METRICS
-from qaexp.evaluation.measures import heading, is_measure
+from qaexp.evaluation.measures import heading, is_measure, metric_key
 from qaexp.runs.folder import RECORD
 from qaexp.runs.record import RunRecord, config_key, records_below
 
@@ -73,6 +73,7 @@ def run_table(records: Sequence[RunRecord], split: str) -> pd.DataFrame:
             "options": row_name(record),
             "seed": record.seed,
             **{metric: record.metrics[split].get(metric) for metric in measured},
+            **({} if split == "dev" else _chosen_by(record)),
             "questions": record.metrics[split].get("questions", record.metrics[split].get("pairs")),
             "best epoch": record.best_epoch,
             "epochs": len(record.history),
@@ -88,6 +89,12 @@ def run_table(records: Sequence[RunRecord], split: str) -> pd.DataFrame:
         if split in record.metrics
     ]
     return pd.DataFrame(lines).drop_duplicates(["key", "data"], keep="last")
+
+
+def _chosen_by(record: RunRecord) -> dict[str, float | None]:
+    """The dev metric that chose the epoch."""
+    split, _, name = metric_key(record.config["dataset"].get("selection_metric") or "").partition("/")
+    return {f"{split}/{name}": record.metrics[split].get(name)} if name and split in record.metrics else {}
 
 
 def _look(record: RunRecord) -> str:
@@ -113,9 +120,18 @@ def by_row(runs: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for _, group in runs.groupby(["dataset", "data", "configuration"], sort=False):
         row = {**group.iloc[0][named].to_dict(), "seeds": group["seed"].nunique()}
-        row |= {heading(metric): _percent(group[metric].dropna().tolist()) for metric in measured}
+        row |= {_heading(metric): _percent(group[metric].dropna().tolist()) for metric in measured}
         rows.append({**row, "questions": group["questions"].iloc[0], "seconds": round(group["seconds"].mean())})
     return pd.DataFrame(rows)
+
+
+def _heading(metric: str) -> str:
+    """
+    >>> _heading("map"), _heading("dev/map")
+    ('MAP', 'dev MAP')
+    """
+    split, _, name = metric.rpartition("/")
+    return f"{split} {heading(name)}".strip()
 
 
 def _several(runs: pd.DataFrame, same: Sequence[str], column: str) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from qaexp.cli.table import main
+from qaexp.cli.table import _terminal_table, main
 from qaexp.errors import ConfigError
 from qaexp.runs.record import RunRecord
 from qaexp.runs.table import by_row, read_records, run_table
@@ -164,3 +164,25 @@ def test_the_command_names_the_file_that_it_wrote(tmp_path: Path, capsys: pytest
     record(tmp_path / "a", 1, 0.50)
     assert main([str(tmp_path), "--csv", str(tmp_path / "runs.csv")]) == 0
     assert f"a line for each run is in {tmp_path / 'runs.csv'}" in capsys.readouterr().out
+
+
+def test_dev_stands_beside_test(tmp_path: Path) -> None:
+    record(tmp_path, 1, 0.50)
+    [run] = read_records(tmp_path)
+    run.config["dataset"]["selection_metric"] = "dev/AP"
+    run.metrics["dev"] = {"map": 0.75}
+    table = by_row(run_table([run], "test"))
+    assert table[["MAP", "dev MAP"]].values.tolist() == [["50.00", "75.00"]]
+    assert "dev MAP" not in by_row(run_table([run], "dev")).columns
+
+
+@pytest.mark.parametrize("width", [70, 80, 160])
+def test_a_terminal_gets_a_table_of_its_width_with_bars(tmp_path: Path, width: int) -> None:
+    for seed, score in ((1, 0.30), (2, 0.90)):
+        record(tmp_path / str(seed), seed, score, margin=str(seed), name_of_a_long_option="x" * 60)
+    rows = by_row(run_table(read_records(tmp_path), "test"))
+    lines = _terminal_table(rows, "MAP", width).splitlines()
+    assert max(map(len, lines)) <= width
+    assert [line.count("█") for line in lines if "█" in line] == [3, 9]
+    assert ("P@5" in lines[1]) == (width == 160)
+    assert "MAP" in lines[1]

@@ -16,6 +16,9 @@ from qaexp.reproduction.measured import Measured
 
 OURS, GROUPS = "ours", "groups"
 
+MANY_GROUPS = 6
+"""So many bars fill the space beside the means."""
+
 
 class CriticalDifference:
     """A line for each row of the figure's one column, the best first, and a bar for each group of neighbours of which no two differ.
@@ -48,7 +51,7 @@ class CriticalDifference:
         groups = {
             each: [place for place, of in enumerate(frame[GROUPS]) if each in of.split()] for of in frame[GROUPS] for each in of.split()
         }
-        figure, [[axes, bars]] = new_figure(6.4, 1.2 + 0.2 * len(frame), columns=2, sharey=True, width_ratios=[3, 1])
+        figure, [[axes, bars]] = new_figure(6.4, 1.2 + 0.2 * len(frame), columns=2, sharey=True, width_ratios=[5, 1])
         several = frame[frame["ci95"].notna()]
         axes.errorbar(
             several[OURS], several.index, xerr=drawn_intervals(several["ci95"], several["seeds"]), fmt="o", markersize=3, color=COLOURS[0]
@@ -61,6 +64,7 @@ class CriticalDifference:
         axes.grid(axis="y", alpha=0.3)
         for place, rows in enumerate(rows for rows in groups.values() if len(rows) > 1):
             bars.plot([place, place], [rows[0] - 0.3, rows[-1] + 0.3], color=INK, linewidth=2)
+        bars.set_xlim(-0.5, max(MANY_GROUPS, len(groups)) - 0.5)  # a few bars stand beside the means, at the left
         bars.set_axis_off()
         write_footer(figure, measured, intervals=True)
         return figure

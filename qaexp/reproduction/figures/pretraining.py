@@ -19,7 +19,7 @@ from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
 from qaexp.config import join_options, split_options
 from qaexp.errors import QaexpError
-from qaexp.explain.drawing import COLOURS, MARKERS, look, new_figure, save
+from qaexp.explain.drawing import COLOURS, MARKERS, look, new_figure, save, thousands
 from qaexp.reproduction.figures.picture import drawn_intervals, write_footer_line
 from qaexp.reproduction.measured import MEASURED, PARTIAL
 from qaexp.runs.record import RunRecord, records_below
@@ -95,6 +95,7 @@ def draw(table: pd.DataFrame) -> Figure:
     right.yaxis.set_minor_formatter(NullFormatter())
     right.spines["right"].set_visible(True)
     left.set_xlabel("steps")
+    left.xaxis.set_major_formatter(thousands)
     left.set_ylabel("dev MRR, percent (solid)")
     right.set_ylabel("held-out perplexity (dotted)")
     handles, labels = left.get_legend_handles_labels()

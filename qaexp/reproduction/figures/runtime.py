@@ -13,7 +13,7 @@ from qaexp.reproduction.measured import CellState, Measured
 
 
 class Runtime:
-    """A bar for each row of the figure's one column.
+    """A bar for each row of the figure's one column, the shortest first.
 
     Seconds depend on the machine. Ratios compare: the seconds of a row over those of another row on the same machine. `against` has these
     other rows, each with the ratios that the paper states.
@@ -47,7 +47,7 @@ class Runtime:
         table = measured.table
         [name] = table.columns
         first = f"times {next(iter(self.against))}"
-        shown = frame[frame[name].notna()]
+        shown = frame[frame[name].notna()].sort_values(name)
         figure, [[axes]] = new_figure(width=5.4, height=0.36 * len(shown) + 1.1)
         lengths = axes.barh(shown[table.label], shown[name], height=0.6, color=COLOURS[0])
         intervals = drawn_intervals(shown[f"{name} ci95"], shown["seeds"])
