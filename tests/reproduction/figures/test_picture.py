@@ -114,7 +114,7 @@ def test_runtime_compares_seconds_of_one_machine() -> None:
     assert frame["machine"].tolist() == ["EPYC, 1 thread", "EPYC, 1 thread", "H200", ""]
     assert frame["status"].tolist() == ["measured", "measured", "measured", "not run"]
     drawn = picture_of(timed).draw(measured, frame.reset_index())
-    assert [text.get_text() for text in drawn.axes[0].texts] == ["40.0 s, 4.0 × QRNN", "10.0 s, 1.0 × QRNN", "16.0 s"]
+    assert [text.get_text() for text in drawn.axes[0].texts] == ["10.0 s, 1.0 × QRNN", "16.0 s", "40.0 s, 4.0 × QRNN"]
     said = drawn._supxlabel.get_text().replace("\n", " ")  # type: ignore[attr-defined]
     assert said == "toy (measured), 1–2 seeds; 95% intervals of 3 seeds or more; timed on EPYC, 1 thread, H200"
 
