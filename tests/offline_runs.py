@@ -35,6 +35,8 @@ class OfflineRun:
     config: dict[str, Any] = field(default_factory=dict)
     history: list[dict[str, Any]] = field(default_factory=list)
     summary: dict[str, Any] = field(default_factory=dict)
+    artifacts: list[dict[str, bytes]] = field(default_factory=list)
+    """The files of each artifact that was logged, by name."""
     exit_code: int | None = None
     """None as long as the run is open."""
 
@@ -77,6 +79,12 @@ def read_run(folder: Path) -> OfflineRun:
                 read.summary |= line
             case "summary":
                 _update(read.summary, record.summary.update)
+            case "request" if record.request.WhichOneof("request_type") == "log_artifact":
+                files = record.request.log_artifact.artifact.manifest.contents
+                read.artifacts.append({file.path: Path(file.local_path).read_bytes() for file in files if file.local_path})
+            case "artifact":
+                files = record.artifact.manifest.contents
+                read.artifacts.append({file.path: Path(file.local_path).read_bytes() for file in files if file.local_path})
             case "exit":
                 read.exit_code = record.exit.exit_code
     return read

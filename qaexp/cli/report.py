@@ -35,5 +35,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _write(options: argparse.Namespace) -> list[Path]:
     from qaexp.explain.report.page import write_report  # needs torch
+    from qaexp.explain.run_data import data_of
 
-    return write_report(options.runs, options.to, options.split, options.attention, options.question, options.data)
+    data = data_of(options.runs[0], options.data)
+    return write_report(options.runs, options.to, data, options.split, options.attention, options.question)

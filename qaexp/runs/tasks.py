@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from qaexp.config import join_options
@@ -44,6 +44,10 @@ class Task(ABC):
     @abstractmethod
     def hardest(self, split: str, scores: Float[Tensor, "pair *class"], count: int) -> pd.DataFrame:
         """The hardest questions or pairs of a split, the hardest first. The index is a pair of the split."""
+
+    @abstractmethod
+    def ranked(self, split: str, scores: Float[Tensor, "pair *class"], questions: int, candidates: int) -> pd.DataFrame:
+        """The first candidates of the first questions of a split as they are ranked, or the first pairs as they are classified: texts."""
 
     @abstractmethod
     def audit(self, in_file_order: Callable[[], RankingDataModule], seed: int) -> list[Finding]:
@@ -96,8 +100,7 @@ class Ranking(Task):
         """
         table, values = self.data.splits[split], scores.float().numpy()
         questions, starts = table.pair_question, table.offsets[:-1]
-        order = rank_pairs(scores, torch.from_numpy(questions), torch.from_numpy(self.data.tie_orders[split])).numpy()
-        ranks = np.arange(len(order)) - starts[questions[order]] + 1  # questions are in order, so each has its own range of `order`
+        order, ranks = self._order(split, scores)
         right = np.flatnonzero(table.labels[order] > 0)
         answered, firsts = np.unique(questions[order[right]], return_index=True)
         best, leading, rank = order[right[firsts]], order[starts[answered]], ranks[right[firsts]]
@@ -115,6 +118,30 @@ class Ranking(Task):
                 "its score": values[leading],
             },
             index=best,
+        )
+
+    def _order(self, split: str, scores: Float[Tensor, " pair"]) -> tuple[Int[np.ndarray, " pair"], Int[np.ndarray, " pair"]]:
+        """The pairs of a split by question and rank, and the rank of each."""
+        table = self.data.splits[split]
+        questions = table.pair_question
+        order = rank_pairs(scores, torch.from_numpy(questions), torch.from_numpy(self.data.tie_orders[split])).numpy()
+        return order, np.arange(len(order)) - table.offsets[questions[order]] + 1  # questions are in order: each has its range of `order`
+
+    def ranked(self, split: str, scores: Float[Tensor, "pair *class"], questions: int, candidates: int) -> pd.DataFrame:
+        table = self.data.splits[split]
+        order, ranks = self._order(split, scores)
+        shown = (table.pair_question[order] < questions) & (ranks <= candidates)
+        pairs, ranks = order[shown], ranks[shown]
+        asked = table.pair_question[pairs]
+        return pd.DataFrame(
+            {
+                "question": [name.decode() for name in table.question_ids[asked].tolist()],
+                "text": _texts(self.data, table.questions[asked]),
+                "rank": ranks,
+                "label": table.relevance[pairs],
+                "score": scores.float().numpy()[pairs],
+                "candidate": _texts(self.data, table.candidates[pairs]),
+            }
         )
 
     def audit(self, in_file_order: Callable[[], RankingDataModule], seed: int) -> list[Finding]:
@@ -175,6 +202,19 @@ class Classification(Task):
                 "predicted": [self.data.classes[label] for label in probabilities[chosen].argmax(axis=1)],
             },
             index=chosen,
+        )
+
+    def ranked(self, split: str, scores: Float[Tensor, "pair *class"], questions: int, candidates: int) -> pd.DataFrame:
+        table = self.data.splits[split]
+        pairs = np.arange(min(questions, table.num_pairs))
+        return pd.DataFrame(
+            {
+                "pair": [name.decode() for name in table.question_ids[pairs].tolist()],
+                "first": _texts(self.data, table.questions[pairs]),
+                "second": _texts(self.data, table.candidates[pairs]),
+                "class": [self.data.classes[label] for label in table.labels[pairs]],
+                "predicted": [self.data.classes[label] for label in scores[pairs].argmax(dim=1).tolist()],
+            }
         )
 
     def audit(self, in_file_order: Callable[[], RankingDataModule], seed: int) -> list[Finding]:

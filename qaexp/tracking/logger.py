@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import wraps
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import pandas as pd
@@ -21,6 +22,7 @@ from torch import Tensor
 
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError
+from qaexp.files import atomic_write_text
 from qaexp.runs.record import RunRecord
 from qaexp.runs.tasks import task_of
 from qaexp.tracking.sync import OPEN_LOCK, has_key
@@ -34,6 +36,10 @@ WANDB_MODES: dict[str, Mode] = {"online": "online", "run": "online", "offline": 
 """The values of W&B's own environment variable WANDB_MODE."""
 
 HARDEST_LISTED = 20
+QUESTIONS_LISTED, CANDIDATES_LISTED = 100, 10
+"""Of a ranking with its texts."""
+CLOSED = "closed.txt"
+"""In the folder of a W&B run that was closed, not killed: how many epochs it and those before it have logged."""
 
 
 def _without_failing(method: Callable[..., None]) -> Callable[..., None]:
@@ -83,17 +89,37 @@ class RunLogger(WandbLogger):
     def log_questions(
         self, folder: Path, record: RunRecord, data: RankingDataModule, scores: Mapping[str, Float[Tensor, "pair *class"]]
     ) -> None:
-        """Log two tables for each split, made with the weights of the best epoch, in a last line:
+        """Log three tables for each split, made with the weights of the best epoch, in a last line:
 
         questions/<split>         the run's CSV of the split: metrics of each question, or the prediction for each pair with a class
         hardest/<split>           the 20 hardest questions
+        ranking/<split>           the first 10 candidates of the first 100 questions as they are ranked, with their texts
         """
         tables: dict[str, Any] = {}
         for split in record.metrics:
             [listed] = [path for path in (folder / f"{split}.questions.csv", folder / f"{split}.pairs.csv") if path.exists()]
             tables[f"questions/{split}"] = _table(pd.read_csv(listed, dtype={0: str}, keep_default_na=False))
             tables[f"hardest/{split}"] = _table(task_of(data).hardest(split, scores[split], HARDEST_LISTED))
+            tables[f"ranking/{split}"] = _table(task_of(data).ranked(split, scores[split], QUESTIONS_LISTED, CANDIDATES_LISTED))
         self.log_line(tables, step=len(record.history) + 1)
+
+    @_without_failing
+    def log_pages(self, folder: Path, record: RunRecord, data: RankingDataModule) -> None:
+        """Log the pages that `logger.pages` asks for, such as the report of the run, as an artifact each.
+
+        A page is a partial function of runs, a file to write, and their data. It returns the files and folders that it wrote.
+        """
+        import wandb
+
+        record.save(folder)  # pages read the metrics there
+        for write in map(instantiate, record.config["logger"].get("pages", ())):
+            with TemporaryDirectory() as place:
+                page, *others = write([folder], Path(place) / "report.html", data)
+                artifact = wandb.Artifact(f"report-{self.experiment.id}", type="report")
+                artifact.add_file(str(page))
+                for other in others:
+                    artifact.add_dir(str(other), name=other.name)
+                self.experiment.log_artifact(artifact)
 
 
 def _final_metrics(record: RunRecord) -> dict[str, int | float]:
@@ -125,10 +151,11 @@ def log_summary(logger: Logger, record: RunRecord) -> None:
 def log_results(
     logger: Logger, record: RunRecord, folder: Path, data: RankingDataModule, scores: Mapping[str, Float[Tensor, "pair *class"]]
 ) -> None:
-    """Log the final metrics and, in W&B, tables of questions."""
+    """Log the final metrics and, in W&B, tables of questions and the report."""
     log_summary(logger, record)
     if isinstance(logger, RunLogger):
         logger.log_questions(folder, record, data, scores)
+        logger.log_pages(folder, record, data)
 
 
 @contextmanager
@@ -188,11 +215,15 @@ def open_wandb(record: RunRecord, folder: Path) -> Iterator[RunLogger | Literal[
     exit_code = 1
     with FileLock(where / OPEN_LOCK):
         try:
-            yield RunLogger(project=record.config["logger"]["project"], save_dir=str(folder), experiment=run)
+            logger = RunLogger(project=record.config["logger"]["project"], save_dir=str(folder), experiment=run)
+            for line in _lost_lines(record, folder, run):
+                logger.log_line(line, step=int(line["epoch"]))
+            yield logger
             exit_code = 0
         finally:
             try:
                 wandb.finish(exit_code=exit_code)
+                atomic_write_text(where / CLOSED, f"{len(record.history)}\n")
             except Exception as error:
                 log.warning("W&B: %s; what it has logged may not be whole", _reason(error))
             log.info("W&B: %s", run.url if not run.offline else f"offline; upload with `wandb sync {where}`, or all runs with `make sync`")
@@ -264,6 +295,22 @@ def identity(record: RunRecord) -> dict[str, Any]:
             "record": {name: getattr(record, name) for name in ("command", "started", "versions", "hardware", "data", "parameters")},
         },
     }
+
+
+def _lost_lines(record: RunRecord, folder: Path, run: Any) -> list[dict[str, int | float]]:
+    """The record's lines of epochs that W&B may lack: a process that is killed has not written, or not sent, its last ones.
+
+    What a killed process left of an offline run is set aside, since these lines repeat it.
+    """
+    if run.resumed:  # W&B says what it has
+        logged = run.step - 1
+    else:
+        earlier = [each for each in folder.glob(f"wandb/offline-run-*-{run.id}") if each != Path(run.dir).parent]
+        logged = max((int((each / CLOSED).read_text()) for each in earlier if (each / CLOSED).is_file()), default=0)
+        for killed in (each for each in earlier if not (each / CLOSED).is_file()):
+            for file in killed.glob("run-*.wandb"):
+                file.rename(file.with_name(f"{file.name}.killed"))
+    return [line for line in record.history if line["epoch"] > logged]
 
 
 def _earlier_id(folder: Path) -> str | None:

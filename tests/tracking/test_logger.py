@@ -17,9 +17,10 @@ from torch import Tensor
 from qaexp.config import compose
 from qaexp.data.batch import RankingBatch
 from qaexp.errors import ConfigError
+from qaexp.evaluation.trec_files import read_run
 from qaexp.runs.record import RunRecord
 from qaexp.tracking.logger import open_wandb
-from qaexp.tracking.sync import pending
+from qaexp.tracking.sync import offline_runs, pending
 from qaexp.train import train
 from qaexp.training.ranking import RankingModule
 
@@ -296,6 +297,40 @@ def test_a_resumed_run_goes_on_in_the_same_w_and_b_run(overrides: list[str], tmp
     assert [line["_step"] for line in lines] == [1, 2, 3, 4]
     assert [{name: line[name] for name in record.history[0]} for line in lines[:3]] == record.history
     assert second.config["fingerprints"] == first.config["fingerprints"]
+
+
+def test_a_run_that_was_killed_has_the_lines_of_all_epochs_again(record: RunRecord, tmp_path: Path) -> None:
+    with open_wandb(record, tmp_path) as logger:
+        assert logger
+    [left] = offline_runs(tmp_path)
+    (left / "closed.txt").unlink()  # as after kill -9: no end, and no line on disk
+    record.history = [{"epoch": 1, "dev/map": 0.25}, {"epoch": 2, "dev/map": 0.5}]
+    time.sleep(1)  # W&B names folders by the second
+    with open_wandb(record, tmp_path) as logger:
+        assert logger
+        logger.log_line({"epoch": 3, "dev/map": 0.75}, step=3)
+        record.history.append({"epoch": 3, "dev/map": 0.75})
+    [resumed] = closed_runs(tmp_path)
+    assert left.name.endswith(resumed.id)
+    assert [(line["_step"], line["dev/map"]) for line in resumed.history] == [(1, 0.25), (2, 0.5), (3, 0.75)]
+
+
+def test_the_report_of_the_run_is_an_artifact(run: OfflineRun) -> None:
+    [report] = [artifact["report.html"] for artifact in run.artifacts if "report.html" in artifact]
+    assert b"<title>toy: ap_bilstm_toy_seed1</title>" in report
+    assert b'id="part-pools-0"' in report
+
+
+def test_the_table_of_the_ranking_is_the_run_file_with_texts(run: OfflineRun, folder: Path) -> None:
+    logged = run.table("ranking/test")
+    table, lines = pd.DataFrame(logged["data"], columns=logged["columns"]), read_run(folder / "test.run")
+    assert len(table) == 300
+    assert table["question"].tolist() == lines["question"].tolist()
+    assert table["rank"].tolist() == lines["rank"].tolist()
+    assert table["score"].tolist() == pytest.approx(lines["score"].tolist())
+    assert table["label"].sum() == sum(line.endswith(" 1") for line in (folder / "test.qrels").read_text().splitlines())
+    assert table["text"].str.endswith("?").all()
+    assert table["candidate"].str.endswith(".").any()
 
 
 def test_the_summary_is_the_record_of_the_best_epoch(run: OfflineRun, folder: Path) -> None:

@@ -16,7 +16,6 @@ from qaexp.evaluation.measures import heading, is_measure
 from qaexp.evaluation.run_files import Qrels, measure_run
 from qaexp.evaluation.significance import Interval, holm
 from qaexp.evaluation.trec_files import read_run
-from qaexp.explain.run_data import data_of
 from qaexp.runs.comparison import compare_runs, difference
 from qaexp.runs.record import RunRecord
 
@@ -47,17 +46,16 @@ class RankedSplit:
         return [min((ranks[pair] for pair in pool if labels[pair] > 0), default=0) for pool in map(np.ndarray.tolist, self.pairs)]
 
 
-def open_runs(runs: Sequence[Path], split: str | None, data_dir: str | None) -> tuple[list[RunRecord], RankingDataModule, str]:
-    """The records of the runs, the data of the first, and the split to report: the first test set, unless one is named.
+def open_runs(runs: Sequence[Path], data: RankingDataModule, split: str | None) -> tuple[list[RunRecord], str]:
+    """The records of the runs, and the split to report: the first test set, unless one is named.
 
     Raises:
-        ConfigError: a run is named twice, or is of other data than the first; or there is no such split.
+        ConfigError: a run is named twice, or is of other data; or there is no such split.
         RecordError, MissingDataError: a run has no record, or has not ranked the split.
     """
     if len({run.resolve() for run in runs}) < len(runs):
         raise ConfigError("a run is named twice; name each run once")
     records = [RunRecord.load(run) for run in runs]
-    data = data_of(runs[0], data_dir)
     chosen = split or data.ranked_splits[min(1, len(data.ranked_splits) - 1)]
     if chosen not in data.ranked_splits:
         raise ConfigError(f"--split {chosen}: {meant(chosen, data.ranked_splits)}")
@@ -66,7 +64,7 @@ def open_runs(runs: Sequence[Path], split: str | None, data_dir: str | None) -> 
             raise ConfigError(f"{run} and {runs[0]} are of different data; report runs of the same files together")
         if not (path := _results(run, chosen, data)).is_file():
             raise MissingDataError(f"{path} does not exist; name the folder of a finished run")
-    return records, data, chosen
+    return records, chosen
 
 
 def ranked_split(runs: Sequence[Path], records: Sequence[RunRecord], data: RankingDataModule, name: str) -> RankedSplit:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from qaexp.data.module import RankingDataModule
 from qaexp.explain.report.contents import contents_of, open_runs, pools_of, ranked_split
 from qaexp.explain.report.looks import choose_questions, looks_of
 from qaexp.files import atomic_write_text, name_another_place
@@ -28,21 +29,16 @@ REMEDY = name_another_place("--to PLACE")
 
 
 def write_report(
-    runs: Sequence[Path],
-    to: Path,
-    split: str | None = None,
-    attention: int = 40,
-    questions: Sequence[str] = (),
-    data_dir: str | None = None,
+    runs: Sequence[Path], to: Path, data: RankingDataModule, split: str | None = None, attention: int = 40, questions: Sequence[str] = ()
 ) -> list[Path]:
-    """Write the report of runs to `to`, which ends in .html, or to `index.html` in the folder `to`. Returns the files.
+    """Write the report of runs on these data to `to`, which ends in .html, or to `index.html` in the folder `to`. Returns the files.
 
     `attention` is the number of questions that carry what the models looked at; those in `questions` carry it in any case.
 
     Raises:
         QaexpError: the runs cannot be reported together, and why.
     """
-    records, data, name = open_runs(runs, split, data_dir)
+    records, name = open_runs(runs, data, split)
     ranked = ranked_split(runs, records, data, name)
     contents = contents_of(runs, records, data, name, ranked)
     texts = np.unique(np.concatenate([ranked.split.candidates[pool] for pool in ranked.pairs])).tolist()

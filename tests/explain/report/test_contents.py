@@ -19,6 +19,7 @@ from qaexp.errors import ConfigError
 from qaexp.explain.report.contents import RankedSplit
 from qaexp.explain.report.looks import choose_questions
 from qaexp.explain.report.page import write_report
+from qaexp.explain.run_data import data_of
 
 SMALL = [f"dataset.reader.{option}" for option in ("num_train=12", "num_dev=6", "num_test=6")]
 
@@ -37,7 +38,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def test_a_grid_of_neurons_has_its_mean_and_the_neurons_that_stand_out(run: Run, tmp_path: Path) -> None:
-    [page] = write_report([run.folder], tmp_path, attention=1)
+    [page] = write_report([run.folder], tmp_path, data_of(run.folder, None), attention=1)
     parts = parts_of(page)
     [looks] = parts["looks-0"]
     titles = [heat["title"] for heat in looks[0]["heats"]]
@@ -65,7 +66,7 @@ def test_pairs_with_classes_show_the_probability_of_each(tmp_path: Path) -> None
     options = ["dataset=snli", "model=nbow", "dataset.expected=null", "dataset/vectors=random", "dataset.vectors.dim=8", "logger=none"]
     places = [f"data_dir={tmp_path}", f"cache_dir={tmp_path}/cache", "trainer.max_epochs=1"]
     runs = [qaexp.train([*options, *places, f"seed={seed}"], runs=tmp_path / "runs") for seed in (1, 2)]
-    parts = parts_of(write_report([run.folder for run in runs], tmp_path / "page.html")[0])
+    parts = parts_of(write_report([run.folder for run in runs], tmp_path / "page.html", data_of(runs[0].folder, None))[0])
     index, predictions = parts["index"], pd.read_csv(runs[1].folder / "test.pairs.csv")
     assert index["questions"]["labels"] == [[label] for label in sentences]
     assert index["measures"] == ["accuracy", "probability of its class"]
@@ -100,7 +101,7 @@ def test_what_cannot_be_reported_is_refused_in_a_sentence(run: Run, tmp_path: Pa
 
     assert "a run is named twice" in refused(str(run.folder), f"{run.folder}/.")
     assert "--split tset: did you mean test?" in refused(str(run.folder), "--split", "tset")
-    assert "record.json: No such file" in refused(str(tmp_path))
+    assert "has no config.yaml, which names its data set" in refused(str(tmp_path))
     assert not (tmp_path / "page.html").exists()
 
 

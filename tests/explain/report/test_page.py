@@ -14,6 +14,7 @@ from qaexp.api import Run
 from qaexp.cli.commands import main
 from qaexp.explain.report import page as page_module
 from qaexp.explain.report.page import write_report
+from qaexp.explain.run_data import data_of
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install 'qaexp[dev]'")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed: pip install 'qaexp[dev]'")
@@ -45,7 +46,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
 @pytest.fixture(scope="module")
 def report(runs: list[Run], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of the first run."""
-    [path] = write_report([runs[0].folder], tmp_path_factory.mktemp("report") / "one.html", attention=4)
+    [path] = write_report([runs[0].folder], tmp_path_factory.mktemp("report") / "one.html", data_of(runs[0].folder, None), attention=4)
     return path
 
 
@@ -233,7 +234,7 @@ def test_the_page_passes_axe_and_fits_the_screen(both: Path, size: dict[str, int
 def test_a_large_report_is_a_page_with_parts_beside_it(runs: list[Run], tmp_path: Path, see: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_module, "LARGEST_FILE", 1000)
     monkeypatch.setattr(page_module, "PAIRS_IN_PART", 10)
-    written = write_report([runs[0].folder], tmp_path / "large # page.html", attention=2)
+    written = write_report([runs[0].folder], tmp_path / "large # page.html", data_of(runs[0].folder, None), attention=2)
     assert written == [tmp_path / "large # page.html", tmp_path / "large # page_files"]
     assert {path.name for path in written[1].iterdir()} >= {"pools-0.js", "pools-3.js", "texts-0.js", "looks-0.js"}
     seen = see(written[0], fragment="#q=%3Ci%3Etest11")
@@ -245,10 +246,10 @@ def test_a_large_report_is_a_page_with_parts_beside_it(runs: list[Run], tmp_path
     seen.locator("button.open").first.click()
     assert "pools-0.js is missing: keep the folder beside the page" in seen.get_by_role("alert").inner_text()
     monkeypatch.undo()
-    assert write_report([runs[0].folder], tmp_path / "large # page.html", attention=2) == written[:1]
+    assert write_report([runs[0].folder], tmp_path / "large # page.html", data_of(runs[0].folder, None), attention=2) == written[:1]
     assert list(written[1].iterdir()) == [], "parts of an earlier page are removed"
 
 
 def test_the_same_runs_give_the_same_page(report: Path, runs: list[Run], tmp_path: Path) -> None:
-    [again] = write_report([runs[0].folder], tmp_path / "one.html", attention=4)
+    [again] = write_report([runs[0].folder], tmp_path / "one.html", data_of(runs[0].folder, None), attention=4)
     assert again.read_bytes() == report.read_bytes()
