@@ -329,8 +329,10 @@ def test_the_table_of_the_ranking_is_the_run_file_with_texts(run: OfflineRun, fo
     assert table["rank"].tolist() == lines["rank"].tolist()
     assert table["score"].tolist() == pytest.approx(lines["score"].tolist())
     assert table["label"].sum() == sum(line.endswith(" 1") for line in (folder / "test.qrels").read_text().splitlines())
-    assert table["text"].str.endswith("?").all()
-    assert table["candidate"].str.endswith(".").any()
+    hardest = run.table("hardest/test")
+    first = table[table["rank"] == 1].set_index("question")
+    for row in (dict(zip(hardest["columns"], each, strict=True)) for each in hardest["data"]):
+        assert first.loc[row["question"], ["text", "candidate"]].tolist() == [row["text"], row["ranked first"]]
 
 
 def test_the_summary_is_the_record_of_the_best_epoch(run: OfflineRun, folder: Path) -> None:
