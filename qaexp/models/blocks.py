@@ -12,7 +12,7 @@ from torch import Tensor
 
 from qaexp.data.batch import token_mask
 from qaexp.errors import ConfigError
-from qaexp.models.types import Text, concatenate_texts, gather_texts, padded_length
+from qaexp.models.types import Text, concatenate_texts, gather_texts, has_tokens, padded_length
 
 TOKENS_PER_BLOCK = {"cpu": 48, "cuda": 8192}
 """A further block of texts must save this many tokens of padding: about what a block costs by itself on each kind of device."""
@@ -56,10 +56,31 @@ def encode_by_length(encode: Callable[[Tensor], Text], tokens: Int[Tensor, "text
     """The encodings of all texts, in order, each block of similar length encoded by itself."""
     order, sizes, longest = blocks_of(token_mask(tokens).sum(dim=1))
     if len(sizes) == 1:
-        return encode(tokens)
-    encoded = concatenate_texts([encode(tokens[rows, :length]) for rows, length in zip(order.split(sizes), longest, strict=True)])
+        return _require_rows(encode(tokens), len(tokens), encode)
+    blocks = zip(order.split(sizes), longest, strict=True)
+    encoded = concatenate_texts([_require_rows(encode(tokens[rows, :length]), len(rows), encode) for rows, length in blocks])
     places = order.argsort()
     return {name: tensor[places] for name, tensor in encoded.items()}
+
+
+def _require_rows(text: object, count: int, encode: Callable[..., object]) -> Text:
+    """What was returned for so many texts, if it is a text.
+
+    Raises:
+        ConfigError: it is none, or has other axes.
+    """
+    name = getattr(encode, "__qualname__", "the encoder")
+    if not isinstance(text, dict) or not text or not all(map(torch.is_tensor, text.values())):
+        raise ConfigError(f"{name} returned a {type(text).__name__}: a dict of tensors is expected, such as {{'vector': (text, dim)}}")
+    length = padded_length(text)
+    for part, tensor in text.items():
+        expected = (count, length) if has_tokens(text, part) else (count,)
+        if tensor.shape[: len(expected)] != expected:
+            raise ConfigError(
+                f"{name} returned {part} of shape {tuple(tensor.shape)} for {count} texts: its first axes have to be {expected}, "
+                f"{'text and length' if len(expected) == 2 else 'text'}"
+            )
+    return text
 
 
 def blocks_by_length(lengths: Sequence[int], least: int) -> list[int]:
@@ -103,7 +124,14 @@ def score_pairs(
         size = max(1, len(block) if max_tokens is None else max_tokens // max(lengths))
         for part in block.split(size):
             texts = zip((questions, candidates), (pair_question, pair_candidate), lengths, strict=True)
-            scores.append(score(*(gather_texts(side, rows[part], length) for side, rows, length in texts)))
+            found = score(*(gather_texts(side, rows[part], length) for side, rows, length in texts))
+            if not torch.is_tensor(found) or found.ndim not in (1, 2) or len(found) != len(part):
+                kind = f"a tensor of shape {tuple(found.shape)}" if torch.is_tensor(found) else f"a {type(found).__name__}"
+                raise ConfigError(
+                    f"{getattr(score, '__qualname__', 'score')} returned {kind} for {len(part)} pairs: a score for each, of shape "
+                    f"({len(part)},), is expected, or with classes one for each class"
+                )
+            scores.append(found)
             places.append(part)
     return scores[0] if len(scores) == 1 else torch.cat(scores)[torch.cat(places).argsort()]
 

@@ -115,7 +115,10 @@ class AnswerScorer(nn.Module, ABC):
 
         `max_tokens` bounds the tokens of either side that are gathered at once.
         """
-        return score_pairs(self.score, questions, candidates, pair_question, pair_candidate, self.work_per_cell, max_tokens)
+        scores = score_pairs(self.score, questions, candidates, pair_question, pair_candidate, self.work_per_cell, max_tokens)
+        if scores.shape[1:] == (1,):
+            raise ConfigError(f"{type(self).__name__}.score returned a column of scores, (pair, 1); return (pair,), as .squeeze(1) does")
+        return scores
 
     def forward(self, batch: RankingBatch) -> Float[Tensor, "pair *class"]:
         """Scores of all pairs of a batch, each distinct text encoded once.

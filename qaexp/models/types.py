@@ -97,7 +97,7 @@ def gather_texts(texts: Text, rows: Int[Tensor, " pair"], length: int | None = N
     >>> gather_texts({"vector": torch.tensor([[1.0], [2.0]])}, torch.tensor([1, 1, 0]))["vector"].flatten().tolist()
     [2.0, 2.0, 1.0]
     """
-    return {name: (tensor[:, :length] if _has_tokens(texts, name) else tensor)[rows] for name, tensor in texts.items()}
+    return {name: (tensor[:, :length] if has_tokens(texts, name) else tensor)[rows] for name, tensor in texts.items()}
 
 
 def concatenate_texts(blocks: Sequence[Text]) -> Text:
@@ -114,11 +114,11 @@ def padded_length(texts: Text) -> int:
 def _lengthened(block: Text, name: str, length: int) -> Tensor:
     """A tensor of the block, padded with zeros (False in a mask) after the last token."""
     tensor = block[name]
-    if not _has_tokens(block, name):
+    if not has_tokens(block, name):
         return tensor
     return F.pad(tensor, [0, 0] * (tensor.ndim - 2) + [0, length - tensor.shape[1]])
 
 
-def _has_tokens(texts: Text, name: str) -> bool:
+def has_tokens(texts: Text, name: str) -> bool:
     """Whether axis 1 counts tokens."""
     return "mask" in texts and name not in ("vector", "last", "first")

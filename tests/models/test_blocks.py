@@ -1,5 +1,7 @@
 """Texts and pairs in blocks of similar length: the same encodings, scores and gradients, in order, with less padding."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -157,3 +159,43 @@ def test_words_behind_a_gap_are_not_cut_off(monkeypatch: pytest.MonkeyPatch) -> 
     texts, rows = {"tokens": tokens, "mask": tokens != 0}, torch.tensor([0, 0, 1, 1, 2])
     scores = score_pairs(lambda question, candidate: candidate["tokens"].sum(dim=1).float(), texts, texts, rows, rows, work_per_cell=1)
     assert scores.tolist() == [8, 8, 1, 1, 45]
+
+
+@pytest.mark.parametrize(
+    ("returned", "says"),
+    [
+        (torch.zeros(3, 2), "returned a Tensor: a dict of tensors is expected"),
+        ({"vector": torch.zeros(2, 3)}, r"returned vector of shape \(2, 3\) for 3 texts: its first axes have to be \(3,\), text"),
+        ({"states": torch.zeros(3, 2, 5), "mask": torch.ones(3, 4)}, r"returned states of shape \(3, 2, 5\) .* \(3, 4\), text and length"),
+    ],
+)
+def test_what_an_own_model_makes_of_texts_is_checked(returned: Any, says: str) -> None:
+    def encode_question(tokens: Tensor) -> Any:
+        return returned
+
+    with pytest.raises(ConfigError, match=f"encode_question {says}"):
+        encode_by_length(encode_question, torch.ones(3, 4, dtype=torch.int64))
+
+
+@pytest.mark.parametrize(
+    ("scores", "says"),
+    [
+        (torch.zeros(4), r"a tensor of shape \(4,\) for 3 pairs: a score for each, of shape \(3,\), is expected"),
+        (torch.zeros(()), r"a tensor of shape \(\) for 3 pairs"),
+        (0.5, "a float for 3 pairs"),
+        (torch.zeros(3, 1), r"a column of scores, \(pair, 1\); return \(pair,\)"),
+    ],
+)
+def test_the_scores_of_an_own_model_are_checked(scores: Any, says: str) -> None:
+    class Mine(AnswerScorer):
+        def encode_question(self, tokens: Tensor) -> Text:
+            return {"vector": tokens.float()}
+
+        encode_candidate = encode_question
+
+        def score(self, question: Text, candidate: Text) -> Any:
+            return scores
+
+    texts, rows = {"vector": torch.zeros(3, 2)}, torch.arange(3)
+    with pytest.raises(ConfigError, match=f"Mine.score returned {says}"):
+        Mine().score_all(texts, texts, rows, rows)
