@@ -1,5 +1,6 @@
 """Critical difference: the rows of a table by their means, and bars that join rows which cannot be told apart (Demšar 2006)."""
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from string import ascii_lowercase
@@ -24,7 +25,7 @@ class CriticalDifference:
     """A line for each row of the figure's one column, the best first, and a bar for each group of neighbours of which no two differ.
 
     Two rows differ if the larger p of the paired randomisation test over questions and of Welch's over seeds is below 5%, Holm-corrected
-    over all pairs. A row of one seed, where another seed would give another number, differs from none.
+    over all pairs. A row of one seed, where another seed would give another number, is not compared: a cross, in no group.
     """
 
     def frame(self, measured: Measured, ledger: Ledger) -> pd.DataFrame:
@@ -37,12 +38,13 @@ class CriticalDifference:
             if state and (ours := state.interval(column)):
                 lines.append({table.label: label, OURS: round(ours.mean, 4), "ci95": round(ours.half, 4), **run_columns(state)})
         lines.sort(key=lambda line: -line[OURS])
-        labels = [line[table.label] for line in lines]
+        labels = [line[table.label] for line in lines if not math.isnan(line["ci95"])]
         pairs = {(one, other): compare(scored[one], scored[other]) for one, other in combinations(labels, 2)}
         p_values = dict(zip(pairs, holm_corrected(list(pairs.values())), strict=True))
         groups = alike(labels, {pair: p is not None and p < LEVEL for pair, p in p_values.items()})
         names = [_letters(number) for number in range(len(groups))]
-        for place, line in enumerate(lines):
+        for line in lines:
+            place = labels.index(line[table.label]) if line[table.label] in labels else -1
             line[GROUPS] = " ".join(each for each, (first, last) in zip(names, groups, strict=True) if first <= place <= last)
         return pd.DataFrame(lines)
 

@@ -201,6 +201,10 @@ def test_bars_join_the_rows_that_cannot_be_told_apart() -> None:
     assert [list(bar.get_ydata()) for bar in right.lines] == [[0.7, 2.3], [1.7, 3.3]]
     assert not len(picture_of(of).frame(filled(of, {}), Ledger(Path("none"))))
 
+    measured = filled(of, {"A": seeds(few, 0.25), "B": seeds(most, 0.9), "C": seeds(half, 0.5), "D": [entry(1, values=half, value=0.4)]})
+    frame = picture_of(of).frame(measured, Ledger(Path("none")))
+    assert dict(zip(frame["Model"], frame["groups"], strict=True))["D"] == ""  # one seed is not compared
+
 
 LENGTHS = {"_target_": "qaexp.reproduction.figures.answer_length.AnswerLength", "every": 10, "fewest": 2}
 
