@@ -54,7 +54,7 @@ def write_qrels(path: Path, question_ids: Sequence[str], candidate_ids: Sequence
 def read_run(path: Path) -> pd.DataFrame:
     """The columns `question`, `candidate`, `rank` and `score` of a file that `write_run` wrote, a row for each line."""
     columns = ["question", "candidate", "rank", "score"]
-    kinds: dict[str, Any] = {"question": str, "candidate": str, "score": float}
+    kinds: Any = {"question": str, "candidate": str, "score": float}
     return pd.read_csv(
         path, sep=" ", names=columns, usecols=[0, 2, 3, 4], dtype=kinds, keep_default_na=False, quoting=csv.QUOTE_NONE, encoding="utf-8"
     )

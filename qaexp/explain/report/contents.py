@@ -1,7 +1,7 @@
 """What the report of runs holds: their scores with intervals, their curves, and every question of a split with its ranking."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -116,9 +116,9 @@ def _classified(run: Path, data: RankingDataModule, name: str) -> tuple[dict[int
     scores = table[[f"score of {each}" for each in data.classes]].to_numpy(dtype=float)
     probabilities = np.exp(scores - scores.max(axis=1, keepdims=True))
     probabilities /= probabilities.sum(axis=1, keepdims=True)
-    own = table["class"].map({each: place for place, each in enumerate(data.classes)}).to_numpy()
+    own = np.array([data.classes.index(each) for each in table["class"]], dtype=np.int64)
     right = (table["class"] == table["predicted"]).astype(float)
-    values = pd.DataFrame({"accuracy": right.tolist(), OWN_PROBABILITY: probabilities[np.arange(len(own)), own]}, index=table["pair"])
+    values = pd.DataFrame({"accuracy": right.tolist(), OWN_PROBABILITY: probabilities[np.arange(len(own)), own]}, index=list(table["pair"]))
     return dict.fromkeys(range(len(table)), 1), dict(enumerate(probabilities.tolist())), values
 
 
@@ -148,15 +148,15 @@ def contents_of(
             "right": [int((split.labels[pool] > 0).sum()) for pool in ranked.pairs],
             "labels": [sorted({_label(data, split, pair) for pair in pool.tolist()}) for pool in ranked.pairs],
             "first": [ranked.first_right(run) for run in range(len(runs))],
-            "values": [[_rounded(values[measure]) for measure in measures] for values in ranked.values],
+            "values": [[_rounded(values[measure].to_numpy()) for measure in measures] for values in ranked.values],
         },
     }
 
 
 def pools_of(ranked: RankedSplit, data: RankingDataModule, text_numbers: Mapping[int, int]) -> list[dict[str, Any]]:
     """Of each question its candidates: numbers of texts, ids, labels and, of each run, ranks and scores."""
-    split, pools = ranked.split, []
-    for pool in map(np.ndarray.tolist, ranked.pairs):
+    split, pools = ranked.split, list[dict[str, Any]]()
+    for pool in (list[int](pairs.tolist()) for pairs in ranked.pairs):
         pools.append(
             {
                 "text": [text_numbers[int(split.candidates[pair])] for pair in pool],
@@ -176,7 +176,7 @@ def significant(value: Any, digits: int) -> Any:
 
 
 def _label(data: RankingDataModule, split: RankingSplit, pair: int) -> str:
-    return data.classes[split.labels[pair]] if data.classes else str(split.relevance[pair])
+    return data.classes[int(split.labels[pair])] if data.classes else str(split.relevance[pair])
 
 
 def _results(run: Path, split: str, data: RankingDataModule) -> Path:
@@ -256,8 +256,9 @@ def _comparisons(runs: Sequence[Path], ranked: RankedSplit, name: str) -> list[d
         number = {str(run): place for place, run in enumerate(runs)}
         rows = [{**row, "first": number[row["first"]], "second": number[row["second"]]} for row in rows]
     else:
+        columns = [dict(values.items()) for values in ranked.values]
         rows = [
-            {"measure": measure, "first": one, "second": two, **difference(ranked.values[one][measure], ranked.values[two][measure], "t")}
+            {"measure": measure, "first": one, "second": two, **difference(columns[one][measure], columns[two][measure], "t")}
             for measure in measures
             for one in range(len(runs))
             for two in range(one + 1, len(runs))
@@ -272,5 +273,5 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _rounded(values: pd.Series) -> list[float]:
+def _rounded(values: Iterable[float]) -> list[float]:
     return [round(float(value), 6) for value in values]

@@ -96,6 +96,7 @@ class StackedCNN(Encoder):
     def finish(self, text: Text) -> Text:
         z, mask = text["states"], text["mask"]
         for convolution in self.convolutions:
+            assert isinstance(convolution, nn.Conv1d)
             z = convolve_words(zero_padding(z, mask), convolution.weight, convolution.bias, after=self.after).relu()
             z, mask = max_of_neighbours(zero_padding(z, mask), dim=1), mask[:, ::2]
         return {"mask": mask, "states": z}

@@ -47,7 +47,7 @@ class Runtime:
         table = measured.table
         [name] = table.columns
         first = f"times {next(iter(self.against))}"
-        shown = frame[frame[name].notna()].sort_values(name)
+        shown = frame.dropna(subset=[name]).sort_values(name)
         figure, [[axes]] = new_figure(width=5.4, height=0.36 * len(shown) + 1.1)
         lengths = axes.barh(shown[table.label], shown[name], height=0.6, color=COLOURS[0])
         intervals = drawn_intervals(shown[f"{name} ci95"], shown["seeds"])
