@@ -81,6 +81,7 @@ SLOTS = {
     r"trainer": Kind("Trainer", f"{LIGHTNING}.Trainer", library=LIGHTNING),
     r"(trainer|logger)\.callbacks\.\d+|callbacks\.\w+": CALLBACK,
     r"trainer\.logger(\.\d+)?|logger\.\w+": Kind("logger", f"{LIGHTNING}.loggers.Logger", library=LIGHTNING),
+    r"logger\.pages\.\d+": Kind("page", parts=("write",)),
     r"trainer\.profiler": Kind("profiler", f"{LIGHTNING}.profilers.Profiler", library=LIGHTNING),
     r"trainer\.strategy": Kind("strategy", f"{LIGHTNING}.strategies.Strategy", library=LIGHTNING),
 }

@@ -107,14 +107,14 @@ class RunLogger(WandbLogger):
     def log_pages(self, folder: Path, record: RunRecord, data: RankingDataModule) -> None:
         """Log the pages that `logger.pages` asks for, such as the report of the run, as an artifact each.
 
-        A page is a partial function of runs, a file to write, and their data. It returns the files and folders that it wrote.
+        A page has `write(run, to, data)`, which returns the file and the folders that it wrote.
         """
         import wandb
 
         record.save(folder)  # pages read the metrics there
-        for write in map(instantiate, record.config["logger"].get("pages", ())):
+        for writer in map(instantiate, record.config["logger"].get("pages", ())):
             with TemporaryDirectory() as place:
-                page, *others = write([folder], Path(place) / "report.html", data)
+                page, *others = writer.write(folder, Path(place) / "report.html", data)
                 artifact = wandb.Artifact(f"report-{self.experiment.id}", type="report")
                 artifact.add_file(str(page))
                 for other in others:

@@ -19,6 +19,7 @@ from qaexp.data.module import RankingDataModule
 from qaexp.explain.report.contents import contents_of, open_runs, pools_of, ranked_split
 from qaexp.explain.report.looks import choose_questions, looks_of
 from qaexp.files import atomic_write_text, name_another_place
+from qaexp.limits import NonNegativeInt
 
 HERE = Path(__file__).parent
 LARGEST_FILE = 5_000_000
@@ -26,6 +27,17 @@ LARGEST_FILE = 5_000_000
 PAIRS_IN_PART, TEXT_IN_PART, LOOKS_IN_PART = 20_000, 300_000, 300_000
 """Pairs, and characters of texts and of what the models looked at, in a part. A part has at least one question."""
 REMEDY = name_another_place("--to PLACE")
+
+
+class ReportPage:
+    """The report of a run, for `logger.pages`. `attention` is the number of questions that carry what the model looked at."""
+
+    def __init__(self, attention: NonNegativeInt) -> None:
+        self.attention = attention
+
+    def write(self, run: Path, to: Path, data: RankingDataModule) -> list[Path]:
+        """Write the page of a run to a file. Returns it, and the folders that it reads."""
+        return write_report([run], to, data, attention=self.attention)
 
 
 def write_report(
