@@ -87,17 +87,20 @@ def test_pictures_are_whole(picture: Path) -> None:
 def _commands() -> Iterator[str]:
     for page in GUIDES:
         lines = [line for block in _blocks(page, "sh") for line in block.splitlines()]
-        for line in [*lines, *re.findall(r"`((?:python -m qaexp|make )[^`\n]*)`", _prose(page))]:
+        for line in [*lines, *re.findall(r"`((?:python -m qaexp|qaexp |make )[^`\n]*)`", _prose(page))]:
             words = shlex.split(line, comments=True)
             while words and re.match(r"[A-Z_]+=", words[0]):
                 words = words[1:]
-            if words[:2] == ["python", "-m"] or words[:1] == ["make"]:
-                yield shlex.join(words)
+            if words[:2] == ["python", "-m"] or words[:1] in (["make"], ["qaexp"]):
+                yield shlex.join(words[: words.index(">")] if ">" in words else words)
 
 
 @pytest.mark.parametrize("command", sorted(set(_commands())))
 def test_commands_are_taken(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     words = shlex.split(command)
+    if words[0] == "qaexp":  # as a module
+        name = f"qaexp.{words[1]}" if words[1] in COMMANDS else "qaexp"
+        words = ["python", "-m", name, *words[1 + (name != "qaexp") :]]
     if words[0] == "make":
         assert _is_target(words[1])
     elif (module := words[2]) in PROGRAMS:
@@ -139,7 +142,8 @@ def _parse(module: str, arguments: list[str], monkeypatch: pytest.MonkeyPatch) -
             parser.error(f"unknown: {rest}")
         raise ParsedError
 
-    monkeypatch.setattr(argparse.ArgumentParser, "parse_args", parse)
+    for name in ("parse_args", "parse_intermixed_args"):
+        monkeypatch.setattr(argparse.ArgumentParser, name, parse)
     name = "table" if module == "qaexp.results.table" else module.rpartition(".")[2]
     assert name in COMMANDS
     if not arguments or {"-h", "--help"} & set(arguments):  # a program that a sentence names
