@@ -14,7 +14,6 @@ from qaexp.data.corpus import RankingCorpus
 from qaexp.data.tokenise import TextReader
 from qaexp.errors import ConfigError
 from qaexp.models.blocks import encode_by_length, encode_fields, score_pairs
-from qaexp.models.embedding.word_vectors import WordTable
 from qaexp.models.intermediates import watch
 from qaexp.models.lexical.overlap_features import WordOverlapFeatures
 from qaexp.models.stage import Embedding, Encoder, Interaction, Similarity, Stage, require_key, require_kind
@@ -69,10 +68,10 @@ class AnswerScorer(nn.Module, ABC):
                 fit(corpus, examples)
 
     def learn_only(self, words: Int[Tensor, " word"]) -> None:
-        """Keep the vectors of all words but these constant. Called once, before training."""
+        """Keep the vectors of all words but these constant, in each module that defines `learn_only`. Called once, before training."""
         for module in self.modules():
-            if isinstance(module, WordTable):
-                module.learn_only(words)
+            if module is not self and callable(learn_only := getattr(module, "learn_only", None)):
+                learn_only(words)
 
     def add_words(self, words: Sequence[str], vectors: Float[Tensor, "word dim"]) -> bool:
         """Append words to the vocabulary of a trained model: every module inside that defines `add_words(words, vectors)` takes them.
