@@ -131,13 +131,14 @@ def test_a_run_that_broke_off_in_its_first_epoch_begins_there_again(data: list[s
     for name in ("whole", "resumed"):
         (tmp_path / name).mkdir()
         train(cfg, tmp_path / name)
-    for name in ("best.ckpt", "last.ckpt"):
-        (tmp_path / "resumed" / name).unlink()
+    (tmp_path / "resumed" / "best.ckpt").unlink()
+    (tmp_path / "resumed" / "last.ckpt").unlink()
     train(cfg, tmp_path / "resumed", resume=True)
     assert (tmp_path / "resumed" / "test.run").read_bytes() == (tmp_path / "whole" / "test.run").read_bytes()
     other = open_checkpoint(source)
     other["qaexp"]["key"] = "another"
     torch.save(other, source / "best.ckpt")
+    (tmp_path / "resumed" / "last.ckpt").unlink()
     with pytest.raises(qaexp.errors.CheckpointError, match="is no longer the run that this one started from"):
         train(cfg, tmp_path / "resumed", resume=True)
 
