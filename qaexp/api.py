@@ -94,7 +94,7 @@ def _command_line(overrides: str | Sequence[str], options: Mapping[str, Any]) ->
 
 @contextmanager
 def _one_sentence(words: Sequence[str]) -> Iterator[None]:
-    """Raises a mistake in the words of a command line as a QaexpError."""
+    """Turns Hydra's and OmegaConf's errors about command-line words into a QaexpError."""
     from hydra.errors import HydraException
     from omegaconf.errors import OmegaConfBaseException
 

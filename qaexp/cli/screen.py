@@ -21,7 +21,7 @@ from qaexp.runs.folder import LOG
 from qaexp.runs.record import RunRecord
 
 FIRST, LAST = ("perplexity", *METRICS), ("questions", "pairs")
-"""The first and last columns of the table of results; other measures come between them."""
+"""The columns of the results table that come first, and those that come last. Other measures stand between them."""
 
 BARS = "▁▂▃▄▅▆▇█"
 
@@ -113,7 +113,7 @@ def _irregularities(record: RunRecord) -> dict[str, int]:
 
 
 def sparkline(values: Sequence[float], width: int = 40) -> str:
-    """A bar for each value, from the lowest to the highest; of more values than the width, the mean of each stretch.
+    """A bar for each value, scaled from the lowest to the highest. With more values than `width`, a bar is a mean of neighbours.
 
     >>> sparkline([0.0, 1.0, 2.0, 7.0]), sparkline([1.0, 1.0]), sparkline([0.0, 0.0, 7.0, 7.0], width=2)
     ('▁▂▃█', '▁▁', '▁█')

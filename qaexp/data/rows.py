@@ -11,7 +11,7 @@ from qaexp.data.files import MAX_LINE, Faults, from_json, lines
 from qaexp.errors import BadDataError, MissingDataError
 
 ENDINGS = ("tsv", "csv", "jsonl", "parquet")
-"""The endings of files that are read, plain or with `.gz` added."""
+"""File endings that can be read. `.gz` may follow."""
 
 NAMES: Mapping[str, tuple[str, ...]] = {
     "question": ("question", "query"),

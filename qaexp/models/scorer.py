@@ -50,7 +50,7 @@ class AnswerScorer(nn.Module, ABC):
         return sorted({name for module in self.modules() if isinstance(module, Stage) for name in module.pretrained})
 
     work_per_cell: int = 1
-    """Relative cost of one question-word × candidate-word cell: a model that does much for each takes more blocks, with less padding."""
+    """Relative cost of one question-word × candidate-word cell. Where cells are costly, more blocks save more padding."""
 
     def fit(self, corpus: RankingCorpus, examples: Examples) -> None:
         """Fit what no gradient finds: document frequencies, tables, weights of another learner.

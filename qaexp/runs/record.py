@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 SCHEMA = 1
 NAME = r"[^/\\\0]{0,100}"
-"""A key, a fingerprint or a split, such as `held out`: files are named by them, and such a name never leads out of its folder."""
+"""The form of keys, fingerprints and splits (`held out`). Files are named by them, so they must not point out of their folder."""
 LIBRARIES = ("qaexp", "torch", "pytorch-lightning", "hydra-core", "omegaconf", "torchmetrics", "numpy", "pandas", "wandb", "gensim")
 NOT_IDENTITY = ("data_dir", "cache_dir", "output_dir", "logger", "choices", "labels", "run_name", "print_config")
 """Top-level keys of a configuration that do not change what a run measures."""

@@ -102,7 +102,7 @@ class Checkpoints(ModelCheckpoint):
         return super().state_key.replace(type(self).__qualname__, ModelCheckpoint.__qualname__)  # the name in earlier runs
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Keeps the names of files and places them in this folder: Lightning deletes what is no longer the best, on whatever path."""
+        """Replaces the folder of every saved path by this run's. Otherwise Lightning would delete checkpoints in the old folder."""
 
         def here(path: str) -> str:
             name = Path(path).name.replace(BEST, NEXT)  # earlier runs wrote it at once

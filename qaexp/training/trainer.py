@@ -72,7 +72,7 @@ def open_trainer(cfg: DictConfig, callbacks: Sequence[Callback], plugins: Sequen
 
 
 class WarmUp(LambdaLR):
-    """The learning rate rises linearly over the share `warmup` of all steps, then falls to 0; it changes at each step."""
+    """Linear warm-up during the first `warmup` (a fraction) of all steps, then a fall to 0. The rate changes at every step."""
 
     def __init__(self, optimizer: Optimizer, num_steps: NonNegativeInt, warmup: Rate) -> None:
         rising = warmup * num_steps

@@ -136,8 +136,14 @@ def contents_of(
         "measures": [heading(measure) for measure in measures],
         "chosen": _chosen(measures, data.selection_metric),
         "runs": [
-            {"name": title, "folder": str(run), "facts": _facts(record), "scores": _scores(run, record, data), **_curves(record)}
-            for title, run, record in zip(_titles(runs, records), runs, records, strict=True)
+            {
+                "name": title,
+                "folder": str(run),
+                "facts": _facts(record),
+                "scores": _scores(run, record, data, {name: values}),
+                **_curves(record),
+            }
+            for title, run, record, values in zip(_titles(runs, records), runs, records, ranked.values, strict=True)
         ],
         "comparisons": _comparisons(runs, ranked, name) if len(runs) > 1 else [],
         "questions": {
@@ -214,13 +220,14 @@ def _facts(record: RunRecord) -> list[tuple[str, str]]:
     return [(name, value) for name, value in facts.items() if value]
 
 
-def _scores(run: Path, record: RunRecord, data: RankingDataModule) -> list[dict[str, Any]]:
-    """Of each split: its measures, with half the width of their 95% intervals over its questions."""
+def _scores(run: Path, record: RunRecord, data: RankingDataModule, known: Mapping[str, pd.DataFrame]) -> list[dict[str, Any]]:
+    """Of each split: its measures, with half the width of their 95% intervals over its questions. Splits in `known` are not read again."""
     found = []
     for split, metrics in record.metrics.items():
         if split not in data.splits or not _results(run, split, data).is_file():
             continue
-        values = _classified(run, data, split)[2] if data.classes else _measured(run, record, data, split)
+        if (values := known.get(split)) is None:
+            values = _classified(run, data, split)[2] if data.classes else _measured(run, record, data, split)
         intervals = [Interval.of(values[name].tolist(), random=True) for name in values.columns]
         found.append(
             {

@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 LARGEST_FILE = 5_000_000
 """A page with more bytes keeps its parts in a folder."""
 PAIRS_IN_PART, TEXT_IN_PART, LOOKS_IN_PART = 20_000, 300_000, 300_000
-"""Pairs, and characters of texts and of what the models looked at, in a part. A part has at least one question."""
+"""How many pairs, characters of texts, and characters of what the models looked at go into a part. A part has at least one question."""
 REMEDY = name_another_place("--to PLACE")
 
 

@@ -43,10 +43,11 @@ class CriticalDifference:
         p_values = dict(zip(pairs, holm_corrected(list(pairs.values())), strict=True))
         groups = alike(labels, {pair: p is not None and p < LEVEL for pair, p in p_values.items()})
         names = [_letters(number) for number in range(len(groups))]
-        for line in lines:
-            place = labels.index(line[table.label]) if line[table.label] in labels else -1
-            line[GROUPS] = " ".join(each for each, (first, last) in zip(names, groups, strict=True) if first <= place <= last)
-        return pd.DataFrame(lines)
+        of = {
+            label: " ".join(each for each, (first, last) in zip(names, groups, strict=True) if first <= place <= last)
+            for place, label in enumerate(labels)
+        }
+        return pd.DataFrame([{**line, GROUPS: of.get(line[table.label], "")} for line in lines])
 
     def draw(self, measured: Measured, frame: pd.DataFrame) -> Figure:
         [name] = measured.table.columns

@@ -31,7 +31,7 @@ class SeedValue:
 
 @dataclass(frozen=True)
 class Number:
-    """A number of a table: ours, the paper's, and what is behind ours."""
+    """A table's number: ours, the paper's, and the records that ours was computed from."""
 
     column: str
     ours: str = ""
