@@ -2,12 +2,14 @@
 
 import os
 import platform
+import re
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import FrameType
 from typing import NamedTuple
@@ -29,15 +31,24 @@ def stop_on_signals() -> None:
 
 
 def _stop(signum: int, frame: FrameType | None) -> None:
-    """Interrupts the workers first, and waits until they have saved their records: joblib would kill them at once."""
+    """Interrupts the workers' jobs first, and waits until they have saved their records: joblib would kill them at once."""
     from multiprocessing import active_children
 
-    workers, deadline = active_children(), time.monotonic() + SECONDS_TO_SAVE
+    workers, deadline = [worker for worker in active_children() if _at_work(worker)], time.monotonic() + SECONDS_TO_SAVE
     for worker in workers:
         worker.terminate()
-    for worker in workers:
-        worker.join(max(0.0, deadline - time.monotonic()))
+    while any(_at_work(worker) for worker in workers) and time.monotonic() < deadline:
+        time.sleep(0.02)
     raise KeyboardInterrupt
+
+
+def _at_work(worker: BaseProcess) -> bool:
+    """Whether a worker has a job: only then does it catch SIGTERM. Where there is no /proc, whether it is alive."""
+    try:
+        caught = re.search(r"^SigCgt:\s*(\w+)", Path(f"/proc/{worker.pid}/status").read_text(encoding="utf-8", errors="replace"), re.M)
+    except OSError:
+        return worker.is_alive()
+    return caught is not None and bool(int(caught[1], 16) >> (signal.SIGTERM - 1) & 1)
 
 
 class Process(NamedTuple):
@@ -54,25 +65,51 @@ class Process(NamedTuple):
 
 
 def begin_worker(command: Process) -> None:
-    """Let this process end with the command that it works for: at a signal as after Ctrl-C, and soon after the command has ended.
+    """Begin a worker of a pool: it ends soon after the command that it works for, and between its jobs Ctrl-C is the command's alone.
+
+    The pool kills every worker as soon as one has ended, so none may end while another saves.
+    """
+    for name in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(name, signal.SIG_IGN)
+    end_with(command)
+
+
+def end_with(command: Process) -> None:
+    """Let this process stop, as after Ctrl-C, soon after a command has ended.
 
     On Linux alone, and on the command's own machine: a job in a queue goes on.
     """
-    stop_on_signals()
     if command.started and command.machine == _machine() and command.pid != os.getpid():
         _watch(command)
 
 
 @contextmanager
 def job_for(command: Process) -> Iterator[None]:
-    """A job of a worker, or of the command itself. An interruption ends the worker: joblib would give it the next job."""
-    begin_worker(command)
+    """A job of a worker, or of the command itself. An interruption ends the worker: joblib would give it the next job.
+
+    The worker waits for its end until the command has killed the pool, so that the other workers can save what they have.
+    """
+    end_with(command)
+    former = signal.getsignal(signal.SIGTERM)
+    stop_on_signals()
     try:
         yield
     except (KeyboardInterrupt, SystemExit) as stop:  # Lightning turns Ctrl-C into SystemExit
         if command.pid != os.getpid():
+            _restore(former)
+            deadline = time.monotonic() + SECONDS_TO_SAVE
+            while command.started and _started(command.pid) == command.started and time.monotonic() < deadline:
+                time.sleep(0.02)
             os._exit(INTERRUPTED)
         raise KeyboardInterrupt from stop
+    finally:
+        _restore(former)
+
+
+def _restore(handler: signal.Handlers | Callable[[int, FrameType | None], object] | int | None) -> None:
+    """Handle SIGTERM as before the job."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, handler)
 
 
 @cache
@@ -80,7 +117,8 @@ def _watch(command: Process) -> None:
     def look() -> None:
         while _started(command.pid) == command.started:
             time.sleep(SECONDS_BETWEEN_LOOKS)
-        os.kill(os.getpid(), signal.SIGINT)  # as Ctrl-C: the job saves its record
+        pooled = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        os.kill(os.getpid(), signal.SIGTERM if pooled else signal.SIGINT)  # the job, if there is one, saves its record
         time.sleep(SECONDS_TO_SAVE)
         os.kill(os.getpid(), signal.SIGKILL)  # no file is ever half written
 

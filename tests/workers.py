@@ -25,6 +25,7 @@ def work(command: Process, file: Path) -> None:
             while True:
                 time.sleep(0.02)
         except KeyboardInterrupt:
+            time.sleep(0.5 * int(file.name[-1]))  # the first job has ended long before the second has saved
             file.write_text("saved")
             raise
 

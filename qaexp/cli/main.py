@@ -26,7 +26,7 @@ from qaexp.errors import CheckpointError, ConfigError, OutputError, QaexpError
 from qaexp.logs import silence_libraries
 from qaexp.mistakes import SWEEP_FLAGS, check_config, explain, is_sweep
 from qaexp.own_choices import drop_replaced_options, own_folders
-from qaexp.processes import INTERRUPTED, Process, begin_worker, stop_on_signals
+from qaexp.processes import INTERRUPTED, Process, end_with, stop_on_signals
 from qaexp.runs.folder import BEST, CONFIG, LAST, LOG, RECORD, RUNS, TRACEBACK, clear, require_initial_run
 
 log = logging.getLogger(__name__)
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str], program: Program = RANK) -> int:
         script.__spec__ = find_spec(program.module)
     stop_on_signals()
     if not is_rank_zero():
-        begin_worker(Process.of(os.getppid()))
+        end_with(Process.of(os.getppid()))
     overrides: Sequence[str] = arguments
     try:
         _require_no_dashes(arguments, program)
