@@ -11,12 +11,10 @@ from math import isnan
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-
 from qaexp.cli.command import exit_code
 from qaexp.data.corpus_builder import text_names
 from qaexp.data.datasets.own import seen
-from qaexp.data.files import Faults, locate, progress, raw_lines
+from qaexp.data.files import Faults, locate
 from qaexp.data.rows import ENDINGS, NAMES, ending, rows
 from qaexp.errors import ConfigError
 from qaexp.evaluation.ranks import UnrankableScoresError
@@ -80,8 +78,7 @@ def _rank(options: argparse.Namespace) -> int:
         raise ConfigError(f"{options.run} predicts one of {', '.join(ranker.classes)} and ranks nothing; name a run that ranks")
     ranker.scorer.to("cuda" if torch.cuda.is_available() else "cpu")
     with _opened(options.to) as out, Faults(path, LAYOUT) as faults:
-        pairs = _tracked(_pairs(faults, columns), path)
-        scored = _scored(pairs, lambda chunk: ranker.scores([(pair.question, pair.candidate) for pair in chunk]).tolist())
+        scored = _scored(_pairs(faults, columns), lambda chunk: ranker.scores([(pair.question, pair.candidate) for pair in chunk]).tolist())
         as_json = options.to and options.to.suffix == ".jsonl"
         out.writelines(_json_lines(scored) if as_json else _trec_lines(scored, faults, ranker.tokenise))
     if ranker.words_unknown:
@@ -112,20 +109,6 @@ def _pairs(faults: Faults, columns: dict[str, str]) -> Iterator[Pair]:
             faults.add(int(place.partition(".")[0]), f"the id {odd[0]!r} has white space, which a run of TREC cannot hold")
         else:
             yield Pair(place, *texts, *ids)
-
-
-def _tracked(pairs: Iterable[Pair], path: Path) -> Iterator[Pair]:
-    """The pairs, with a bar of the lines on a terminal."""
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("lines"), TimeRemainingColumn())
-    with progress(*columns) as bar:
-        if bar.disable:
-            yield from pairs
-            return
-        count = None if ending(path) == "parquet" else sum(1 for _ in raw_lines(Faults(path, LAYOUT)))
-        task = bar.add_task("", total=count)
-        for pair in pairs:
-            yield pair
-            bar.update(task, completed=pair.line)
 
 
 def _scored(pairs: Iterable[Pair], score: Callable[[Sequence[Pair]], list[float]]) -> Iterator[tuple[Pair, float]]:

@@ -10,11 +10,14 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
-from io import BufferedIOBase
+from contextlib import contextmanager, nullcontext
+from functools import lru_cache, partial
+from io import BufferedIOBase, BufferedReader, RawIOBase
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import Progress, ProgressColumn
 
 from qaexp.errors import BadDataError, MissingDataError
@@ -90,8 +93,10 @@ def locate(paths: Sequence[Path], hint: str) -> list[Path]:
     return [path for path in found if path is not None]
 
 
-def opened(path: Path) -> BufferedIOBase:
-    """Opens a file for reading bytes, decompressed if its first bytes say so, whatever its name: gzip, bzip2, xz, or a zip of one file.
+@contextmanager
+def opened(path: Path) -> Iterator[BufferedIOBase]:
+    """A file for reading bytes, decompressed if its first bytes say so, whatever its name: gzip, bzip2, xz, or a zip of one file. A bar on
+    the terminal shows how far it is read.
 
     Raises:
         BadDataError: it is a zip of several files, or a NumPy array.
@@ -99,10 +104,13 @@ def opened(path: Path) -> BufferedIOBase:
     kind = _kind(path)
     if kind == "numpy":
         raise BadDataError(path, ["it is a NumPy array, not text"], "Write it as text, or name another file.")
-    if kind == "zip":
-        return _only_member(path)
-    openers = {"plain": Path.open, "gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
-    return cast(BufferedIOBase, openers[kind](path, "rb"))
+    openers = {"plain": nullcontext, "gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open, "zip": partial(_only_member, path)}
+    with (
+        progress() as bar,
+        BufferedReader(cast(RawIOBase, bar.open(path, "rb", description=escape(path.name)))) as packed,
+        cast(BufferedIOBase, openers[kind](packed)) as file,
+    ):
+        yield file
 
 
 def is_packed(path: Path) -> bool:
@@ -117,8 +125,8 @@ def _kind(path: Path) -> str:
     return next((kind for mark, kind in PACKED.items() if start.startswith(mark)), "plain")
 
 
-def _only_member(path: Path) -> BufferedIOBase:
-    archive = zipfile.ZipFile(path)
+def _only_member(path: Path, packed: BufferedIOBase) -> BufferedIOBase:
+    archive = zipfile.ZipFile(packed)
     members = [member for member in archive.infolist() if not member.is_dir()]
     try:
         if len(members) == 1:
@@ -203,6 +211,12 @@ def digest(path: Path) -> str:
         raise BadDataError(path, [f"it cannot be read: {error.strerror or error}"], "Check the file's permissions and its disk.") from error
 
 
+@lru_cache(maxsize=1)
+def screen(stream: Any) -> Console:
+    """The console of a stream. Live displays of one console do not overwrite each other."""
+    return Console(file=stream)
+
+
 def progress(*columns: ProgressColumn) -> Progress:
-    """A progress bar on standard error, removed at the end; without a terminal there is none."""
-    return Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True)
+    """A progress bar on standard error, below those that are there already, and removed at the end; without a terminal there is none."""
+    return Progress(*columns, console=screen(sys.stderr), disable=not sys.stderr.isatty(), transient=True)

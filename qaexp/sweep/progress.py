@@ -9,10 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from qaexp.config import join_options
+from qaexp.data.files import screen
 from qaexp.sweep.job import JobResult
 
 log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ class Watch:
             TimeElapsedColumn(),
             TimeRemainingColumn(),
             TextColumn("{task.fields[best]}"),
-            console=Console(stderr=True),
+            console=screen(sys.stderr),
             disable=not self._terminal,
         )
         self._task = self._bar.add_task("sweep", total=total, best="")

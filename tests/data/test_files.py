@@ -1,13 +1,19 @@
-"""Files that would fill the memory: long lines, endless faults, JSON that Python refuses."""
+"""Files that would fill the memory: long lines, endless faults, JSON that Python refuses; and the bar of how far a file is read."""
 
+import bz2
 import gzip
+import io
 import json
+import lzma
+import sys
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from qaexp.data import files
-from qaexp.data.files import Faults, from_json, lines
+from qaexp.data.files import Faults, from_json, lines, opened, progress
 from qaexp.errors import BadDataError
 
 
@@ -42,3 +48,39 @@ def test_faults_are_short_and_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_json_that_python_refuses_is_one_kind_of_error(text: str, said: str) -> None:
     with pytest.raises(json.JSONDecodeError, match=said):
         from_json(text)
+
+
+def zipped(content: bytes) -> bytes:
+    """A zip of one file."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("pairs", content)
+    return file.getvalue()
+
+
+class Terminal(io.TextIOWrapper):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress, zipped])
+def test_a_bar_shows_how_far_a_file_is_read(pack: Callable[[bytes], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "[train].tsv"
+    content = b"".join(b"%d\n" % number for number in range(50_000))
+    path.write_bytes(pack(content))
+    with opened(path) as file:
+        assert file.read() == content  # without a terminal, too
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal(io.BytesIO()))
+    with progress() as outer, opened(path) as file:
+        outer.add_task("reading all", total=2)
+        assert file.read(6) == content[:6]
+        file.seek(0)
+        assert file.read() == content
+    terminal.seek(0)
+    shown = terminal.read()
+    assert "reading all" in shown
+    assert "[train].tsv" in shown
+    assert "100%" in shown

@@ -10,9 +10,6 @@ from qaexp.data.files import CUT_OFF, MAX_LINE, Faults, opened
 
 CHUNK = 1 << 20
 
-NUM_POSTS = 4_483_032
-"""According to its readme."""
-
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from qaexp.data.bm25 import BM25Index
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.corpus_builder import CorpusBuilder, text_names
-from qaexp.data.datasets.webscope import NUM_POSTS, posts
+from qaexp.data.datasets.webscope import posts
 from qaexp.data.datasets.yahooqa import read_text_file
 from qaexp.data.fetch.remotes import fetch_hint
 from qaexp.data.files import Faults, locate, progress, published
@@ -207,12 +207,11 @@ class YahooMQAWebscopeReader(YahooMQAReader):
         return self.file_parts
 
     def _pairs(self, files: Sequence[Faults], builder: CorpusBuilder) -> Iterator[tuple[str, str, str]]:
-        with progress() as bar:
-            for post in bar.track(posts(files, builder.note), total=NUM_POSTS, description="Yahoo! Answers"):
-                if post.language in ("", self.language):
-                    yield post.uri, post.subject, post.best_answer
-                else:
-                    builder.note(f"posts in a language other than {self.language} (left out)")
+        for post in posts(files, builder.note):
+            if post.language in ("", self.language):
+                yield post.uri, post.subject, post.best_answer
+            else:
+                builder.note(f"posts in a language other than {self.language} (left out)")
 
 
 @dataclass(frozen=True)
