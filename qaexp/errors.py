@@ -76,6 +76,8 @@ EXTRAS = {
     "peft": ("LoRA", "pretrained"),
     "ray": ("hydra/launcher=ray", "sweep"),
     "wandb": ("W&B", "wandb"),
+    "tensorboard": ("logger=tensorboard", "tensorboard"),
+    "mlflow": ("logger=mlflow", "mlflow"),
     "wandb_workspaces": ("dashboards", "dashboard"),
 }
 """Libraries that only some commands and components need: what they are for, and the extra that has them."""

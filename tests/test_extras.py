@@ -25,6 +25,7 @@ PROJECT = tomllib.loads(Path(__file__).resolve().parents[1].joinpath("pyproject.
 PACKAGES = {
     "ir_measures": "ir-measures",
     "markdown_it": "markdown-it-py",
+    "mlflow": "mlflow-skinny",
     "sklearn": "scikit-learn",
     "wandb_workspaces": "wandb-workspaces",
 }

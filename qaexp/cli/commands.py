@@ -65,6 +65,9 @@ def _complete(arguments: Sequence[str]) -> int:
     """Tab completion of subcommands and of Hydra's options. The arguments of other subcommands are files, which the shell completes."""
     from qaexp.cli.main import main, pretrain
 
+    if "install=zsh" in arguments:  # which completes with bash's rules
+        sys.stdout.write("autoload -U +X compinit && compinit; autoload -U +X bashcompinit && bashcompinit\n")
+        return main(["install=bash" if argument == "install=zsh" else argument for argument in arguments])
     line = os.environ.get("COMP_LINE", "")
     words = [*line.split(), *([""] if line.endswith(" ") else [])]
     if "query=bash" not in arguments:

@@ -21,7 +21,7 @@ from pytorch_lightning.loggers import Logger, WandbLogger
 from torch import Tensor
 
 from qaexp.data.module import RankingDataModule
-from qaexp.errors import ConfigError
+from qaexp.errors import ConfigError, missing_library
 from qaexp.files import atomic_write_text
 from qaexp.runs.record import RunRecord
 from qaexp.runs.tasks import task_of
@@ -183,7 +183,8 @@ def _started(name: str, options: Mapping[str, Any], record: RunRecord) -> Logger
         logger.log_hyperparams({**record.config, "key": record.key})
     except Exception as error:
         if any(isinstance(each, ImportError) for each in (error, error.__cause__)):
-            raise ConfigError(f"logger={name} needs the package {name}: pip install {name}, or leave it out with logger=none") from error
+            usual = f"logger={name}: a package is missing ({error.__cause__ or error})"
+            raise ConfigError(f"{missing_library(ModuleNotFoundError(name=name)) or usual}, or leave it out with logger=none") from error
         raise ConfigError(f"logger={name} does not start: {_reason(error.__cause__ or error)}; `logger=none` runs without it") from error
     return logger
 

@@ -1,12 +1,16 @@
 """`qaexp` and its subcommands."""
 
 import os
+import pty
+import select
 import subprocess
 import sys
+import time
 import tomllib
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
+from shutil import which
 
 import pytest
 
@@ -64,6 +68,14 @@ def test_without_a_subcommand_it_trains_in_two_processes(tmp_path: Path) -> None
     assert len(list(tmp_path.glob("runs/*/*/record.json"))) == 1
 
 
+def on_the_path(folder: Path) -> dict[str, str]:
+    """The environment of a shell that finds `qaexp`, a script in this folder."""
+    program = folder / "qaexp"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m qaexp "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    return {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+
+
 @pytest.mark.parametrize(
     ("line", "completed"),
     [
@@ -75,17 +87,40 @@ def test_without_a_subcommand_it_trains_in_two_processes(tmp_path: Path) -> None
     ],
 )
 def test_bash_completes(line: str, completed: list[str], tmp_path: Path) -> None:
-    program = tmp_path / "qaexp"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m qaexp "$@"\n', encoding="utf-8")
-    program.chmod(0o755)
+    environment = on_the_path(tmp_path)
     words = line.split()
     press_tab = (
         f'COMP_LINE="{line}"; COMP_POINT={len(line)}; COMP_CWORD={len(words) - 1}; COMP_WORDS=({line})\n'
         'complete -p qaexp; hydra_bash_completion; printf "%s\\n" "${COMPREPLY[@]}"'
     )
     script = f'eval "$(qaexp -sc install=bash)"\n{press_tab}'
-    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(["bash", "-c", script], env=environment, cwd=tmp_path, capture_output=True, text=True, check=True)
     rule, *reply = done.stdout.split("\n")
     assert "-F hydra_bash_completion qaexp" in rule
     assert [word for word in reply if word] == completed
+
+
+@pytest.mark.skipif(which("zsh") is None, reason="zsh is not installed")
+def test_zsh_completes_a_subcommand(tmp_path: Path) -> None:
+    """In a terminal, as zsh completes nothing without one."""
+    environment = {**on_the_path(tmp_path), "TERM": "dumb", "ZDOTDIR": str(tmp_path)}
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(["zsh", "-f", "-i"], env=environment, cwd=tmp_path, stdin=theirs, stdout=theirs, stderr=theirs) as shell:
+        try:
+            os.write(ours, b'PS1="> "; eval "$(qaexp -sc install=zsh)"; echo read""y\n')
+            until(ours, "ready")
+            os.write(ours, b"qaexp tab\t")
+            until(ours, "qaexp table")
+        finally:
+            shell.kill()
+            os.close(ours)
+            os.close(theirs)
+
+
+def until(terminal: int, text: str, seconds: float = 120.0) -> None:
+    """Read a terminal until a text is shown."""
+    shown, end = "", time.monotonic() + seconds
+    while text not in shown:
+        assert time.monotonic() < end, shown
+        if select.select([terminal], [], [], 1.0)[0]:
+            shown += os.read(terminal, 4096).decode(errors="replace")

@@ -1,6 +1,7 @@
-"""W&B runs: the mode of each, that every run is closed, and that a run logs what was measured."""
+"""W&B runs: the mode of each, that every run is closed, and that a run logs what was measured, to other loggers, too."""
 
 import errno
+import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -374,8 +375,55 @@ def test_several_loggers_have_the_same_lines(overrides: list[str], tmp_path: Pat
     assert (tmp_path / "csv" / "version_0" / "hparams.yaml").is_file()
 
 
-def test_a_logger_whose_package_is_missing_is_named(overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for package in ("tensorboard", "tensorboardX"):
-        monkeypatch.setattr(f"lightning_fabric.loggers.tensorboard._{package.upper()}_AVAILABLE", False)
-    with pytest.raises(ConfigError, match="logger=tensorboard needs the package tensorboard: pip install tensorboard"):
-        train(compose(["logger=tensorboard", *overrides[2:]]), tmp_path)
+def lines_of_tensorboard(folder: Path) -> dict[str, list[float]]:
+    """What TensorBoard shows of a run: metric to its value at each step."""
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    events = EventAccumulator(str(folder / "tensorboard" / "version_0"))
+    events.Reload()
+    return {name: [event.value for event in events.Scalars(name)] for name in events.Tags()["scalars"]}
+
+
+def lines_of_mlflow(folder: Path) -> dict[str, list[float]]:
+    """What MLflow has of a run: metric to its value at each step."""
+    pytest.importorskip("mlflow")
+    from mlflow.tracking import MlflowClient
+
+    client = MlflowClient(f"sqlite:///{folder.parent / 'mlflow.db'}")
+    [experiment] = [each for each in client.search_experiments() if each.name == "qaexp"]
+    [run] = client.search_runs([experiment.experiment_id])
+    assert (run.info.status, run.info.run_name) == ("FINISHED", "ap_bilstm_toy_seed1")
+    assert run.data.params["model/encoder/hidden_dim"] == "8"
+    return {name: [each.value for each in client.get_metric_history(run.info.run_id, name)] for name in run.data.metrics}
+
+
+@pytest.mark.filterwarnings("ignore:MLFlow only allows", "ignore::DeprecationWarning")  # p@1 is p1 there; of sqlalchemy, by mlflow
+@pytest.mark.parametrize(
+    ("logger", "lines"),
+    [("tensorboard", lines_of_tensorboard), pytest.param("mlflow", lines_of_mlflow, marks=pytest.mark.slow)],  # making its database
+)
+def test_a_run_logs_what_was_measured_to(
+    logger: str, lines: Callable[[Path], dict[str, list[float]]], overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip(logger)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    folder = tmp_path / "runs"
+    record = train(compose([f"logger={logger}", *overrides[2:], "trainer.max_epochs=2", f"output_dir={folder}"]), folder)
+    found = lines(folder)
+    expected = [*(entry["dev/map"] for entry in record.history), record.metrics["dev"]["map"]]
+    assert found["dev/map"] == pytest.approx(expected, abs=1e-6)
+    assert found["test/map"] == pytest.approx([record.metrics["test"]["map"]], abs=1e-6)
+
+
+@pytest.mark.parametrize("logger", ["tensorboard", "mlflow"])
+def test_a_logger_whose_package_is_missing_is_named(
+    logger: str, overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for package in ("tensorboard.tensorboard", "tensorboard.tensorboardx", "mlflow.mlflow"):
+        module, _, name = package.partition(".")
+        loggers = "lightning_fabric.loggers" if module == "tensorboard" else "pytorch_lightning.loggers"
+        monkeypatch.setattr(f"{loggers}.{module}._{name.upper()}_AVAILABLE", False)
+    sentence = f"logger={logger}: {logger} is not installed; pip install 'qaexp[{logger}]', or leave it out with logger=none"
+    with pytest.raises(ConfigError, match=re.escape(sentence)):
+        train(compose([f"logger={logger}", *overrides[2:]]), tmp_path)
