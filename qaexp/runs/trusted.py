@@ -87,6 +87,9 @@ SLOTS = {
 }
 """The slots of a configuration, and what each takes."""
 
+HYDRA_KEYS: Mapping[str, type | tuple[type, ...]] = {"_partial_": bool, "_recursive_": bool, "_convert_": str, "_args_": (list, tuple)}
+"""What Hydra reads beside `_target_`."""
+
 OF_ONES_OWN = OfOnesOwn("part that this slot takes")
 """What other slots take: options of the user's own classes."""
 
@@ -170,6 +173,8 @@ def _fault(value: Any) -> str:
         return f"{value[:100]} in place of a plain value"
     if isinstance(value, dict) and (odd := [key for key in value if not isinstance(key, str)]):
         return f"a {type(odd[0]).__name__} where the name of an option stands"
+    if isinstance(value, dict) and (odd := [key for key, kind in HYDRA_KEYS.items() if key in value and not isinstance(value[key], kind)]):
+        return f"a {type(value[odd[0]]).__name__} as {odd[0]}"
     return "" if isinstance(value, (dict, list, tuple, str, int, float, type(None))) else f"a {type(value).__name__} as a value"
 
 

@@ -67,6 +67,7 @@ def test_every_choice_of_conf_is_admitted(group: str) -> None:
         ({"model": {"text": "${oc.create:{_target_: os.getcwd}}"}}, "in place of a plain value"),
         ({"model": {"${x}": 1}}, "in place of a plain value"),
         ({"model": {1: 1}}, "a int where the name of an option stands"),
+        ({"model": {"_target_": "qaexp.models.scorer.Scorer", "_partial_": None}}, "a NoneType as _partial_"),
         ({"seed": 10**5000}, "a number of more than 64 bits"),
         ({"seed": {1, 2}}, "a set as a value"),
         ({"model": {"_target_": "qaexp.models.encoder.recurrent.GRU"}}, "which is no AnswerScorer"),
