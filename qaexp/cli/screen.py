@@ -105,11 +105,11 @@ def show_results(record: RunRecord, folder: Path) -> None:
 def _irregularities(record: RunRecord) -> dict[str, int]:
     """Counts of unusual data: the reader's notes, and texts cut at the length limits."""
     cut = {
-        f"{split}: {what} (longer than the limit)": counts[what]
-        for split, counts in record.data["splits"].items()
+        f"{split}: {what} (longer than the limit)": counts.get(what, 0)
+        for split, counts in record.data.get("splits", {}).items()
         for what in ("cut questions", "cut candidates")
     }
-    return {note: count for note, count in {**record.data["notes"], **cut}.items() if count}
+    return {note: count for note, count in {**record.data.get("notes", {}), **cut}.items() if count}
 
 
 def sparkline(values: Sequence[float], width: int = 40) -> str:

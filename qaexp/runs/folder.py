@@ -50,10 +50,10 @@ def clear_all(folder: Path) -> None:
     (folder / LAST).unlink(missing_ok=True)
 
 
-def require_initial_run(source: str | None) -> None:
+def require_initial_run(source: object) -> None:
     """Raises MissingDataError if `source`, the value of `init_from`, names a run or checkpoint that does not exist."""
     try:
-        if source:
-            checkpoint_file(source)
+        if source is not None:
+            checkpoint_file(str(source))
     except CheckpointError as error:
         raise MissingDataError(f"init_from={error}") from error

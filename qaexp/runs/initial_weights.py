@@ -26,7 +26,7 @@ def with_pinned_source(config: dict[str, Any]) -> dict[str, Any]:
     path = config.get("init_from")
     if path is None or isinstance(path, Mapping):
         return config
-    checkpoint = open_checkpoint(path)
+    checkpoint = open_checkpoint(str(path))  # a folder's name may be a number
     plan = checkpoint["qaexp"]
     if "key" not in plan:
         raise CheckpointError(f"init_from={path} was written before checkpoints named their run; train it again")

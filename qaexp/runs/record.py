@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, reduce
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import NoneType, UnionType
@@ -141,7 +141,9 @@ class RunRecord:
         """The source of the word vectors, with `data_dir` and `cache_dir` in place of folders."""
         places = _places(self.config)
         return re.sub(
-            r"""(['"])(.*?)\1""", lambda quoted: quoted[1] + with_places(quoted[2], places) + quoted[1], self.data["vectors"]["source"]
+            r"""(['"])(.*?)\1""",
+            lambda quoted: quoted[1] + with_places(quoted[2], places) + quoted[1],
+            self.data["vectors"].get("source", ""),
         )
 
     def is_of(self, config: Any) -> bool:
@@ -235,14 +237,28 @@ def records_below(folder: Path) -> Iterator[tuple[Path, RunRecord]]:
             log.warning("left out: %s", error)
 
 
+PARTS: Mapping[tuple[str, ...], Mapping[str, Any]] = {
+    ("config",): {"choices": dict[str, Any], "dataset": dict[str, Any], "model": dict[str, Any] | None, "trainer": dict[str, Any] | None},
+    ("data",): {
+        "name": str,
+        "partial": bool,
+        "splits": dict[str, dict[str, int | float]],
+        "notes": dict[str, int],
+        "vectors": dict[str, Any],
+    },
+    ("data", "vectors"): {"source": str},
+}
+"""The types within a record's parts, as far as they are read again."""
+
+
 def _require_kinds(content: Any) -> None:
     """Raises: TypeError, if this is not the content of a record: a value is of another type than its field."""
     if not isinstance(content, dict):
         raise TypeError(f"it holds a {type(content).__name__}")
-    kinds = get_type_hints(RunRecord)
-    for name, value in content.items():
-        if name in kinds and not _is_of(value, kinds[name]):
-            raise TypeError(f"{name} is of another type")
+    for place, kinds in {(): get_type_hints(RunRecord), **PARTS}.items():
+        part: dict[str, Any] = reduce(lambda node, name: node.get(name) or {}, place, content)
+        if odd := [name for name, value in part.items() if name in kinds and not _is_of(value, kinds[name])]:
+            raise TypeError(f"{odd[0]} is of another type")
     names = [content.get("key", ""), content.get("data", {}).get("fingerprint", ""), *content.get("metrics", {})]
     if odd := [name for name in names if not (isinstance(name, str) and re.fullmatch(NAME, name))]:
         raise ValueError(f"{reprlib.repr(odd[0])} is no name of a run, data set or split")

@@ -22,10 +22,6 @@ VOLATILE = ("output_dir", "logger", "labels", "seed", "cache_dir", "data_dir", "
 """Overrides that do not make another row."""
 
 
-SHOWN_OF = {"config": ("choices", "dataset"), "data": ("name", "partial", "fingerprint", "vectors"), "seconds": ("total",)}
-"""What a table shows of these parts of a record."""
-
-
 def read_records(folder: Path) -> list[RunRecord]:
     """All finished runs below a folder, oldest first.
 
@@ -39,10 +35,14 @@ def read_records(folder: Path) -> list[RunRecord]:
 
 
 def _can_be_shown(record: RunRecord, run: Path) -> bool:
-    lacking = [f"{part}.{name}" for part, names in SHOWN_OF.items() for name in names if name not in getattr(record, part)]
-    if lacking:
-        log.warning("left out: %s lacks %s; delete its folder, and the same command runs it again", run / RECORD, ", ".join(lacking))
-    return not lacking
+    try:
+        for split in record.metrics:
+            _line(record, split, [])
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        fault = f"has no {error}" if isinstance(error, KeyError) else f"is damaged ({error})"
+        log.warning("left out: %s %s; delete its folder, and the same command runs it again", run / RECORD, fault)
+        return False
+    return True
 
 
 def row_name(record: RunRecord) -> str:
@@ -66,29 +66,29 @@ def run_table(records: Sequence[RunRecord], split: str) -> pd.DataFrame:
         splits = dict.fromkeys(name for record in records for name in record.metrics)
         raise ConfigError(f"--split {split}: no run has it; {meant(split, splits)}")
     measured = measured_by(records, split)
-    lines = [
-        {
-            "dataset": record.data["name"] + (" (partial data)" if record.data["partial"] else "") + _look(record),
-            "model": record.config["choices"]["model"],
-            "options": row_name(record),
-            "seed": record.seed,
-            **{metric: record.metrics[split].get(metric) for metric in measured},
-            **({} if split == "dev" else _chosen_by(record)),
-            "questions": record.metrics[split].get("questions", record.metrics[split].get("pairs")),
-            "best epoch": record.best_epoch,
-            "epochs": len(record.history),
-            "seconds": record.seconds["total"],
-            "convention": record.convention,
-            "vectors": record.vectors,
-            "commit": record.commit,
-            "key": config_key(record.config),
-            "data": record.data["fingerprint"][:8],
-            "configuration": _configuration(record),
-        }
-        for record in records
-        if split in record.metrics
-    ]
+    lines = [_line(record, split, measured) for record in records if split in record.metrics]
     return pd.DataFrame(lines).drop_duplicates(["key", "data"], keep="last")
+
+
+def _line(record: RunRecord, split: str, measured: Sequence[str]) -> dict[str, Any]:
+    return {
+        "dataset": record.data["name"] + (" (partial data)" if record.data["partial"] else "") + _look(record),
+        "model": record.config["choices"]["model"],
+        "options": row_name(record),
+        "seed": record.seed,
+        **{metric: record.metrics[split].get(metric) for metric in measured},
+        **({} if split == "dev" else _chosen_by(record)),
+        "questions": record.metrics[split].get("questions", record.metrics[split].get("pairs")),
+        "best epoch": record.best_epoch,
+        "epochs": len(record.history),
+        "seconds": record.seconds["total"],
+        "convention": record.convention,
+        "vectors": record.vectors,
+        "commit": record.commit,
+        "key": config_key(record.config),
+        "data": record.data["fingerprint"][:8],
+        "configuration": _configuration(record),
+    }
 
 
 def _chosen_by(record: RunRecord) -> dict[str, float | None]:

@@ -30,6 +30,10 @@ WHOLE = '{"key": "k", "config": {}, "seed": 1, "command": ""'
         f'{WHOLE}, "metrics": {{"../test": {{"map": 1}}}}}}'.encode(),
         f'{WHOLE}, "metrics": {{"{300 * "t"}": {{"map": 1}}}}}}'.encode(),
         f'{WHOLE}, "data": {{"fingerprint": "/etc/passwd"}}}}'.encode(),
+        *(
+            f'{WHOLE}, "data": {{{part}}}}}'.encode()
+            for part in ('"splits": {"test": {"cut questions": null}}', '"notes": [1]', '"vectors": {"source": 1}')
+        ),
     ],
     ids=lambda content: content[:60].decode(errors="replace"),
 )
