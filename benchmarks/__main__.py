@@ -21,6 +21,7 @@ NAMES = {
     "convolution": "CNN and maximum over time against torch's Conv1d and a masked copy of its states",
     "cut": "scoring through the cut against pair by pair",
     "metrics": "ranking metrics against torchmetrics' own",
+    "measure": "`qaexp measure` on a thousand run files",
     "memory": "peak memory of scoring at InsuranceQA's full size",
     "grid": "TC-LSTMs along anti-diagonals against cell by cell; memory of the grid",
     "pooling": "what attentive pooling costs over its encoder",

@@ -1,4 +1,4 @@
-"""`qaexp rank RUN FILE`: scores the pairs of a file, however long, with a trained run."""
+"""`qaexp rank RUN FILE`: scores the pairs of a file, however long, with a trained run, or gives the classes of pairs."""
 
 import argparse
 import contextlib
@@ -7,18 +7,24 @@ import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from math import isnan
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from qaexp.cli.command import exit_code
-from qaexp.data.corpus_builder import text_names
+from qaexp.data.corpus_builder import CorpusBuilder, readable, text_names
 from qaexp.data.datasets.own import seen
 from qaexp.data.files import Faults, locate
 from qaexp.data.rows import ENDINGS, NAMES, ending, rows
-from qaexp.errors import ConfigError
+from qaexp.data.vocabulary import SPECIAL_WORDS
+from qaexp.errors import ConfigError, RecordError
 from qaexp.evaluation.ranks import UnrankableScoresError
 from qaexp.files import atomic_write, name_another_place
+from qaexp.runs.folder import checkpoint_file
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from qaexp.runs.ranker import Ranker
 
 log = logging.getLogger(__name__)
 
@@ -51,11 +57,14 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="qaexp rank",
         description="Score the pairs of a file with a trained run. The file is read line by line, so it may have millions. A run of TREC "
-        "has the candidates of each question by rank, so lines of one question stand together; JSONL has the pairs as they come.",
+        "has the candidates of each question by rank, so lines of one question stand together; JSONL has the pairs as they come. A run "
+        "that predicts classes has JSONL alone, with the probability of each class. Words that the run has not met get vectors from its "
+        "published files, or are read as one unknown word.",
     )
     parser.add_argument("run", type=Path, help="a run's folder, or a checkpoint")
     parser.add_argument("file", type=Path, help=f"a question and a candidate a line; ends in {', '.join(ENDINGS)}, or these and .gz")
-    parser.add_argument("--to", type=Path, metavar="FILE", help="JSONL if it ends in .jsonl, else a run of TREC (default: print that)")
+    kinds = "JSONL if it ends in .jsonl or the run predicts classes, else a run of TREC (default: print)"
+    parser.add_argument("--to", type=Path, metavar="FILE", help=kinds)
     parser.add_argument("--columns", nargs="+", default=[], metavar="OURS=THEIRS", help="names of columns, such as candidate=Reply")
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
@@ -74,19 +83,46 @@ def _rank(options: argparse.Namespace) -> int:
     from qaexp.runs.ranker import load
 
     ranker = load(options.run)
-    if ranker.classes:
-        raise ConfigError(f"{options.run} predicts one of {', '.join(ranker.classes)} and ranks nothing; name a run that ranks")
+    as_json = bool(ranker.classes or (options.to and options.to.suffix == ".jsonl"))
+    _add_words(ranker, checkpoint_file(options.run).parent, path, columns)
     ranker.scorer.to("cuda" if torch.cuda.is_available() else "cpu")
     with _opened(options.to) as out, Faults(path, LAYOUT) as faults:
-        scored = _scored(_pairs(faults, columns), lambda chunk: ranker.scores([(pair.question, pair.candidate) for pair in chunk]).tolist())
-        as_json = options.to and options.to.suffix == ".jsonl"
-        out.writelines(_json_lines(scored) if as_json else _trec_lines(scored, faults, ranker.tokenise))
+        scored = _scored(_pairs(faults, columns), lambda chunk: ranker.scores([(pair.question, pair.candidate) for pair in chunk]))
+        out.writelines(_json_lines(scored, ranker.classes) if as_json else _trec_lines(scored, faults, ranker.tokenise))
     if ranker.words_unknown:
         log.info(
             "%s of %s words are not in the run's vocabulary, and were read as one unknown word",
             *(f"{count:,}" for count in (ranker.words_unknown, ranker.words_read)),
         )
     return 0
+
+
+def _add_words(ranker: "Ranker", run: Path, path: Path, columns: dict[str, str]) -> None:
+    """Give words of the file that the run has not met their vectors in the run's published files, if it has such files."""
+    from qaexp.runs.record import RunRecord
+
+    try:
+        if not RunRecord.load(run).data["vectors"]["files"] or ranker.scorer.subwords:
+            return
+    except (RecordError, KeyError):  # a checkpoint that stands alone, or that reads no vectors
+        return
+    known, new = set(ranker.vocabulary.words), dict[str, None]()
+    for pair in _pairs(Faults(path, LAYOUT), columns):  # faults are told of when the pairs are scored
+        for text in (pair.question, pair.candidate):
+            new.update(dict.fromkeys(word for word in map(readable, ranker.tokenise(text)) if word not in known))
+    if not new:
+        return
+    import torch
+
+    from qaexp.training.evaluate import vectors_of  # needs Lightning
+
+    builder = CorpusBuilder()
+    builder.text(list(new))
+    corpus = builder.build()
+    if vectors := vectors_of(corpus, run):
+        words = corpus.vocabulary.words[len(SPECIAL_WORDS) :]
+        if ranker.add_words(words, torch.from_numpy(vectors.matrix[len(SPECIAL_WORDS) :])):
+            log.info("%s words are new to the run; %s of them have vectors in its files", f"{len(words):,}", f"{len(vectors.known):,}")
 
 
 @contextlib.contextmanager
@@ -111,8 +147,8 @@ def _pairs(faults: Faults, columns: dict[str, str]) -> Iterator[Pair]:
             yield Pair(place, *texts, *ids)
 
 
-def _scored(pairs: Iterable[Pair], score: Callable[[Sequence[Pair]], list[float]]) -> Iterator[tuple[Pair, float]]:
-    """Each pair with its score, a chunk at a time.
+def _scored(pairs: Iterable[Pair], score: "Callable[[Sequence[Pair]], Tensor]") -> Iterator[tuple[Pair, "Tensor"]]:
+    """Each pair with its score, or its scores of classes, a chunk at a time.
 
     Raises:
         UnrankableScoresError: a score is NaN.
@@ -120,19 +156,24 @@ def _scored(pairs: Iterable[Pair], score: Callable[[Sequence[Pair]], list[float]
     rest = iter(pairs)
     while chunk := list(islice(rest, CHUNK)):
         scores = score(chunk)
-        if odd := next((pair for pair, value in zip(chunk, scores, strict=True) if isnan(value)), None):
+        if odd := next((pair for pair, value in zip(chunk, scores, strict=True) if value.isnan().any()), None):
             raise UnrankableScoresError(f"the score of line {odd.line} is NaN: has training diverged?")
         yield from zip(chunk, scores, strict=True)
 
 
-def _json_lines(scored: Iterable[tuple[Pair, float]]) -> Iterator[str]:
+def _json_lines(scored: Iterable[tuple[Pair, "Tensor"]], classes: Sequence[str]) -> Iterator[str]:
     for pair, score in scored:
         named = {"question_id": pair.question_id, "candidate_id": pair.candidate_id}
         entry = {**{name: value for name, value in named.items() if value}, "question": pair.question, "candidate": pair.candidate}
-        yield json.dumps({**entry, "score": score}, ensure_ascii=False) + "\n"
+        if classes:
+            probabilities = dict(zip(classes, score.softmax(dim=0).tolist(), strict=True))
+            found = {"predicted": classes[int(score.argmax())], "probabilities": probabilities}
+        else:
+            found = {"score": score.item()}
+        yield json.dumps({**entry, **found}, ensure_ascii=False) + "\n"
 
 
-def _trec_lines(scored: Iterable[tuple[Pair, float]], faults: Faults, tokenise: Callable[[str], list[str]]) -> Iterator[str]:
+def _trec_lines(scored: Iterable[tuple[Pair, "Tensor"]], faults: Faults, tokenise: Callable[[str], list[str]]) -> Iterator[str]:
     """A pool at a time. Ids that the file lacks are those of `dataset=own`, and so are its rules for repeated candidates."""
     key, name, pool = "", "", dict[int, tuple[str, float]]()
     finished = set[int]()
@@ -145,7 +186,7 @@ def _trec_lines(scored: Iterable[tuple[Pair, float]], faults: Faults, tokenise: 
             key, name, pool = of, pair.question_id or f"Q{pair.line}", {}
         words = [] if pair.candidate_id else text_names([tokenise(pair.candidate)])
         same = hash(pair.candidate_id or (*words, seen(pair.candidate)))
-        pool.setdefault(same, (pair.candidate_id or f"{words[0]}-{pair.place}", score))
+        pool.setdefault(same, (pair.candidate_id or f"{words[0]}-{pair.place}", score.item()))
     yield from _ranked(name, pool)
 
 

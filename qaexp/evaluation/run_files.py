@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 
 from qaexp.errors import BadDataError, MissingDataError, QaexpError
 from qaexp.evaluation.conventions import file_tie_order, find_convention
-from qaexp.evaluation.metrics import measure_questions
+from qaexp.evaluation.questions import measure_questions
 from qaexp.evaluation.ranks import UNJUDGED
 
 RUN_LINE = "A line of a run is: question Q0 candidate rank score tag."

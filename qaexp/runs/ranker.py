@@ -125,6 +125,12 @@ class Ranker:
         """Where the model is; `scorer.to(device)` moves it."""
         return next(chain(self.scorer.parameters(), self.scorer.buffers()), torch.empty(0)).device
 
+    def add_words(self, words: Sequence[str], vectors: Float[torch.Tensor, "word dim"]) -> bool:
+        """Append words, each with its vector, to the vocabulary. Returns whether the model reads vectors of words."""
+        if added := self.scorer.add_words(words, vectors):
+            self.vocabulary = Vocabulary([*self.vocabulary.words, *words])
+        return added
+
     def _ids(self, texts: Sequence[str], max_length: int) -> torch.Tensor:
         if (reader := self.scorer.subwords) is None:
             ids = [self.vocabulary.ids(self._words(text, max_length)) for text in texts]

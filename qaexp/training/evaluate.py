@@ -13,6 +13,7 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from qaexp.config import RANK, compose, without_keys
+from qaexp.data.corpus import RankingCorpus
 from qaexp.data.files import progress
 from qaexp.data.module import RankingDataModule
 from qaexp.data.vectors.sources import VectorSource, WordVectors, digests
@@ -141,24 +142,29 @@ def _in_vocabulary(
     new = np.flatnonzero((ids == UNKNOWN) & (uses > 0) & (np.arange(len(ids)) != UNKNOWN))
     if not len(new):
         return data.with_ids(ids), Words()
-    vectors = _vectors_of(data, run, cfg) if scorer.reads_vectors else None
+    places = {"data_dir": str(cfg.data_dir), "cache_dir": str(cfg.cache_dir)}
+    vectors = vectors_of(data.corpus, run, **places) if scorer.reads_vectors else None
     if vectors and scorer.add_words([words[number] for number in new], torch.from_numpy(vectors.matrix[new])):
         ids[new] = len(vocabulary) + np.arange(len(new))
         return data.with_ids(ids), Words(len(new), int(np.isin(new, vectors.known).sum()))
     return data.with_ids(ids), Words(len(new), 0, len(new), float(uses[new].sum() / uses.sum()))
 
 
-def _vectors_of(data: RankingDataModule, run: Path, cfg: DictConfig) -> WordVectors | None:
-    """The vectors of the data's words in the published files of a run. None, and a warning, if these are not there as they were."""
+def vectors_of(corpus: RankingCorpus, run: Path, **places: str) -> WordVectors | None:
+    """The vectors of a corpus' words in the published files of a run. None, and a warning, if these are not there as they were.
+
+    `places` are `data_dir` and `cache_dir`, by default the run's own.
+    """
     try:
         if not (run / CONFIG).is_file():
             return None
-        ours, cache = saved_config(run, data_dir=str(cfg.data_dir), cache_dir=str(cfg.cache_dir)), Path(cfg.cache_dir).expanduser()
+        ours = saved_config(run, **places)
+        cache = Path(ours.cache_dir).expanduser()
         source: VectorSource = instantiate(ours.dataset.vectors)
         if not (files := digests(source, cache)):
             return None
         if RunRecord.load(run).data["vectors"]["files"] == files:
-            return source.build(data.corpus, cache, int(ours.seed))
+            return source.build(corpus, cache, int(ours.seed))
         log.warning("the word vectors of %s have changed since: its vocabulary is not extended", run)
     except (MissingDataError, RecordError, KeyError) as error:
         log.warning("the vocabulary of %s is not extended: %s", run, error)

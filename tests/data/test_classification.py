@@ -13,6 +13,7 @@ from hydra.errors import InstantiationException
 from hydra.utils import instantiate
 
 import qaexp
+from qaexp.cli.commands import main
 from qaexp.config import compose
 from qaexp.data.audit.card import counted
 from qaexp.data.classification import ClassificationDataModule
@@ -45,7 +46,7 @@ def snli(options: list[str]) -> Callable[..., ClassificationDataModule]:
     return lambda *more: instantiate(compose([*options, *more]).dataset)
 
 
-def test_a_loaded_checkpoint_tells_the_classes_of_a_pair_apart(options: list[str], tmp_path: Path) -> None:
+def test_a_loaded_checkpoint_and_qaexp_rank_tell_the_classes_of_a_pair_apart(options: list[str], tmp_path: Path) -> None:
     short = ["model=nbow", "trainer.max_epochs=1", "logger=none"]
     train(compose([*options, *short]), tmp_path / "run")
     ranker = qaexp.load(tmp_path / "run")
@@ -59,6 +60,12 @@ def test_a_loaded_checkpoint_tells_the_classes_of_a_pair_apart(options: list[str
         ranker.rank("Two dogs 1", ["They race"])
     with pytest.raises(TypeError, match="the second is of type int: a text is expected"):
         inspect.unwrap(type(ranker).classify)(ranker, "Two dogs 1", 2)  # past the check of types that tests have
+    pairs, out = tmp_path / "pairs.tsv", tmp_path / "out.jsonl"
+    pairs.write_text("Two dogs 1\tThey race\n")
+    assert main(["rank", str(tmp_path / "run"), str(pairs), "--to", str(out)]) == 0
+    [entry] = map(json.loads, out.read_text().splitlines())
+    assert entry["predicted"] == next(iter(told))
+    assert entry["probabilities"] == pytest.approx(told)
 
 
 def test_the_loss_follows_the_data_set_unless_the_user_says_otherwise() -> None:

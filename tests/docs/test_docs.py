@@ -95,11 +95,18 @@ def _commands() -> Iterator[str]:
                 yield shlex.join(words[: words.index(">")] if ">" in words else words)
 
 
+@pytest.mark.parametrize("page", GUIDES, ids=_name)
+def test_commands_are_in_today_s_form(page: Path) -> None:
+    """Blocks and sentences say `qaexp`, not `python -m qaexp`; one sentence tells that the two are the same."""
+    older = re.findall(r"python -m qaexp.*", page.read_text(encoding="utf-8"))
+    assert [line for line in older if not line.startswith("python -m qaexp` is the same command")] == []
+
+
 @pytest.mark.parametrize("command", sorted(set(_commands())))
 def test_commands_are_taken(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     words = shlex.split(command)
     if words[0] == "qaexp":  # as a module
-        name = f"qaexp.{words[1]}" if words[1] in COMMANDS else "qaexp"
+        name = f"qaexp.{words[1]}" if words[1:] and words[1] in COMMANDS else "qaexp"
         words = ["python", "-m", name, *words[1 + (name != "qaexp") :]]
     if words[0] == "make":
         assert _is_target(words[1])
@@ -164,7 +171,7 @@ def test_messages_are_quoted_as_they_are(
     command: str, message: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    arguments = shlex.split(command)[3:]
+    arguments = shlex.split(command)[1:]
     if not command.partition("resume=")[1]:
         arguments += ["logger=none", f"output_dir={tmp_path}"]
     assert main(arguments) == 2

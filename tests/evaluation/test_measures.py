@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from qaexp.errors import ConfigError
 from qaexp.evaluation.conventions import CONVENTIONS, METRICS
 from qaexp.evaluation.measures import FAMILIES, find_measure, heading, is_measure, measure_keys, metric_key
-from qaexp.evaluation.metrics import RankingMetrics, measure_questions
+from qaexp.evaluation.metrics import RankingMetrics
+from qaexp.evaluation.questions import measure_questions
 from qaexp.evaluation.ranks import UNJUDGED
 
 TREC_NAMES = {

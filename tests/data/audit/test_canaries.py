@@ -25,7 +25,7 @@ from qaexp.data.tokenise import words_v1
 from qaexp.data.vectors.sources import RandomVectors
 from qaexp.errors import ConfigError, MissingDataError
 from qaexp.evaluation.conventions import CONVENTIONS, Convention, file_tie_order
-from qaexp.evaluation.metrics import measure_questions
+from qaexp.evaluation.questions import measure_questions
 
 
 @pytest.mark.parametrize("depth", [None, 2, 10])
