@@ -63,7 +63,7 @@ def title_of(record: RunRecord) -> str:
 
 
 def results_table(record: RunRecord) -> Table:
-    """A row for each split."""
+    """A row for each split, measures in percent."""
     table = Table(title=escape(title_of(record)), title_justify="left")
     found = dict.fromkeys(metric for metrics in record.metrics.values() for metric in metrics)
     others = [metric for metric in found if metric not in FIRST and is_measure(metric)]
@@ -73,14 +73,16 @@ def results_table(record: RunRecord) -> Table:
     for column in ("split", *map(heading, shown)):
         table.add_column(column, justify="left" if column == "split" else "right", no_wrap=column == "split")
     for split, metrics in record.metrics.items():
-        values = (
-            f"{metrics[metric]:{',.0f' if metric in ('questions', 'pairs') else ',.2f' if metric == 'perplexity' else '.4f'}}"
-            if metric in metrics
-            else ""
-            for metric in shown
-        )
-        table.add_row(escape(split), *values)
+        table.add_row(escape(split), *(_cell(metric, metrics[metric]) if metric in metrics else "" for metric in shown))
+    if any(map(is_measure, shown)):
+        table.caption, table.caption_justify = "measures in percent", "left"
     return table
+
+
+def _cell(metric: str, value: int | float) -> str:
+    if metric in LAST:
+        return f"{value:,.0f}"
+    return f"{value:,.2f}" if metric == "perplexity" else f"{100 * value:.2f}"
 
 
 def show_results(record: RunRecord, folder: Path) -> None:

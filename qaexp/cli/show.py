@@ -122,10 +122,11 @@ def _curves(record: RunRecord, width: int) -> Table:
     names = dict.fromkeys(name for epoch in record.history for name in epoch if _is_curve(name))
     for name in sorted(names, key=lambda name: (name != "train/loss", name != chosen)):
         values = [float(epoch[name]) for epoch in record.history if name in epoch]
-        ends = values[0], (min if name.endswith(("loss", "perplexity")) else max)(values), values[-1]
         split, _, measure = name.rpartition("/")
+        falling = measure in ("loss", "perplexity")
+        ends = values[0], (min if falling else max)(values), values[-1]
         bars = sparkline(values, max(10, min(60, width - OTHER_COLUMNS)))
-        table.add_row(f"{split} {heading(measure)}", bars, *(f"{value:.4f}" for value in ends))
+        table.add_row(f"{split} {heading(measure)}", bars, *(f"{value:.4f}" if falling else f"{100 * value:.2f}" for value in ends))
     if record.best_epoch:
         table.caption, table.caption_justify = f"the best epoch is {record.best_epoch}, by {chosen}", "left"
     return table

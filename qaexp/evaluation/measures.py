@@ -113,7 +113,7 @@ def find_measure(name: str) -> Measure:
         raise ConfigError(f"there is no measure {name!r}; {meant(name, known)}") from error
     except ImportError as error:
         raise ConfigError(
-            f"there is no measure {name!r}; {meant(name, known)} Other names need ir-measures: pip install 'qaexp[tables]'"
+            f"without ir-measures (pip install 'qaexp[tables]') there is no measure {name!r}; {meant(name, known)}"
         ) from error
     return Measure(parsed, parsed)
 

@@ -48,6 +48,16 @@ def test_a_configuration_is_shown_where_it_differs_from_the_defaults(capsys: pyt
     assert capsys.readouterr().out == "configuration: the defaults (print_config=full shows all)\n"
 
 
+def test_results_are_in_percent_as_tables_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = RunRecord(**json.loads((OLD_RUN / "record.json").read_text()))
+    record.metrics = {"test": {"map": 0.75, "mrr": 0.5, "questions": 1234, "pairs": 5678}}
+    show_results(record, tmp_path)
+    shown = capsys.readouterr().out
+    [test] = [line for line in shown.splitlines() if "│ test" in line]
+    assert test.replace("│", " ").split() == ["test", "50.00", "75.00", "1,234", "5,678"]
+    assert "measures in percent" in shown
+
+
 def test_the_log_of_a_run_holds_its_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     show_results(RunRecord(**json.loads((OLD_RUN / "record.json").read_text())), tmp_path)
     assert (tmp_path / "run.log").read_text() == capsys.readouterr().out

@@ -34,7 +34,10 @@ def test_a_run_is_shown_with_its_curves_and_metrics(tmp_path: Path, capsys: pyte
     assert loss.split() == ["train", "loss", "█▃▁", "1.0000", "0.3333", "0.3333"]
     assert "the best epoch is 3" in shown
     [test] = [line for line in shown.splitlines() if "│ test" in line]
-    assert "0.7500" in test
+    assert "75.00" in test
+    [dev] = [line for line in shown.splitlines() if line.strip().startswith("dev MAP")]
+    assert dev.split()[-3:] == ["10.00", "30.00", "30.00"]
+    assert "measures in percent" in shown
 
 
 def test_without_a_name_it_is_the_newest_run(
