@@ -26,6 +26,7 @@ PACKAGES = {
     "ir_measures": "ir-measures",
     "markdown_it": "markdown-it-py",
     "mlflow": "mlflow-skinny",
+    "sentence_transformers": "sentence-transformers",
     "sklearn": "scikit-learn",
     "wandb_workspaces": "wandb-workspaces",
 }

@@ -12,7 +12,7 @@ PACKAGE = Path(qaexp.__file__).parent
 
 FLOORS = [
     ["cli"],
-    ["explain", "reproduction"],
+    ["explain", "export", "reproduction"],
     ["sweep"],
     ["api", "train", "pretrain"],
     ["training", "tracking"],

@@ -8,6 +8,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from qaexp.models.ops.exported import is_exporting
+
 NUMBERS_PER_SLICE = {"cpu": 2**17}
 """How many numbers are masked at once where a copy of a few texts, which stays in the cache, is cheaper than a copy of all."""
 
@@ -38,6 +40,8 @@ def masked_max(states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "tex
     -1.0
     """
     bias = torch.zeros_like(mask, dtype=states.dtype).masked_fill(~mask, torch.finfo(states.dtype).min).unsqueeze(-1)
+    if is_exporting():  # slices would have the sizes of its example
+        return (states + bias).amax(dim=1).masked_fill(~mask.any(dim=1, keepdim=True), 0.0)
     size = max(1, NUMBERS_PER_SLICE.get(states.device.type, states.numel()) // max(1, states.shape[1] * states.shape[2]))
     highest = torch.cat([(some + low).amax(dim=1) for some, low in zip(states.split(size), bias.split(size), strict=True)])
     return highest.masked_fill(~mask.any(dim=1, keepdim=True), 0.0)
@@ -68,4 +72,4 @@ def last_real(H: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text leng
     >>> last_real(torch.tensor([[[2.0], [4.0], [9.0]]]), torch.tensor([[True, True, False]])).item()
     4.0
     """
-    return H[torch.arange(len(H), device=H.device), (mask.sum(dim=1) - 1).clamp(min=0)]
+    return H[torch.arange(H.shape[0], device=H.device), (mask.sum(dim=1) - 1).clamp(min=0)]

@@ -11,6 +11,8 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 from qaexp.limits import PositiveInt
 from qaexp.models.encoder.recurrent import with_last_state
 from qaexp.models.intermediates import is_watched, show
+from qaexp.models.masking import zero_padding
+from qaexp.models.ops.exported import is_exporting, scanned_steps
 from qaexp.models.ops.packed import reversed_positions, run_packed
 from qaexp.models.stage import Encoder
 from qaexp.models.types import Text
@@ -57,8 +59,10 @@ class GatedGRU(Encoder):
         """The recurrence over time: both directions at once; each step runs over the texts that still have words."""
         gates, mask = text["gru_gates"], text["mask"]
         lengths = mask.sum(dim=1).clamp(min=1)
-        rows, backwards = torch.arange(len(mask), device=mask.device).unsqueeze(1), reversed_positions(lengths, mask.shape[1])
+        rows, backwards = torch.arange(mask.shape[0], device=mask.device).unsqueeze(1), reversed_positions(lengths, mask.shape[1])
         gates = torch.stack([gates[:, :, 0], gates[rows, backwards, 1]])  # (direction, text, length, 3, hidden), the second one backwards
+        if is_exporting():
+            return self._exported(gates, mask, rows, backwards)
         packed = pack_padded_sequence(gates.movedim(0, 2), lengths.cpu(), batch_first=True, enforce_sorted=False)
         U, c = self._both("weight_hh_l0").transpose(1, 2), self._both("bias_hh_l0").unsqueeze(1)  # (direction, hidden, 3 · hidden)
         steps = packed.data.movedim(1, 0).split(packed.batch_sizes.tolist(), dim=1)  # each (direction, text, 3, hidden)
@@ -76,6 +80,19 @@ class GatedGRU(Encoder):
         for name, values in zip(("reset_gates", "update_gates"), unpacked[1:], strict=False):
             show(name, values)
         return with_last_state(unpacked[0], mask, backward_dim=self.gru.hidden_size)
+
+    def _exported(self, gates: Tensor, mask: Tensor, rows: Tensor, backwards: Tensor) -> Text:
+        """`finish` over padded texts, for `qaexp.export.onnx`."""
+        U, c = self._both("weight_hh_l0").transpose(1, 2), self._both("bias_hh_l0").unsqueeze(1)
+
+        def one(state: list[Tensor], inputs: list[Tensor]) -> tuple[list[Tensor], Tensor]:
+            h = step(inputs[0], state[0], U, c)[0]
+            return [h], h.clone()
+
+        _, H = scanned_steps(one, [torch.zeros_like(gates[:, :, 0, 0])], [gates.movedim(2, 0)])  # (length, direction, text, hidden)
+        forwards, reverse = H.transpose(0, 2).unbind(dim=1)
+        states = torch.cat([forwards, reverse[rows, backwards]], dim=-1)
+        return with_last_state(zero_padding(states, mask), mask, backward_dim=self.gru.hidden_size)
 
     def _both(self, name: str) -> Tensor:
         """One of torch's parameters, for both directions."""

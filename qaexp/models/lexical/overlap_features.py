@@ -97,7 +97,7 @@ class WordOverlapFeatures(nn.Module):
         self, question: Int[Tensor, "pair question_length"], candidate: Int[Tensor, "pair candidate_length"]
     ) -> Float[Tensor, "pair 4"]:
         ordered = question.sort(dim=1).values
-        first = ordered.diff(dim=1, prepend=ordered.new_full((len(ordered), 1), -1)) != 0  # a repeated word counts once
+        first = ordered.diff(dim=1, prepend=ordered.new_full((ordered.shape[0], 1), -1)) != 0  # a repeated word counts once
         shared = (ordered[:, :, None] == candidate[:, None, :]).any(dim=2) & first & (ordered > UNKNOWN)  # (pair, question_length)
         idf, content = self.idf[ordered], self.content[ordered]
         weights = torch.stack([torch.ones_like(idf), idf, content, idf * content], dim=-1)  # (pair, question_length, 4)

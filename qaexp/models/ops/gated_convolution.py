@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from qaexp.models.ops.convolution import convolve_words, sum_of_products
+from qaexp.models.ops.exported import is_exporting, scanned_steps
 
 sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
 tanh_backward = torch.ops.aten.tanh_backward.grad_input
@@ -46,6 +47,8 @@ def gated_convolution(
     >>> gated_convolution(products, torch.zeros(1, 1), torch.zeros(1))[0].atanh().flatten()
     tensor([2., 2.])
     """
+    if is_exporting():
+        return _exported(products, U, b)
     return _GatedConvolution.apply(products, U, b, C_0, h_0)  # type: ignore[no-any-return]
 
 
@@ -66,6 +69,24 @@ def gated_convolution_loop(
         states.append(h)
         gates.append(1 - decay)
     return torch.stack(states), torch.stack(gates), torch.stack(c, dim=1)
+
+
+def _exported(products: Tensor, U: Tensor, b: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """`gated_convolution` from zeros, for `qaexp.export.onnx`; no gates, and the last C only as far as h needs it."""
+    (_, num_texts, width), (gate, dim) = products.shape, U.shape
+    order = (width - gate) // dim
+
+    def step(state: list[Tensor], inputs: list[Tensor]) -> tuple[list[Tensor], Tensor]:
+        C, h = state
+        decay = torch.sigmoid(inputs[0][:, :gate] + h @ U.T).unsqueeze(1)
+        below = torch.cat([torch.zeros_like(C[:, :1]), C[:, :-1]], dim=1)
+        C = decay * C + (1 - decay) * (below + inputs[0][:, gate:].unflatten(1, (order, dim)))
+        h = torch.tanh(C[:, -1] + b)
+        return [C, h], h.clone()
+
+    start = [products.new_zeros(num_texts, order, dim), products.new_zeros(num_texts, dim)]
+    (C, _), H = scanned_steps(step, start, [products])
+    return H, H, C
 
 
 class _GatedConvolution(torch.autograd.Function):

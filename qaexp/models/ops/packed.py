@@ -12,6 +12,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from qaexp.models.blocks import blocks_of
 from qaexp.models.masking import zero_padding
+from qaexp.models.ops.exported import is_exporting, recurrent_layer
 
 State = Any
 """The state of torch's layer, each tensor (direction, text, hidden): h of a GRU, (h, c) of an LSTM."""
@@ -26,6 +27,8 @@ def run_packed(
     So on a CPU blocks of texts of similar length are run by the kernels for padded texts, with the same result. `run_packed_from` is the
     reference.
     """
+    if is_exporting():
+        return _run_padded(layer, states, mask.sum(dim=1).clamp(min=1), _parts(layer, start, states))
     if not states.is_cpu:
         return run_packed_from(layer, states, mask, start)[0]
     lengths = mask.sum(dim=1).clamp(min=1)
@@ -85,11 +88,15 @@ def _run_padded(
 ) -> Float[Tensor, "text length hidden"]:
     """Each direction in a run of its own over padded texts: padding after a text's end does not change the states before it."""
     run: Any = torch.lstm if layer.mode == "LSTM" else torch.gru
-    rows, backwards = torch.arange(len(states)).unsqueeze(1), reversed_positions(lengths, states.shape[1])
+    rows, backwards = torch.arange(states.shape[0]).unsqueeze(1), reversed_positions(lengths, states.shape[1])
     directions = []
     for number, suffix in enumerate(("", "_reverse") if layer.bidirectional else ("",)):
-        weights = [getattr(layer, f"{name}_l0{suffix}") for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
         texts = states[rows, backwards] if suffix else states
+        if is_exporting():
+            H = recurrent_layer(layer, number, suffix, texts, start)
+            directions.append(H[rows, backwards] if suffix else H)
+            continue
+        weights = [getattr(layer, f"{name}_l0{suffix}") for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
         before = tuple(part[number : number + 1] for part in start)
         H = run(
             texts,
@@ -109,6 +116,6 @@ def _run_padded(
 def _parts(layer: nn.RNNBase, start: State, states: Float[Tensor, "text length dim"]) -> Sequence[Tensor]:
     """The tensors of a state, zeros if none is given."""
     if start is None:
-        zeros = states.new_zeros(2 if layer.bidirectional else 1, len(states), layer.hidden_size)
+        zeros = states.new_zeros(2 if layer.bidirectional else 1, states.shape[0], layer.hidden_size)
         return (zeros, zeros) if layer.mode == "LSTM" else (zeros,)
     return start if isinstance(start, tuple) else (start,)

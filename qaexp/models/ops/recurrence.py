@@ -14,6 +14,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from qaexp.models.ops.exported import is_exporting, scanned_steps
+
 
 class _Accumulated(torch.autograd.Function):
     @staticmethod
@@ -39,7 +41,16 @@ def linear_recurrence(f: Float[Tensor, "text length dim"], x: Float[Tensor, "tex
     >>> linear_recurrence(torch.full((1, 3, 1), 0.5), torch.ones(1, 3, 1)).flatten().tolist()
     [1.0, 1.5, 1.75]
     """
+    if is_exporting():
+        _, c = scanned_steps(_step, [torch.zeros_like(x[:, 0])], [f.transpose(0, 1), x.transpose(0, 1)])
+        return c.transpose(0, 1)
     return _Accumulated.apply(f, x)  # pyright: ignore[reportReturnType]
+
+
+def _step(state: list[Tensor], inputs: list[Tensor]) -> tuple[list[Tensor], Tensor]:
+    f, x = inputs
+    c = f * state[0] + x
+    return [c], c.clone()
 
 
 def scanned(f: Float[Tensor, "text length dim"], x: Float[Tensor, "text length dim"]) -> Float[Tensor, "text length dim"]:
@@ -185,6 +196,9 @@ def _through_cell(of_cell: Tensor, z: Tensor, f: Tensor, before: Tensor | None, 
 
 def activate(raw: Float[Tensor, "text length gates"]) -> Float[Tensor, "text length gates"]:
     """Z = tanh(·), F = σ(·), O = σ(·)."""
+    if is_exporting():
+        dim = raw.shape[-1] // 3
+        return torch.cat([raw[..., :dim].tanh(), raw[..., dim:].sigmoid()], dim=-1)
     return _Activate.apply(raw)  # pyright: ignore[reportReturnType]
 
 
@@ -194,7 +208,7 @@ def fo_pool(gates: Float[Tensor, "text length gates"]) -> Float[Tensor, "text le
     >>> fo_pool(torch.tensor([[[1.0, 0.5, 1.0], [3.0, 0.5, 2.0]]])).flatten().tolist()
     [0.5, 3.5]
     """
-    return _FoPool.apply(gates) if gates.is_cpu else scanned_fo_pool(gates)  # pyright: ignore[reportReturnType]
+    return _FoPool.apply(gates) if gates.is_cpu and not is_exporting() else scanned_fo_pool(gates)  # pyright: ignore[reportReturnType]
 
 
 def fo_pool_loop(gates: Float[Tensor, "text length gates"]) -> Float[Tensor, "text length dim"]:
@@ -222,10 +236,10 @@ def crossed_fo_pool(
 
     The places are the positions of the partner's word whose gates each word uses (Tay et al. 2018, "Lightweight Temporal Crossing").
     """
-    if not question.is_cpu:
+    if not question.is_cpu or is_exporting():
         return scanned_crossing(question, candidate, question_places), scanned_crossing(candidate, question, candidate_places)
     question, candidate = question.contiguous(), candidate.contiguous()
-    first = torch.arange(len(question), device=question.device).unsqueeze(1)
+    first = torch.arange(question.shape[0], device=question.device).unsqueeze(1)
     rows = first * candidate.shape[1] + question_places, first * question.shape[1] + candidate_places
     return _CrossedFoPool.apply(question, candidate, *rows)  # pyright: ignore[reportReturnType]
 
@@ -244,7 +258,7 @@ def scanned_crossing(
 ) -> Float[Tensor, "pair length dim"]:
     """One side of `crossed_fo_pool` by scans."""
     z, f, o = gates.chunk(3, dim=2)
-    first = torch.arange(len(gates), device=gates.device).unsqueeze(1)
+    first = torch.arange(gates.shape[0], device=gates.device).unsqueeze(1)
     _, partner_f, partner_o = partner[first, places].chunk(3, dim=2)
     return _scanned(z, f, o) * _scanned(z, partner_f, partner_o)
 

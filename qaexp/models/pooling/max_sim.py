@@ -2,7 +2,6 @@
 
 from typing import ClassVar
 
-import torch
 from torch.nn import functional as F
 
 from qaexp.models.intermediates import show
@@ -37,4 +36,4 @@ class MaxSim(Stage):
         cosines = Q @ A.transpose(1, 2)  # (pair, M, L)
         show("alignment", cosines)
         nearest = cosines.masked_fill(~candidate["mask"].unsqueeze(1), -2.0).argmax(dim=2)  # (pair, M)
-        return {"vector": Q}, {"vector": torch.take_along_dim(A, nearest.unsqueeze(2), dim=1)}
+        return {"vector": Q}, {"vector": A.gather(1, nearest.unsqueeze(2).expand(-1, -1, A.shape[2]))}

@@ -28,8 +28,9 @@ class Subwords:
         sample = self._tokenizer.encode(*["a"] * num_texts)
         marked = zip(sample.sequence_ids, sample.ids, sample.type_ids, strict=True)
         self._frame = [list(part) for _, part in groupby(marked, key=lambda mark: mark[0])]
-        num_special = sum(len(part) for part in self._frame if part[0][0] is None)
-        self.room = longest_input(weights) - num_special
+        self.num_special = sum(len(part) for part in self._frame if part[0][0] is None)
+        """How many special tokens stand around and between texts."""
+        self.room = longest_input(weights) - self.num_special
         """How many subwords the model takes at once, beside special tokens."""
 
     def __len__(self) -> int:
@@ -59,7 +60,7 @@ class Subwords:
 
     def inputs(self, *texts: Int[Tensor, "text _"]) -> Inputs:
         """What the model reads: the texts of each row in their order, with special tokens around and between them."""
-        rows, device = len(texts[0]), texts[0].device
+        rows, device = texts[0].shape[0], texts[0].device
         ids, types, masks = list[Tensor](), list[Tensor](), list[Tensor]()
         for part in self._frame:
             which, _, kind = part[0]
@@ -71,7 +72,10 @@ class Subwords:
                 masks.append(token_mask(texts[which]))
             types.append(torch.full(ids[-1].shape, kind, device=device))
         mask = torch.cat(masks, dim=1)
-        order = (~mask).byte().argsort(dim=1, stable=True)[:, : max(1, int(mask.sum(dim=1).max()))]  # padding last
+        place = torch.arange(mask.shape[1], device=device)
+        order = torch.where(mask, place, place + mask.shape[1]).argsort(dim=1)  # padding last
+        if not torch.compiler.is_exporting():
+            order = order[:, : max(1, int(mask.sum(dim=1).max()))]
         mask = mask.gather(1, order)
         return torch.cat(ids, dim=1).gather(1, order).clamp(min=0), torch.cat(types, dim=1).gather(1, order), mask
 

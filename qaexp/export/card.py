@@ -1,0 +1,86 @@
+"""A model card in the form of Hugging Face: metadata with what was measured, then what the model is, on which data, and its limits."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
+
+from qaexp.errors import ConfigError
+from qaexp.evaluation.measures import heading, is_measure
+from qaexp.files import atomic_write_text, name_another_place
+from qaexp.runs.record import RunRecord
+
+
+def write_card(run: Path, file: Path) -> Path:
+    """Writes the card of a finished run.
+
+    Raises:
+        RecordError: this is no folder of a run.
+        ConfigError: the run has not finished, or is a quick look.
+    """
+    record = RunRecord.load(run)
+    if record.status != "finished" or record.debug:
+        why = record.debug or f"its status is {record.status}"
+        raise ConfigError(f"{run} has no measured scores for a card ({why}); name the folder of a finished run")
+    atomic_write_text(file, card_of(record), name_another_place("--card FILE"))
+    return file
+
+
+def card_of(record: RunRecord) -> str:
+    """The card's text."""
+    model, data = record.config["choices"]["model"], record.data["name"]
+    metadata = {"library_name": "qaexp", "pipeline_tag": "text-ranking", "tags": ["answer-selection", model], "model-index": _index(record)}
+    if bases := [_public(name) for name in record.data.get("weights", {})]:
+        metadata["base_model"] = bases
+    return "\n".join(["---", yaml.safe_dump(metadata, sort_keys=False).rstrip(), "---", "", f"# {model} on {data}", "", *_body(record), ""])
+
+
+def _public(weights: str) -> str:
+    """The name of weights, without the place of their folder on this machine."""
+    return Path(weights).name if Path(weights).expanduser().is_absolute() else weights
+
+
+def _measures(record: RunRecord) -> Iterator[tuple[str, str, int | float]]:
+    for split, metrics in record.metrics.items():
+        yield from ((split, name, value) for name, value in metrics.items() if is_measure(name) or name == "accuracy")
+
+
+def _index(record: RunRecord) -> list[dict[str, object]]:
+    results = []
+    for split in record.metrics:
+        measured = [{"type": name, "name": heading(name), "value": round(value, 6)} for at, name, value in _measures(record) if at == split]
+        dataset = {"name": record.data["name"], "type": record.data["name"], "split": split}
+        results.append({"task": {"type": "text-ranking"}, "dataset": dataset, "metrics": measured})
+    return [{"name": record.config["choices"]["model"], "results": results}]
+
+
+def _body(record: RunRecord) -> Iterator[str]:
+    data = record.data
+    yield (
+        f"A model of qaexp {record.versions.get('qaexp', '')} for answer selection. It scores a candidate for a question: higher is "
+        f"better. It has {record.parameters['trainable']:,} trained parameters."
+    )
+    yield from ("", "## Use", "", "```python", "import qaexp", "", 'qaexp.load("RUN").rank("a question", ["an answer", "another"])', "```")
+    yield from ("", "## Measured", "", f"Convention `{record.convention}`, one run, seed {record.seed}.", "")
+    yield from ("| split | measure | value | questions |", "|---|---|---|---|")
+    for split, name, value in _measures(record):
+        yield f"| {split} | {heading(name)} | {value:.4f} | {record.metrics[split].get('questions', record.metrics[split].get('pairs'))} |"
+    yield from ("", "## Data", "", f"`{data['name']}`, fingerprint `{data['fingerprint']}`.", "")
+    for split, counts in data["splits"].items():
+        yield f"- {split}: " + ", ".join(f"{count:,} {name}" for name, count in counts.items())
+    for name, digest in data.get("weights", {}).items():
+        yield f"- pretrained weights: {_public(name)}, `{digest}`"
+    vectors = data.get("vectors", {}).get("source", "none read")
+    if vectors != "none read":
+        yield f"- word vectors: {vectors}"
+    yield from ("", "## Training", "", f"`python -m qaexp {record.command}`", "")
+    yield f"Commit `{record.commit}`, torch {record.versions.get('torch', '')}. Best epoch on the development split: {record.best_epoch}."
+    yield from ("", "## Limits", "")
+    lengths = [record.config["dataset"].get(name) for name in ("max_question_length", "max_candidate_length")]
+    yield f"- Questions are cut after {lengths[0]} tokens and candidates after {lengths[1]}."
+    yield "- Scores order the candidates of one question. They are no probabilities, and scores of different questions do not compare."
+    yield f"- It was measured on {data['name']} alone. Texts of another kind or language may be ranked much worse."
+    if data.get("weights"):
+        yield "- Its pretrained weights may have been trained on texts of this data set, so a score need not be zero-shot; see their card."
+    if data.get("partial"):
+        yield "- It was trained on a part of the data set, since files are missing."

@@ -1,0 +1,34 @@
+"""The model card says what the record says."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from qaexp.cli.export import main
+from qaexp.runs.record import RunRecord
+
+
+def test_its_metadata_are_the_measured_scores(bi_encoder_run: Path, tmp_path: Path) -> None:
+    assert main([str(bi_encoder_run), "--card", str(tmp_path / "README.md")]) == 0
+    _, metadata, text = (tmp_path / "README.md").read_text(encoding="utf-8").split("---\n", maxsplit=2)
+    card, record = yaml.safe_load(metadata), RunRecord.load(bi_encoder_run)
+    [test] = [each for each in card["model-index"][0]["results"] if each["dataset"]["split"] == "test"]
+    assert {each["type"]: each["value"] for each in test["metrics"]}["map"] == pytest.approx(record.metrics["test"]["map"], abs=1e-6)
+    assert f"| test | MAP | {record.metrics['test']['map']:.4f} | 4 |" in text
+    assert record.data["fingerprint"] in text
+    assert str(Path(next(iter(record.data["weights"]))).parent) not in metadata, "the place of weights on this machine is nobody's business"
+
+
+def test_a_run_that_has_not_finished_has_no_card(tmp_path: Path, bi_encoder_run: Path, caplog: pytest.LogCaptureFixture) -> None:
+    record = RunRecord.load(bi_encoder_run)
+    record.status = "failed"
+    record.save(tmp_path)
+    assert main([str(tmp_path), "--card", str(tmp_path / "README.md")]) == 2
+    assert "has no measured scores for a card (its status is failed); name the folder of a finished run" in caplog.text
+
+
+def test_nothing_to_write_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([str(tmp_path)])
+    assert "name what to write: --onnx FILE, --sentence-transformers FOLDER or --card FILE" in capsys.readouterr().err
