@@ -71,6 +71,8 @@ EXTRAS = {
     "markdown_it": ("pages of results", "tables"),
     "joblib": ("running the rows of tables", "tables"),
     "matplotlib": ("figures", "tables"),
+    "starlette": ("the demo", "demo"),
+    "uvicorn": ("the demo", "demo"),
     "optuna": ("sweeps", "sweep"),
     "transformers": ("pretrained encoders", "pretrained"),
     "peft": ("LoRA", "pretrained"),

@@ -29,6 +29,7 @@ COMMANDS = {
     "compare": Command("qaexp.cli.compare:main", "test the differences of runs, or of run files"),
     "show": Command("qaexp.cli.show:main", "show a run at a glance, or its ranking of one question"),
     "report": Command("qaexp.cli.report:main", "write the page of a run, or of several side by side"),
+    "demo": Command("qaexp.cli.demo:main", "open a page that ranks what is typed"),
     "export": Command("qaexp.cli.export:main", "write a run as ONNX, as a sentence-transformers folder, or as a model card"),
     "table": Command("qaexp.cli.table:main", "tabulate finished runs"),
     "figures": Command("qaexp.cli.figures:main", "draw what finished runs show"),

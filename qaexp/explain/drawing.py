@@ -9,11 +9,13 @@ Add later parts of a figure, such as a second axis, within `with look():`.
 Figures do without `pyplot`: there is no global state, and no display is needed.
 """
 
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import matplotlib
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -79,6 +81,22 @@ def thousands(number: float, _place: object = None) -> str:
     ('3k', '2.5k', '500')
     """
     return f"{number / 1000:g}k" if abs(number) >= 1000 else f"{number:g}"
+
+
+def is_logarithmic(values: Iterable[float]) -> bool:
+    """Whether a logarithmic axis spreads the values more evenly than a linear one: their middle is nearer that of the axis.
+
+    >>> is_logarithmic([0.0001, 0.001, 0.01]), is_logarithmic([1.0, 2.0, 3.0]), is_logarithmic([0.0, 1.0, 100.0])
+    (True, False, False)
+    """
+    numbers = np.asarray(list(values), dtype=float)
+    return bool(numbers.min() > 0) and _off_middle(np.log10(numbers)) < _off_middle(numbers)
+
+
+def _off_middle(numbers: np.ndarray) -> float:
+    """The distance of the median from the middle of the axis, as a part of the axis."""
+    low, high = numbers.min(), numbers.max()
+    return float(abs((np.median(numbers) - low) / (high - low) - 0.5)) if high > low else 0.0
 
 
 def printable(text: str, font: FontProperties) -> str:

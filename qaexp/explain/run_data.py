@@ -12,6 +12,7 @@ from torch import Tensor
 
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError
+from qaexp.explain.names import data_set_in_words, model_in_words
 from qaexp.models.scorer import read_out
 from qaexp.runs.folder import CONFIG, RECORD
 from qaexp.runs.ranker import Ranker
@@ -45,12 +46,13 @@ def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
 
 
 def run_in_words(run: Path) -> str:
-    """The beginning of a picture's title, such as `ap_cnn on wikiqa, seed 1: `. Empty if no record lies beside the checkpoint."""
+    """The beginning of a picture's title, such as `AP-CNN on WikiQA, seed 1: `. Empty if no record lies beside the checkpoint."""
     folder = run if run.is_dir() else run.parent
     if not (folder / RECORD).is_file():
         return ""
     record = RunRecord.load(folder)
-    return f"{record.config['choices']['model']} on {record.config['dataset']['name']}, seed {record.seed}: "
+    model, data = model_in_words(record.config["choices"]["model"]), data_set_in_words(record.config["dataset"]["name"])
+    return f"{model} on {data}, seed {record.seed}: "
 
 
 @dataclass(frozen=True)

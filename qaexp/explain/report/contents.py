@@ -16,6 +16,7 @@ from qaexp.evaluation.measures import heading, is_measure
 from qaexp.evaluation.run_files import Qrels, measure_run
 from qaexp.evaluation.significance import Interval, holm
 from qaexp.evaluation.trec_files import read_run
+from qaexp.explain.names import data_set_in_words
 from qaexp.runs.comparison import compare_runs, difference
 from qaexp.runs.record import RunRecord
 
@@ -129,7 +130,7 @@ def contents_of(
     split, measures = ranked.split, [str(column) for column in ranked.values[0].columns]
     texts = split.questions[ranked.questions]
     return {
-        "dataset": data.name,
+        "dataset": data_set_in_words(data.name),
         "split": name,
         "convention": records[0].convention,
         "classes": list(data.classes),
@@ -143,7 +144,7 @@ def contents_of(
                 "scores": _scores(run, record, data, {name: values}),
                 **_curves(record),
             }
-            for title, run, record, values in zip(_titles(runs, records), runs, records, ranked.values, strict=True)
+            for title, run, record, values in zip(titles_of(runs, records), runs, records, ranked.values, strict=True)
         ],
         "comparisons": _comparisons(runs, ranked, name) if len(runs) > 1 else [],
         "questions": {
@@ -189,7 +190,7 @@ def _results(run: Path, split: str, data: RankingDataModule) -> Path:
     return run / (f"{split}.pairs.csv" if data.classes else f"{split}.run")
 
 
-def _titles(runs: Sequence[Path], records: Sequence[RunRecord]) -> list[str]:
+def titles_of(runs: Sequence[Path], records: Sequence[RunRecord]) -> list[str]:
     """The names of the runs; where two are alike, those of their folders."""
     names = [str(record.config.get("run_name") or run.name) for run, record in zip(runs, records, strict=True)]
     names = names if len(set(names)) == len(names) else [run.name for run in runs]

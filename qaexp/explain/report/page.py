@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from qaexp.data.module import RankingDataModule
+from qaexp.explain.names import data_set_in_words
 from qaexp.explain.report.contents import contents_of, open_runs, pools_of, ranked_split
 from qaexp.explain.report.looks import choose_questions, looks_of
 from qaexp.files import atomic_write_text, name_another_place
@@ -64,7 +65,7 @@ def write_report(
     contents["looks"] = {"questions": list(looks), "asked": attention}
     lengths = [len(json.dumps(each)) for each in looks.values()]
     contents["looks"]["starts"] = _divide("looks", list(looks.values()), lengths, LOOKS_IN_PART, parts)
-    return list(_write(to, f"{data.name}: {', '.join(run['name'] for run in contents['runs'])}", contents, parts))
+    return list(_write(to, f"{data_set_in_words(data.name)}: {', '.join(run['name'] for run in contents['runs'])}", contents, parts))
 
 
 def _divide(name: str, values: Sequence[Any], sizes: Iterable[int], limit: int, parts: dict[str, Any]) -> list[int]:
@@ -91,7 +92,7 @@ def _write(to: Path, title: str, contents: dict[str, Any], parts: dict[str, Any]
         "title": html.escape(title),
         "folder": html.escape(folder.name),
         "style": (HERE / "page.css").read_text(encoding="utf-8"),
-        "script": (HERE / "page.js").read_text(encoding="utf-8"),
+        "script": "\n".join((HERE / name).read_text(encoding="utf-8") for name in ("words.js", "page.js")),
         "parts": "\n".join(f'<script type="text/plain" id="part-{name}">{part}</script>' for name, part in inside.items()),
     }
     for earlier in folder.glob("*-*.js") if folder.is_dir() else ():

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure as Drawn
 
 from qaexp.errors import ConfigError
 from qaexp.explain.drawing import FILE_KINDS, look, save
+from qaexp.explain.names import data_set_in_words
 from qaexp.reproduction.ledger import Ledger
 from qaexp.reproduction.measured import CellState, Measured
 from qaexp.reproduction.spec import Figure
@@ -91,7 +92,7 @@ def drawn_intervals(halves: Iterable[Any], seeds: Iterable[Any]) -> list[float] 
 def write_footer(figure: Drawn, measured: Measured, more: str = "", intervals: bool = False) -> None:
     """Write below a picture: its data, the seeds of each point, which points have `intervals`, and what `more` the reader must know."""
     states = [state for state in measured.states.values() if state.entries]
-    data = [f"{state.cell.dataset} ({state.status})" for state in states]
+    data = [f"{data_set_in_words(state.cell.dataset)} ({state.status})" for state in states]
     write_footer_line(figure, data, [len(state.entries) for state in states], "95% intervals" if intervals else "", more)
 
 

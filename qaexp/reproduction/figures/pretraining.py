@@ -20,6 +20,7 @@ from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 from qaexp.config import join_options, split_options
 from qaexp.errors import QaexpError
 from qaexp.explain.drawing import COLOURS, MARKERS, look, new_figure, save, thousands
+from qaexp.explain.names import data_set_in_words
 from qaexp.reproduction.figures.picture import drawn_intervals, write_footer_line
 from qaexp.reproduction.measured import MEASURED, PARTIAL
 from qaexp.runs.record import RunRecord, records_below
@@ -101,7 +102,7 @@ def draw(table: pd.DataFrame) -> Figure:
     handles, labels = left.get_legend_handles_labels()
     columns = len(COLOURS) // 2 if max(map(len, labels)) <= SHORT_NAME else 1
     figure.legend(handles, labels, loc="outside upper center", ncols=columns)
-    write_footer_line(figure, table["data"], table["runs"], "standard deviations")
+    write_footer_line(figure, map(data_set_in_words, table["data"]), table["runs"], "standard deviations")
     return figure
 
 

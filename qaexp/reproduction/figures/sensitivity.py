@@ -10,7 +10,7 @@ from omegaconf import OmegaConf
 
 from qaexp.config import compose
 from qaexp.errors import ConfigError
-from qaexp.explain.drawing import COLOURS, MARKERS, new_figure
+from qaexp.explain.drawing import COLOURS, MARKERS, is_logarithmic, new_figure
 from qaexp.reproduction.figures.picture import drawn_intervals, run_columns, write_footer
 from qaexp.reproduction.ledger import Ledger
 from qaexp.reproduction.measured import CellState, Measured
@@ -77,23 +77,25 @@ class Sensitivity:
         return figure
 
     def _panel(self, axes: Axes, points: pd.DataFrame) -> None:
-        """Values stand at equal distances. A point of one seed has no interval and is a cross."""
+        """A numeric axis, logarithmic if that spreads the values more evenly. A point of one seed has no interval and is a cross."""
         values = sorted(points[VALUE].dropna().unique())
+        if is_logarithmic(values):
+            axes.set_xscale("log")
         for (_, of_column), colour, marker in zip(points.groupby(COLUMN), COLOURS, MARKERS, strict=False):
             label = " and ".join(dict.fromkeys(of_column["split"]))
             line = of_column.dropna(subset=[VALUE])
-            line = line.assign(at=[values.index(value) for value in line[VALUE]])
-            axes.plot(line["at"], line[OURS], color=colour, zorder=1)
+            axes.plot(line[VALUE], line[OURS], color=colour, zorder=1)
             alone = line["ci95"].isna()
             several = line[~alone]
             style: Any = {"color": colour, "linestyle": "none"}
             intervals = drawn_intervals(several["ci95"], several["seeds"])
-            axes.errorbar(several["at"], several[OURS], intervals, marker=marker, label=f"{self.default}, {label}", **style)
+            axes.errorbar(several[VALUE], several[OURS], intervals, marker=marker, label=f"{self.default}, {label}", **style)
             if len(several) < len(line):
-                axes.plot(line["at"][alone], line[OURS][alone], marker="x", label=f"{self.default}, {label}, one seed", **style)
+                axes.plot(line[VALUE][alone], line[OURS][alone], marker="x", label=f"{self.default}, {label}, one seed", **style)
             for height in of_column.drop(line.index)[OURS]:
                 axes.axhline(height, color=colour, linestyle="--", linewidth=1.0, label=f"{self.baseline}, {label}")
-        axes.set_xticks(range(len(values)), [f"{value:g}" for value in values])
+        axes.set_xticks(values, [f"{value:g}" for value in values])
+        axes.minorticks_off()
         axes.margins(x=0.1)
 
 

@@ -13,7 +13,9 @@ from matplotlib.figure import Figure
 from qaexp.config import split_options
 from qaexp.errors import QaexpError
 from qaexp.evaluation.measures import metric_key
-from qaexp.explain.drawing import COLOURS, INK, look, new_figure, save
+from qaexp.evaluation.significance import Interval
+from qaexp.explain.drawing import COLOURS, INK, is_logarithmic, look, new_figure, save
+from qaexp.reproduction.figures.picture import drawn_intervals
 from qaexp.runs.record import RunRecord, measured_options, records_below
 from qaexp.sweep.job import JobResult, dev_score
 
@@ -23,10 +25,10 @@ WORST_ALPHA = 0.15
 """The opacity of the worst run's line; the best run's is 1."""
 
 MAX_PLACES = 12
-"""An axis with at most this many values has an equal place for each. With more numbers than these, an axis is a continuous scale."""
+"""A numeric axis with at most this many values names each; those of more are summarised in ranges."""
 
 NUM_RANGES = 5
-"""The number of ranges that summarise a continuous axis, with equally many runs each."""
+"""The number of these ranges, with equally many runs each."""
 
 UNSET = "–"
 """Stands for the value of a run that does not set an option."""
@@ -109,43 +111,59 @@ class Scale:
 
 
 def scale(values: Sequence[object]) -> Scale:
-    """Up to `MAX_PLACES` values stand at equal distances, numbers by size and words by name; runs that do not set the option stand last.
-    More numbers lie on a continuous scale, logarithmic if that spreads them more evenly; runs that do not set the option stand at its foot.
+    """Numbers lie on a numeric scale, logarithmic if that spreads them more evenly; runs that do not set the option, and 0 on a logarithmic
+    scale, stand at its foot. Words stand by name at equal distances.
 
     >>> scale(["1e-3", "1e-5", "1e-4"]).heights
     [1.0, 0.0, 0.5]
-    >>> scale(["2", None, "10"]).marks
-    [(0.0, '2'), (0.5, '10'), (1.0, '–')]
+    >>> scale(["max", None, "last"]).marks
+    [(0.0, 'last'), (0.5, 'max'), (1.0, '–')]
     """
     words = [UNSET if value is None or value != value else str(value) for value in values]
     labels = sorted(set(words), key=_by_size)
-    if len(labels) > MAX_PLACES and all(_number(label) is not None for label in labels if label != UNSET):
-        return _continuous(words)
+    numbers = [label for label in labels if label != UNSET]
+    if len(numbers) > 1 and all(_number(label) is not None for label in numbers):
+        return _numeric(words)
     last = max(1, len(labels) - 1)
     return Scale([labels.index(word) / last for word in words], [(place / last, label) for place, label in enumerate(labels)], words)
 
 
-def _continuous(words: Sequence[str]) -> Scale:
+def _numeric(words: Sequence[str]) -> Scale:
     numbers = np.array([np.nan if word == UNSET else float(word) for word in words])
-    powers = bool(np.nanmin(numbers) > 0) and abs(_middle(np.log10(numbers)) - 0.5) < abs(_middle(numbers) - 0.5)
-    along = np.log10(numbers) if powers else numbers
-    first, last = np.nanmin(along), np.nanmax(along)
-    lacking = np.isnan(numbers)
-    foot = 0.15 if lacking.any() else 0.0
-    heights = np.where(lacking, 0.0, foot + (1 - foot) * (along - first) / (last - first))
+    known = np.unique(numbers[~np.isnan(numbers)])
+    above = known[known > 0] if known[0] == 0 and len(known) > 2 else known
+    powers = is_logarithmic(above)
+    at_foot = np.isnan(numbers) | (powers & (numbers == 0))
+    along = np.log10(np.where(at_foot, 1.0, numbers)) if powers else numbers
+    first, last = along[~at_foot].min(), along[~at_foot].max()
+    foot = 0.15 if at_foot.any() else 0.0
+    heights = np.where(at_foot, 0.0, foot + (1 - foot) * (along - first) / (last - first))
+    named = {
+        height: ", ".join(sorted({word for at, word in zip(heights, words, strict=True) if at == height})) for height in np.unique(heights)
+    }
+    if len(known) <= MAX_PLACES:
+        return Scale(heights.tolist(), [(float(height), name) for height, name in named.items()], list(words))
     places = np.linspace(0, 1, 5)
-    at = first + places * (last - first)
-    marks = [(foot + (1 - foot) * place, f"{10**number if powers else number:.2g}") for place, number in zip(places, at, strict=True)]
-    group = np.searchsorted(np.nanquantile(numbers, np.linspace(0, 1, NUM_RANGES + 1))[1:-1], numbers)
-    ends = {of: numbers[~lacking & (group == of)] for of in set(group[~lacking].tolist())}
-    ranges = {of: f"{has.min():.2g} to {has.max():.2g}" for of, has in ends.items()}
-    groups = [UNSET if lacks else ranges[of] for of, lacks in zip(group.tolist(), lacking.tolist(), strict=True)]
-    return Scale(heights.tolist(), ([(0.0, UNSET)] if foot else []) + marks, groups)
+    ends = first + places * (last - first)
+    marks = [(foot + (1 - foot) * place, f"{10**end if powers else end:.2g}") for place, end in zip(places, ends, strict=True)]
+    inner = np.nanquantile(numbers, np.linspace(0, 1, NUM_RANGES + 1))[1:-1]
+    of_range = {int(of): numbers[np.searchsorted(inner, numbers) == of] for of in np.searchsorted(inner, known)}
+    names = {of: f"{has.min():.2g} to {has.max():.2g}" for of, has in of_range.items()}
+    groups = [UNSET if word == UNSET else names[int(np.searchsorted(inner, float(word)))] for word in words]
+    return Scale(heights.tolist(), ([(0.0, named[0.0])] if foot else []) + marks, groups)
 
 
-def _middle(numbers: np.ndarray) -> float:
-    """The position of the median between the least (0) and the greatest (1)."""
-    return float((np.nanmedian(numbers) - np.nanmin(numbers)) / (np.nanmax(numbers) - np.nanmin(numbers)))
+def _apart(marks: Sequence[tuple[float, str]], distance: float) -> list[tuple[float, str]]:
+    """Leaves out marks that would lie on the one before them.
+
+    >>> _apart([(0.0, "1"), (0.01, "2"), (1.0, "100")], 0.05)
+    [(0.0, '1'), (1.0, '100')]
+    """
+    shown = list[tuple[float, str]]()
+    for mark in marks:
+        if not shown or mark[0] - shown[-1][0] >= distance:
+            shown.append(mark)
+    return shown
 
 
 def _number(value: str) -> float | None:
@@ -188,12 +206,13 @@ def _upright(axes: Axes, place: int, name: str, labels: Sequence[tuple[float, st
     """One axis of the parallel coordinates, with its name and labels."""
     axes.vlines(place, 0, 1, color=INK, linewidth=0.8)
     axes.text(place, 1.05 + 0.05 * (place % 2), name, ha="center", parse_math=False)
-    for height, label in labels:
+    for height, label in _apart(labels, 0.04):
         axes.text(place + 0.03, height + 0.01, label, parse_math=False)  # lines run beneath it
 
 
 def effects(runs: pd.DataFrame, metric: str) -> Figure:
-    """A panel for each hyper-parameter: every run's dev score at its value, and the median and best score of each value."""
+    """A panel for each hyper-parameter: every run's dev score at its value, and the mean of each value, with its 95% interval
+    if it has three runs or more, and its best."""
     names = hyper_parameters(runs)
     columns = min(4, len(names))
     figure, grid = new_figure(3.6 * columns, 3.2 * -(-len(names) // columns), -(-len(names) // columns), columns, sharey=True)
@@ -209,13 +228,17 @@ def effects(runs: pd.DataFrame, metric: str) -> Figure:
 
 
 def effects_table(runs: pd.DataFrame) -> pd.DataFrame:
-    """The data of `effects`: for each value (or range) of each hyper-parameter, the number of runs and their median and best dev score."""
+    """The data of `effects`: for each value (or range) of each hyper-parameter, the number of runs, the mean of their dev
+    scores with half the width of its 95% interval, and the best."""
     rows = []
     for name in hyper_parameters(runs):
         each = scale(runs[name].tolist())
         for group in each.in_order:
             scores = runs.loc[np.array(each.groups) == group, "dev score"]
-            rows.append({"option": name, "value": group, "runs": len(scores), "median": scores.median(), "best": scores.max()})
+            of_scores = Interval.of(scores.tolist(), random=True)
+            rows.append(
+                {"option": name, "value": group, "runs": len(scores), "mean": of_scores.mean, "ci95": of_scores.half, "best": scores.max()}
+            )
     return pd.DataFrame(rows)
 
 
@@ -224,9 +247,11 @@ def _effect(axes: Axes, runs: pd.DataFrame, name: str) -> None:
     summary = effects_table(runs.filter([name, "dev score"]))
     middles = [each.height_of(group) for group in each.in_order]
     axes.scatter(each.heights, 100 * runs["dev score"], s=12, alpha=0.5, color=COLOURS[0])
-    axes.plot(middles, 100 * summary["median"], "-o", color=INK, label="median")
+    intervals = drawn_intervals(100 * summary["ci95"], summary["runs"])
+    axes.errorbar(
+        middles, 100 * summary["mean"], intervals, fmt="-o", color=INK, label="mean" if intervals is None else "mean, 95% interval"
+    )
     axes.plot(middles, 100 * summary["best"], "--", color=COLOURS[1], label="best")
-    crowded = len(each.marks) > MAX_PLACES
-    shown = [label if not crowded or place % (len(each.marks) // 8) == 0 else "" for place, (_, label) in enumerate(each.marks)]
-    axes.set_xticks([height for height, _ in each.marks], shown, rotation=30, ha="right", parse_math=False)
+    marks = _apart(each.marks, 1 / MAX_PLACES)
+    axes.set_xticks([height for height, _ in marks], [label for _, label in marks], rotation=30, ha="right", parse_math=False)
     axes.set_title(name, fontsize="medium", parse_math=False)

@@ -63,14 +63,19 @@ def test_lines_go_through_the_runs_values_to_their_scores(folder: Path) -> None:
     np.testing.assert_allclose(worst, [0.0, 1 / 3, 0.0])  # "max" is the second of four names
 
 
-def test_the_effect_of_a_value_is_the_median_of_its_runs(folder: Path) -> None:
+def test_the_effect_of_a_value_is_the_mean_of_its_runs_with_its_interval(folder: Path) -> None:
     runs, metric = sweep_table(folder)
     axes = effects(runs, metric).axes[0]
     assert axes.get_title() == "optimizer.lr"
-    np.testing.assert_allclose(np.asarray(axes.lines[0].get_ydata(), dtype=float), [7.5, 30.0, 47.5])
+    np.testing.assert_allclose(np.asarray(axes.lines[0].get_ydata(), dtype=float), [7.5, 85 / 3, 47.5])
+    assert [round(float(at), 3) for at in axes.get_xticks()] == [0, 0.5, 1], "a logarithmic axis"
+    [bars] = axes.containers
+    half = 4.302652729749 * np.std([0.2, 0.3, 0.35], ddof=1) / 3**0.5  # Student's t with two degrees of freedom
+    np.testing.assert_allclose(np.diff(bars.lines[2][0].get_segments()[1][:, 1]), [200 * half])  # type: ignore[index]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["1e-05", "0.0001", "0.001"]
     table = effects_table(runs)
-    assert table.iloc[1].to_dict() == {"option": "optimizer.lr", "value": "0.0001", "runs": 3, "median": 0.3, "best": 0.35}
+    assert table.iloc[1][["option", "value", "runs"]].tolist() == ["optimizer.lr", "0.0001", 3]
+    np.testing.assert_allclose(table.loc[1, ["mean", "ci95", "best"]].to_numpy(dtype=float), [0.85 / 3, half, 0.35])
     assert table["option"].tolist() == ["optimizer.lr"] * 3 + ["model/pooling"] * 4
 
 
@@ -89,10 +94,16 @@ def test_many_numbers_lie_where_their_size_puts_them() -> None:
     assert (lacking.groups[0], lacking.in_order[0], lacking.marks[0]) == (UNSET, UNSET, (0.0, UNSET))
 
 
-def test_runs_that_lack_an_option_stand_last_and_numbers_stay_in_order() -> None:
+def test_numbers_lie_by_their_size_above_runs_that_lack_the_option() -> None:
     of_sizes = scale(["8", None, "2", "10", float("nan"), "4"])
-    assert [label for _, label in of_sizes.marks] == ["2", "4", "8", "10", UNSET]
-    assert of_sizes.heights == [0.5, 1.0, 0.0, 0.75, 1.0, 0.25]
+    assert [label for _, label in of_sizes.marks] == [UNSET, "2", "4", "8", "10"]
+    np.testing.assert_allclose(of_sizes.heights, [0.15 + 0.85 * 6 / 8, 0, 0.15, 1, 0, 0.15 + 0.85 * 2 / 8])
+
+
+def test_zero_stands_at_the_foot_of_a_logarithmic_scale() -> None:
+    of_penalties = scale(["0", "1e-5", "1e-4", "1e-3", None])
+    assert of_penalties.marks[0] == (0.0, f"0, {UNSET}")
+    np.testing.assert_allclose(of_penalties.heights, [0, 0.15, 0.575, 1, 0])
 
 
 def test_scores_that_are_close_have_marks_that_differ(folder: Path) -> None:
