@@ -10,7 +10,7 @@ from qaexp.files import RESULTS_REMEDY, atomic_write_text
 from qaexp.reproduction.claims import VERDICTS
 from qaexp.reproduction.ledger import Entry
 from qaexp.reproduction.measured import Measured
-from qaexp.reproduction.page import CLAIMS_EXPLAINED, as_markdown, notes_of
+from qaexp.reproduction.page import CLAIMS_EXPLAINED, notes_of
 from qaexp.reproduction.settings import ConfigurationTable
 from qaexp.reproduction.spec import EXPERIMENTS
 from qaexp.reproduction.statistics import StatisticsTable
@@ -54,7 +54,7 @@ def write_overview(
     folder: Path,
     claims: Mapping[str, pd.DataFrame],
 ) -> None:
-    """`README.md`: the state of every table, figure, tuning and claim, then the tables themselves, and links to the `others`.
+    """`README.md`: what is believed, then the state of every claim, table, figure and tuning, a line each, and links to the `others`.
 
     Raises:
         OutputError: the folder cannot be written.
@@ -65,37 +65,28 @@ def write_overview(
             for paper, frame in claims.items()
         ]
     )
-    pages = [as_markdown(each, commands=False).replace("# ", "## ", 1) for each in (*tables, *tunings)]
-    head = [
+    entries = [entry for each in (*tables, *figures, *tunings) for state in each.states.values() for entry in state.entries]
+    parts = [
         "# Results",
-        "",
-        "`make tables` writes this page from `results/ledger/`, which has one file for each run.",
-        "",
-        BELIEVED.read_text(encoding="utf-8"),
-        "## How to read the tables",
-        "",
-        EXPLAINED,
-        _made_by([entry for each in (*tables, *figures, *tunings) for state in each.states.values() for entry in state.entries]),
-        "",
-        markdown(_states("table", [(each, f"{each.table.name}.md") for each in tables])),
-        "",
-        markdown(_states("figure", [(each, f"{each.table.name}.csv" if _drawn(each, folder) else "") for each in figures])),
-        "",
-        FIGURES_EXPLAINED,
-        "",
-        TUNINGS_EXPLAINED,
-        "",
-        markdown(_states("tuning", [(each, f"{each.table.name}.md") for each in tunings])),
-        "",
-        f"Settings and data sets, ours and the papers': {', '.join(_links(others, folder))}.",
-        "",
+        "`make tables` writes this page from `results/ledger/`, which has one file for each run. `make site` shows all of it in a browser.",
+        BELIEVED.read_text(encoding="utf-8").strip(),
+        "## Claims",
         CLAIMS_EXPLAINED,
-        "",
         markdown(verdicts),
-        "",
+        "## Tables",
+        markdown(_states("table", [(each, f"{each.table.name}.md") for each in tables])),
+        TUNINGS_EXPLAINED,
+        markdown(_states("tuning", [(each, f"{each.table.name}.md") for each in tunings])),
+        f"Settings and data sets, ours and the papers': {', '.join(_links(others, folder))}.",
+        "## How to read the tables",
+        EXPLAINED.strip(),
+        _made_by(entries),
+        "## Figures",
+        markdown(_states("figure", [(each, f"{each.table.name}.csv" if _drawn(each, folder) else "") for each in figures])),
+        FIGURES_EXPLAINED,
+        *(_figure_page(each) for each in figures if _drawn(each, folder)),
     ]
-    pages += [_figure_page(each) for each in figures if _drawn(each, folder)]
-    atomic_write_text(folder / "README.md", "\n".join([*head, *pages]), remedy=RESULTS_REMEDY)
+    atomic_write_text(folder / "README.md", "\n\n".join(part.strip("\n") for part in parts) + "\n", remedy=RESULTS_REMEDY)
 
 
 def _made_by(entries: Iterable[Entry]) -> str:
@@ -138,4 +129,4 @@ def _figure_page(figure: Measured) -> str:
     table = figure.table
     picture = f"![{table.caption}]({table.paper}/{table.name}.png)"
     notes = [f"- {note}" for note in (*figure.doubts(), *notes_of(table))]
-    return "\n".join([f"## {table.title}", "", f"{table.caption} ({table.source}.)", "", picture, "", *notes, ""])
+    return "\n".join([f"### {table.title}", "", f"{table.caption} ({table.source}.)", "", picture, "", *notes])

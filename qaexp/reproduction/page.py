@@ -19,7 +19,7 @@ from qaexp.reproduction.statistics import MeasuredRow, StatisticsTable, cell_of,
 from qaexp.runs.table import markdown
 
 
-def as_markdown(measured: Measured, commands: bool = True) -> str:
+def as_markdown(measured: Measured) -> str:
     """The table as a page: cells are `ours ± ci95 (paper)`, and reasons, notes and commands follow."""
     table, frame = measured.table, measured.frame
     shown = compact(measured)
@@ -38,7 +38,7 @@ def as_markdown(measured: Measured, commands: bool = True) -> str:
     ]
     if notes:
         lines += ["Notes:", "", *(f"- {note}" for note in notes), ""]
-    return "\n".join([*lines, *(_commands(measured) if commands else [])])
+    return "\n".join([*lines, *_commands(measured)])
 
 
 def notes_of(table: Table | ConfigurationTable) -> list[str]:

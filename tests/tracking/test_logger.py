@@ -2,6 +2,8 @@
 
 import errno
 import re
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -314,6 +316,27 @@ def test_a_run_that_was_killed_has_the_lines_of_all_epochs_again(record: RunReco
     [resumed] = closed_runs(tmp_path)
     assert left.name.endswith(resumed.id)
     assert [(line["_step"], line["dev/map"]) for line in resumed.history] == [(1, 0.25), (2, 0.5), (3, 0.75)]
+
+
+@pytest.mark.slow
+def test_a_run_after_kill_9_has_all_epochs_of_its_record(tmp_path: Path) -> None:
+    options = ["model=ap_cnn", "dataset=toy", "logger.mode=offline", "logger.pages=[]", "dataset.vectors.dim=8", "trainer.max_epochs=60"]
+    options += [f"output_dir={tmp_path}/runs", f"cache_dir={tmp_path}/cache", "dataset.reader.num_train=20", "patience=60"]
+    with subprocess.Popen([sys.executable, "-m", "qaexp", *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as training:
+        deadline = time.monotonic() + 240
+        while not (left := [path for path in tmp_path.glob("runs/*/*/record.json") if len(RunRecord.load(path.parent).history) > 2]):
+            assert training.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        training.kill()
+    folder = left[0].parent
+    assert len(RunRecord.load(folder).history) < 60
+    subprocess.run([sys.executable, "-m", "qaexp", f"resume={folder}"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    [resumed] = closed_runs(folder)
+    history = RunRecord.load(folder).history
+    assert len(history) == 60
+    lines = [line for line in resumed.history if "dev/map" in line]
+    assert [{name: line[name] for name in history[0]} for line in lines] == history
 
 
 def test_the_report_of_the_run_is_an_artifact(run: OfflineRun) -> None:

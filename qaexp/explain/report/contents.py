@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from qaexp.evaluation.run_files import Qrels, measure_run
 from qaexp.evaluation.significance import Interval, holm
 from qaexp.evaluation.trec_files import read_run
 from qaexp.explain.names import data_set_in_words
-from qaexp.runs.comparison import compare_runs, difference
+from qaexp.runs.comparison import difference
 from qaexp.runs.record import RunRecord
 
 OWN_PROBABILITY = "probability of its class"
@@ -51,7 +52,7 @@ def open_runs(runs: Sequence[Path], data: RankingDataModule, split: str | None) 
     """The records of the runs, and the split to report: the first test set, unless one is named.
 
     Raises:
-        ConfigError: a run is named twice, or is of other data; or there is no such split.
+        ConfigError: a run is named twice, or is of other data or another convention; or there is no such split.
         RecordError, MissingDataError: a run has no record, or has not ranked the split.
     """
     if len({run.resolve() for run in runs}) < len(runs):
@@ -63,6 +64,9 @@ def open_runs(runs: Sequence[Path], data: RankingDataModule, split: str | None) 
     for run, record in zip(runs, records, strict=True):
         if record.data.get("fingerprint") != data.corpus.fingerprint:
             raise ConfigError(f"{run} and {runs[0]} are of different data; report runs of the same files together")
+        if record.convention != records[0].convention:
+            conventions = f"{record.convention} and {records[0].convention}"
+            raise ConfigError(f"{run} and {runs[0]} were measured by different conventions, {conventions}; report each by itself")
         if not (path := _results(run, chosen, data)).is_file():
             raise MissingDataError(f"{path} does not exist; name the folder of a finished run")
     return records, chosen
@@ -146,7 +150,7 @@ def contents_of(
             }
             for title, run, record, values in zip(titles_of(runs, records), runs, records, ranked.values, strict=True)
         ],
-        "comparisons": _comparisons(runs, ranked, name) if len(runs) > 1 else [],
+        "comparisons": _comparisons(ranked),
         "questions": {
             "id": [str(question) for question in ranked.values[0].index],
             "text": [data.corpus.written(int(text)) for text in texts],
@@ -256,23 +260,18 @@ def _curves(record: RunRecord) -> dict[str, Any]:
     }
 
 
-def _comparisons(runs: Sequence[Path], ranked: RankedSplit, name: str) -> list[dict[str, Any]]:
+def _comparisons(ranked: RankedSplit) -> list[dict[str, Any]]:
     """A row for each measure and two runs: the difference of their means and whether it may be chance."""
     measures = [str(column) for column in ranked.values[0].columns]
-    if OWN_PROBABILITY not in measures:
-        rows = compare_runs(runs, measures=measures, split=name).to_dict("records")
-        number = {str(run): place for place, run in enumerate(runs)}
-        rows = [{**row, "first": number[row["first"]], "second": number[row["second"]]} for row in rows]
-    else:
-        columns = [dict(values.items()) for values in ranked.values]
-        rows = [
-            {"measure": measure, "first": one, "second": two, **difference(columns[one][measure], columns[two][measure], "t")}
-            for measure in measures
-            for one in range(len(runs))
-            for two in range(one + 1, len(runs))
-        ]
-        for row, p in zip(rows, holm([row["p"] for row in rows]), strict=True):
-            row["p (Holm)"] = p
+    test = "t" if OWN_PROBABILITY in measures else "randomisation"
+    columns = [dict(values.items()) for values in ranked.values]
+    rows = [
+        {"measure": heading(measure), "first": one, "second": two, **difference(columns[one][measure], columns[two][measure], test)}
+        for measure in measures
+        for one, two in combinations(range(len(columns)), 2)
+    ]
+    for row, p in zip(rows, holm([row["p"] for row in rows]), strict=True):
+        row["p (Holm)"] = p
     return [{str(key): _finite(value) for key, value in row.items()} for row in rows]
 
 

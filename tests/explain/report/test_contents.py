@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import shutil
 from base64 import b64decode
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,11 @@ def test_what_cannot_be_reported_is_refused_in_a_sentence(run: Run, tmp_path: Pa
 
     assert "a run is named twice" in refused(str(run.folder), f"{run.folder}/.")
     assert "--split tset: did you mean test?" in refused(str(run.folder), "--split", "tset")
+    other = tmp_path / "other"
+    shutil.copytree(run.folder, other)
+    record = json.loads((other / "record.json").read_text(encoding="utf-8"))
+    (other / "record.json").write_text(json.dumps(record | {"convention": "trecqa"}), encoding="utf-8")
+    assert "were measured by different conventions, trecqa and trec; report each by itself" in refused(str(run.folder), str(other))
     assert "has no config.yaml, which names its data set" in refused(str(tmp_path))
     assert not (tmp_path / "page.html").exists()
 

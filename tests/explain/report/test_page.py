@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from shutil import which
 from typing import Any
 
 import pytest
@@ -16,11 +15,8 @@ from qaexp.explain.report import page as page_module
 from qaexp.explain.report.page import write_report
 from qaexp.explain.run_data import data_of
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install 'qaexp[dev]'")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed: pip install 'qaexp[dev]'")
 
-CHROMIUM = which("chromium") or which("chromium-browser") or which("google-chrome")
-FLAGS = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update"
 NASTY = "</script><script>window.broken = 1</script><img src=x onerror='window.broken = 2'>"
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 
@@ -56,16 +52,6 @@ def both(runs: list[Run], tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("report") / "both"
     assert main(["report", *(str(run.folder) for run in runs), "--to", str(folder), "--attention", "4"]) == 0
     return folder / "index.html"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    if CHROMIUM is None:
-        pytest.skip("there is no Chromium: apt-get install chromium")
-    with sync_api.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS.split())
-        yield opened
-        opened.close()
 
 
 @pytest.fixture
