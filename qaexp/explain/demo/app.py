@@ -69,7 +69,7 @@ def make_app(rankers: Sequence[Ranker], names: Sequence[str], questions: Questio
     runs = [{"name": name, "classes": list(ranker.classes)} for name, ranker in zip(names, rankers, strict=True)]
     about = {"runs": runs, "most": MOST_CANDIDATES}
     about |= (
-        {"dataset": data_set_in_words(questions.data.name), "split": questions.name, "questions": len(questions.texts)}
+        {"dataset": data_set_in_words(str(questions.data.name)), "split": questions.name, "questions": len(questions.texts)}
         if questions
         else {"questions": 0}
     )

@@ -134,7 +134,7 @@ def contents_of(
     split, measures = ranked.split, [str(column) for column in ranked.values[0].columns]
     texts = split.questions[ranked.questions]
     return {
-        "dataset": data_set_in_words(data.name),
+        "dataset": data_set_in_words(str(data.name)),
         "split": name,
         "convention": records[0].convention,
         "classes": list(data.classes),

@@ -65,7 +65,7 @@ def write_report(
     contents["looks"] = {"questions": list(looks), "asked": attention}
     lengths = [len(json.dumps(each)) for each in looks.values()]
     contents["looks"]["starts"] = _divide("looks", list(looks.values()), lengths, LOOKS_IN_PART, parts)
-    return list(_write(to, f"{data_set_in_words(data.name)}: {', '.join(run['name'] for run in contents['runs'])}", contents, parts))
+    return list(_write(to, f"{data_set_in_words(str(data.name))}: {', '.join(run['name'] for run in contents['runs'])}", contents, parts))
 
 
 def _divide(name: str, values: Sequence[Any], sizes: Iterable[int], limit: int, parts: dict[str, Any]) -> list[int]:
