@@ -105,7 +105,6 @@ def test_without_wandb_a_run_of_the_usual_logger_goes_on(monkeypatch: pytest.Mon
         _mode("sometimes")
 
 
-@pytest.mark.slow
 def test_training_and_ranking_need_the_core_alone(tmp_path: Path) -> None:
     """With the packages that `pip install qaexp` brings and no other."""
     left, seen, core = [Requirement(line).name for line in PROJECT["dependencies"]], set[str](), tmp_path / "core"

@@ -7,7 +7,6 @@ from statistics import mean, stdev
 
 import numpy as np
 from jaxtyping import Float
-from scipy import special
 
 LEVEL = 0.05
 MAX_PARTS = 60
@@ -40,6 +39,8 @@ class Interval:
             return cls(values[0], 0.0)
         if len(values) < 2:
             return cls(values[0], math.nan)
+        from scipy import special  # an extra, which training does without
+
         return cls(mean(values), float(special.stdtrit(len(values) - 1, 1 - LEVEL / 2)) * stdev(values) / math.sqrt(len(values)))
 
 
@@ -116,6 +117,8 @@ def _approximated(sizes: Float[np.ndarray, " question"], observed: float) -> flo
 
     P(sum ≥ x) = 1 − Φ(w) + φ(w)·(1/v − 1/w),  w = √(2(t·x − K)),  v = t·√K''
     """
+    from scipy import special
+
     deviation = math.sqrt(sizes @ sizes)
     d, x = sizes / deviation, observed / deviation
     if x < 1e-3:  # w and v vanish there, and the sum is nearly normal
@@ -146,6 +149,8 @@ def welch(ours: Sequence[float], theirs: Sequence[float], random: tuple[bool, bo
     errors = [stdev(values) ** 2 / len(values) if drawn else 0.0 for drawn, values in zip(random, (ours, theirs), strict=True)]
     if not (error := sum(errors)):
         return float(difference == 0)
+    from scipy import special
+
     freedom = error**2 / sum(each**2 / (len(values) - 1) for each, values in zip(errors, (ours, theirs), strict=True) if each)
     return float(2 * special.stdtr(freedom, -abs(difference) / math.sqrt(error)))
 
