@@ -12,11 +12,13 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from qaexp.config import PRETRAIN, compose
+from qaexp.data.missing_files import reads_vectors
 from qaexp.errors import ConfigError
 from qaexp.models.scorer import num_parameters
 from qaexp.reproduction.cells import Cell, alternatives
 from qaexp.reproduction.settings import vector_width
 from qaexp.reproduction.spec import Row, Table, result_figures, result_tables, tunings
+from qaexp.training.optimizer import as_optimizer
 from qaexp.training.ranking import RankingModule
 from qaexp.training.trainer import open_trainer
 
@@ -95,7 +97,7 @@ def test_quick_versions_are_short_and_measure_whole_splits(cell: Cell) -> None:
 def test_every_row_builds_at_its_own_size(cell: Cell) -> None:
     cfg = _composed(*cell.overrides)
     scorer = instantiate(cfg.model, vectors=torch.zeros(3, vector_width(cfg)))
-    assert scorer.reads_vectors == cell.row.reads_vectors
+    assert reads_vectors(cfg.model) == cell.row.reads_vectors
     for override in cell.overrides:
         path, value = override.split("=", 1)
         if path.startswith("model."):
@@ -130,9 +132,11 @@ def _one_step(overrides: Sequence[str], cache_dir: str) -> tuple[RankingModule, 
     rows_own = {"num_classes": cfg["dataset"]["num_classes"], "negatives": {**cfg["dataset"]["negatives"], "_convert_": "all"}}
     data = instantiate({**toy, **rows_own})
     scorer = instantiate(_shrunk(cfg["model"]), vectors=data.word_vectors)
+    data = data.read_by(scorer.subwords)
     scorer.fit(data.corpus, data.training_batches)
     before = {name: p.detach().clone() for name, p in scorer.named_parameters() if p.requires_grad}
     loss, optimizer, schedule = (instantiate(cfg[name]) for name in ("loss", "optimizer", "schedule"))
+    optimizer = as_optimizer(optimizer, decay_word_vectors=True)
     module = RankingModule(scorer, loss, optimizer, schedule, data, {"vocabulary": data.corpus.vocabulary.words})
     if before:
         silent = {"callbacks": [], "plugins": [], "enable_progress_bar": False}
