@@ -125,7 +125,7 @@ def toy_cache(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def _one_step(overrides: Sequence[str], cache_dir: str) -> tuple[RankingModule, dict[str, torch.Tensor]]:
-    """The module after one batch, and its parameters before. Trainer, loss, optimiser, schedule and negatives are the row's own."""
+    """The module after a step that learns, and its parameters before. Trainer, loss, optimiser, schedule and negatives are the row's own."""
     cfg: dict[str, Any] = OmegaConf.to_container(_composed(*overrides), resolve=True)  # type: ignore[assignment]
     toy = OmegaConf.to_container(_toy(cache_dir).dataset, resolve=True)
     assert isinstance(toy, dict)
@@ -140,7 +140,8 @@ def _one_step(overrides: Sequence[str], cache_dir: str) -> tuple[RankingModule, 
     module = RankingModule(scorer, loss, optimizer, schedule, data, {"vocabulary": data.corpus.vocabulary.words})
     if before:
         silent = {"callbacks": [], "plugins": [], "enable_progress_bar": False}
-        limits = {"max_epochs": 1, "limit_train_batches": 1, "check_val_every_n_epoch": 2, "enable_checkpointing": False}
+        batches = 2 if "warmup" in (cfg["schedule"] or {}) else 1  # the first rate of a warm-up is 0
+        limits = {"max_epochs": 1, "limit_train_batches": batches, "check_val_every_n_epoch": 2, "enable_checkpointing": False}
         open_trainer(OmegaConf.create({**cfg["trainer"], **limits, "accelerator": "cpu"}), **silent).fit(module, datamodule=data)
     return module, before
 
