@@ -43,8 +43,9 @@ const lines = () => form.elements.candidates.value.split("\n").map((text) => tex
 function makeForm() {
   const found = make("ul", { class: "found", hidden: true });
   const list = async (event) => {
-    const words = event.target.value.trim();
+    const typed = event.target, words = typed.value.trim();
     const all = await ask(`questions?find=${encodeURIComponent(words)}`).catch(() => []);
+    if (words !== typed.value.trim()) return; // more was typed meanwhile
     found.replaceChildren(...all.map((each) => make("li", {}, make("button", { type: "button", dir: "auto", click: () => { found.hidden = true; choose(each.number); } }, each.text || "(an empty text)"))));
     found.hidden = all.length === 0;
   };

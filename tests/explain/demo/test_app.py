@@ -188,7 +188,7 @@ def test_html_in_texts_stays_text(seen: Any) -> None:
 def test_a_question_of_the_data_set_is_found_and_chosen(seen: Any, port: int) -> None:
     chosen = ask(port, "/questions/2")[1]
     seen.get_by_label("a question of").fill(chosen["question"])
-    seen.locator(".found button").first.click()
+    seen.locator(".found button", has_text=chosen["question"]).first.click()
     expect(seen.get_by_label("question", exact=True)).to_have_value(chosen["question"])
     expect(seen.get_by_label("candidates, one a line")).to_have_value("\n".join(chosen["candidates"]))
     expect(seen.locator(".ranking li")).to_have_count(2 * len(chosen["candidates"]))
