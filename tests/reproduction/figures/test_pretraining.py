@@ -80,14 +80,14 @@ def test_mrr_is_solid_and_in_percent_and_perplexity_dotted(runs: Path) -> None:
 
 def test_the_foot_names_data_and_seeds_and_bars_stand_where_there_are_three(runs: Path) -> None:
     two = draw(curves(read_runs([runs])))
-    foot = "askubuntu_duplicates (partial data), 1–2 seeds; standard deviations of 3 seeds or more"
+    foot = "AskUbuntu duplicates (partial data), 1–2 seeds; standard deviations of 3 seeds or more"
     assert two._supxlabel.get_text().replace("\n", " ") == foot  # type: ignore[attr-defined]
     record(runs / "third", 3, "RCNN", [(60.0, 0.9)])
     three = draw(curves(read_runs([runs])))
     drawn = [[container.has_yerr for axes in figure.axes for container in list[Any](axes.containers)] for figure in (two, three)]
     assert drawn == [[False, False, False, False], [True, False, True, False]]  # MRR of RCNN and GRU, then perplexity
     one = draw(curves(read_runs([runs / "c"])))
-    assert one._supxlabel.get_text() == "askubuntu_duplicates (partial data), 1 seed"  # type: ignore[attr-defined]
+    assert one._supxlabel.get_text() == "AskUbuntu duplicates (partial data), 1 seed"  # type: ignore[attr-defined]
 
 
 def test_no_part_of_the_figure_is_black_or_white(runs: Path, tmp_path: Path) -> None:
