@@ -43,15 +43,14 @@ def write_sentence_transformers(run: Path, folder: Path) -> Path:
         model.save_pretrained(weights)
         _tokenizer(kept[TOKENIZER], model.config, longest).save_pretrained(weights)
         module = Module(str(weights), max_seq_length=longest, model_kwargs={"add_pooling_layer": False})
-        whole = sentence_transformers.SentenceTransformer(
-            modules=[module, Pooling(encoder.output_dim, pooling)], similarity_fn_name=similarity, device="cpu"
-        )
+        modules: list[nn.Module] = [module, Pooling(encoder.output_dim, pooling)]
+        whole = sentence_transformers.SentenceTransformer(modules=modules, similarity_fn_name=similarity, device="cpu")
         whole.save(str(Path(work) / "whole"), create_model_card=False)
         (Path(work) / "whole").replace(staging)
     return folder
 
 
-def _parts_of(scorer: nn.Module, run: Path) -> tuple[Transformer, str, str]:
+def _parts_of(scorer: nn.Module, run: Path) -> tuple[Transformer, Any, Any]:
     """The encoder, and the library's names of pooling and similarity."""
     if isinstance(scorer, Scorer) and isinstance(encoder := scorer.question_encoder, Transformer):
         pooling, similarity = scorer.pooling, scorer.similarity

@@ -125,7 +125,7 @@ def toy_cache(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def _one_step(overrides: Sequence[str], cache_dir: str) -> tuple[RankingModule, dict[str, torch.Tensor]]:
-    """The module after a step that learns, and its parameters before. Trainer, loss, optimiser, schedule and negatives are the row's own."""
+    """The module after a step that learns; its parameters before. Trainer, loss, optimiser, schedule and negatives are the row's own."""
     cfg: dict[str, Any] = OmegaConf.to_container(_composed(*overrides), resolve=True)  # type: ignore[assignment]
     toy = OmegaConf.to_container(_toy(cache_dir).dataset, resolve=True)
     assert isinstance(toy, dict)
