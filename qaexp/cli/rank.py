@@ -16,7 +16,7 @@ from qaexp.data.datasets.own import seen
 from qaexp.data.files import Faults, locate
 from qaexp.data.rows import ENDINGS, NAMES, ending, rows
 from qaexp.data.vocabulary import SPECIAL_WORDS
-from qaexp.errors import ConfigError, RecordError
+from qaexp.errors import ConfigError
 from qaexp.evaluation.ranks import UnrankableScoresError
 from qaexp.files import atomic_write, name_another_place
 from qaexp.runs.folder import checkpoint_file
@@ -99,12 +99,9 @@ def _rank(options: argparse.Namespace) -> int:
 
 def _add_words(ranker: "Ranker", run: Path, path: Path, columns: dict[str, str]) -> None:
     """Give words of the file that the run has not met their vectors in the run's published files, if it has such files."""
-    from qaexp.runs.record import RunRecord
+    from qaexp.runs.record import vector_files_of
 
-    try:
-        if not RunRecord.load(run).data["vectors"]["files"] or ranker.scorer.subwords:
-            return
-    except (RecordError, KeyError):  # a checkpoint that stands alone, or that reads no vectors
+    if ranker.scorer.subwords or not vector_files_of(run):
         return
     known, new = set(ranker.vocabulary.words), dict[str, None]()
     for pair in _pairs(Faults(path, LAYOUT), columns):  # faults are told of when the pairs are scored
@@ -148,7 +145,7 @@ def _pairs(faults: Faults, columns: dict[str, str]) -> Iterator[Pair]:
 
 
 def _scored(pairs: Iterable[Pair], score: "Callable[[Sequence[Pair]], Tensor]") -> Iterator[tuple[Pair, "Tensor"]]:
-    """Each pair with its score, or its scores of classes, a chunk at a time.
+    """Yields each pair with its score, or with a score for each class. Pairs are scored in chunks.
 
     Raises:
         UnrankableScoresError: a score is NaN.

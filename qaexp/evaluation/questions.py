@@ -68,7 +68,7 @@ def _by_ir_measures(ranks: Ranks, measures: Sequence[Measure]) -> Mapping[str, F
 def share_tied_at_first_answer(
     scores: Float[Tensor, " pair"], labels: Int[Tensor, " pair"], questions: Int[Tensor, " pair"]
 ) -> Float[Tensor, ""]:
-    """Share of questions whose best right candidate has the score of a wrong one (in float32), so that its rank depends on the tie order.
+    """Share of questions whose best right candidate has the same score (in float32) as a wrong one: its rank depends on the tie order.
 
     Reading: a share of the questions that have a right candidate; the others have no such rank. 0 when none has one.
 

@@ -84,7 +84,7 @@ def thousands(number: float, _place: object = None) -> str:
 
 
 def is_logarithmic(values: Iterable[float]) -> bool:
-    """Whether a logarithmic axis spreads the values more evenly than a linear one: their middle is nearer that of the axis.
+    """Whether a logarithmic axis spreads the values more evenly: it brings their median nearer to the middle of the axis than a linear one.
 
     >>> is_logarithmic([0.0001, 0.001, 0.01]), is_logarithmic([1.0, 2.0, 3.0]), is_logarithmic([0.0, 1.0, 100.0])
     (True, False, False)

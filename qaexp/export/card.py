@@ -1,4 +1,4 @@
-"""A model card in the form of Hugging Face: metadata with what was measured, then what the model is, on which data, and its limits."""
+"""Writes a model card in Hugging Face's format: metadata with the measured scores, then the model, its data and its limits."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,7 +36,7 @@ def card_of(record: RunRecord) -> str:
 
 
 def _public(weights: str) -> str:
-    """The name of weights, without the place of their folder on this machine."""
+    """The name of weights. Of a folder, only the last part: the rest is of this machine."""
     return Path(weights).name if Path(weights).expanduser().is_absolute() else weights
 
 

@@ -7,12 +7,12 @@ import torch
 from torch import nn
 
 from qaexp.data.vocabulary import PADDING, UNKNOWN, Vocabulary
-from qaexp.errors import CheckpointError, RecordError
+from qaexp.errors import CheckpointError
 from qaexp.models.embedding.word_vectors import WordTable
 from qaexp.models.scorer import AnswerScorer, Scorer
 from qaexp.runs.checkpoint import open_checkpoint, rebuild_scorer, require_same_vocabulary
 from qaexp.runs.folder import checkpoint_file
-from qaexp.runs.record import RunRecord
+from qaexp.runs.record import vector_files_of
 
 
 def with_pinned_source(config: dict[str, Any]) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def begin_from(source: Mapping[str, Any] | None, scorer: AnswerScorer, vocabular
             f"{(source['key'], source['step'])}); put that one back, or start a new run"
         )
     theirs_too = None
-    if vector_files and _vector_files(source["path"]) == list(vector_files):
+    if vector_files and vector_files_of(checkpoint_file(source["path"]).parent) == list(vector_files):
         theirs_too = Vocabulary(checkpoint["qaexp"]["vocabulary"]).ids(vocabulary)
         theirs_too[:2] = PADDING, UNKNOWN
     else:
@@ -83,14 +83,6 @@ def begin_from(source: Mapping[str, Any] | None, scorer: AnswerScorer, vocabular
     _copy(theirs, ours, "encoder")
     if two:
         _copy(held.candidate_encoder, scorer.candidate_encoder, "encoder")
-
-
-def _vector_files(path: str) -> list[str]:
-    """The digests of the files of word vectors of a run, given its folder or a checkpoint in it; empty if it has no record."""
-    try:
-        return list(RunRecord.load(checkpoint_file(path).parent).data["vectors"]["files"])
-    except (RecordError, KeyError):
-        return []
 
 
 def _copy(source: nn.Module, target: nn.Module, slot: str, rows: Sequence[int] | None = None) -> None:

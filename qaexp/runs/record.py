@@ -237,6 +237,14 @@ def records_below(folder: Path) -> Iterator[tuple[Path, RunRecord]]:
             log.warning("left out: %s", error)
 
 
+def vector_files_of(run: Path) -> list[str]:
+    """The digests of a run's files of word vectors; empty if it reads none, or has no record."""
+    try:
+        return list(RunRecord.load(run).data["vectors"]["files"])
+    except (RecordError, KeyError):
+        return []
+
+
 PARTS: Mapping[tuple[str, ...], Mapping[str, Any]] = {
     ("config",): {"choices": dict[str, Any], "dataset": dict[str, Any], "model": dict[str, Any] | None, "trainer": dict[str, Any] | None},
     ("data",): {
@@ -248,7 +256,7 @@ PARTS: Mapping[tuple[str, ...], Mapping[str, Any]] = {
     },
     ("data", "vectors"): {"source": str},
 }
-"""The types within a record's parts, as far as they are read again."""
+"""The types of nested values that are read again."""
 
 
 def _require_kinds(content: Any) -> None:

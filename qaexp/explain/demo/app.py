@@ -50,7 +50,7 @@ class Questions:
         return [{"number": number, "text": self.texts[number]} for number in islice(found, MOST_FOUND)]
 
     def question(self, number: int) -> dict[str, Any]:
-        """A question with its candidates and what each is: right, wrong, or a class."""
+        """A question, its candidates, and the label of each: right, wrong, or a class."""
         pairs = np.arange(self.split.offsets[number], self.split.offsets[number + 1])[:MOST_CANDIDATES]
         labels, classes = self.split.labels[pairs].tolist(), self.data.classes
         return {
@@ -61,7 +61,7 @@ class Questions:
 
 
 def make_app(rankers: Sequence[Ranker], names: Sequence[str], questions: Questions | None, hosts: Sequence[str]) -> Starlette:
-    """The page for these runs. It answers to the names in `hosts` alone, so that no page of another site can read it.
+    """The page for these runs. Only requests for a host name in `hosts` are answered, so that pages of other sites cannot read it.
 
     One question is ranked at a time; the others wait.
     """

@@ -15,7 +15,7 @@ def is_exporting() -> bool:
 def scanned_steps(
     step: Callable[[list[Tensor], list[Tensor]], tuple[list[Tensor], Tensor]], start: Sequence[Tensor], inputs: Sequence[Tensor]
 ) -> tuple[list[Tensor], Tensor]:
-    """The last state, and what `step(state, input)` returns beside the next one for each entry of the inputs' first axis: ONNX's Scan."""
+    """Calls `step(state, input)` along the inputs' first axis, as ONNX's Scan. Returns the last state and all outputs, stacked."""
     from torch._higher_order_ops.scan import scan  # loads a compiler
 
     return scan(step, list(start), list(inputs), dim=0)
@@ -24,7 +24,7 @@ def scanned_steps(
 def recurrent_layer(
     layer: nn.RNNBase, number: int, suffix: str, texts: Float[Tensor, "text length dim"], start: Sequence[Tensor]
 ) -> Float[Tensor, "text length hidden"]:
-    """One direction of torch's LSTM or GRU over padded texts: ONNX's operator of that name."""
+    """One direction of torch's LSTM or GRU over padded texts, as the ONNX operator LSTM or GRU."""
     is_lstm = layer.mode == "LSTM"
     gates = [0, 3, 1, 2] if is_lstm else [1, 0, 2]  # torch's order is i, f, c, o or r, z, n; ONNX's is i, o, f, c or z, r, n
     W, U, b, c = (
