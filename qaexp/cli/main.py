@@ -31,7 +31,6 @@ from qaexp.runs.folder import BEST, CONFIG, LAST, LOG, RECORD, RUNS, TRACEBACK, 
 
 log = logging.getLogger(__name__)
 
-GROWING = ("trainer.max_epochs", "patience")
 """The options with which a run goes on past its end."""
 
 SECONDS_TO_FAIL = 10.0
@@ -188,6 +187,7 @@ def _resume(folder: Path, arguments: Sequence[str], program: Program) -> None:
     from omegaconf import OmegaConf
 
     from qaexp.runs.record import RunRecord
+    from qaexp.runs.store import GROWING
     from qaexp.runs.trusted import saved_config
 
     more = [argument for argument in arguments if not argument.startswith("resume=")]

@@ -17,6 +17,7 @@ from rich.tree import Tree
 
 from qaexp.evaluation.conventions import METRICS
 from qaexp.evaluation.measures import heading, is_measure
+from qaexp.explain.names import run_in_words
 from qaexp.runs.folder import LOG
 from qaexp.runs.record import RunRecord
 
@@ -56,10 +57,12 @@ def _differing(node: Any, usual: Any) -> dict[str, Any]:
 
 
 def title_of(record: RunRecord) -> str:
-    """Such as `ggsa on toy (partial data), seed 1`."""
-    data = record.data.get("name") or record.config["choices"]["dataset"]
-    name = data + (" (partial data)" if record.data.get("partial") else "") + (f" ({record.debug})" if record.debug else "")
-    return f"{record.config['choices']['model']} on {name}, seed {record.seed}"
+    """Such as `GGSA on WikiQA, seed 1 (partial data)`."""
+    return (
+        run_in_words(record.config)
+        + (" (partial data)" if record.data.get("partial") else "")
+        + (f" ({record.debug})" if record.debug else "")
+    )
 
 
 def results_table(record: RunRecord) -> Table:

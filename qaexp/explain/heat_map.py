@@ -24,7 +24,7 @@ import qaexp
 from qaexp.errors import ConfigError
 from qaexp.explain.drawing import DIVERGING, INK, SEQUENTIAL, printable, save
 from qaexp.explain.heats import Heat, frame, heats
-from qaexp.explain.run_data import Pair, data_of, pairs_of, run_in_words
+from qaexp.explain.run_data import Pair, beginning_of_title, data_of, pairs_of
 from qaexp.runs.ranker import Ranker
 
 FONT = FontProperties(family="monospace", size=9)
@@ -201,7 +201,7 @@ def write_figures(options: argparse.Namespace) -> Iterator[str]:
     for number, pair in enumerate(pairs, 1):
         shown = pair.shown(ranker)
         placed = _chosen(heats(shown, pair.question, pair.answer, options.unit), options)
-        figure = draw(placed, f"{run_in_words(options.run)}{pair.name}{_score(ranker, shown['score'])}")
+        figure = draw(placed, f"{beginning_of_title(options.run)}{pair.name}{_score(ranker, shown['score'])}")
         paths = save(figure, frame(placed), options.to, f"heat_map{number if len(pairs) > 1 else ''}")
         yield f"{', '.join(heat.name for heat in placed)}: {', '.join(map(str, paths))}"
 

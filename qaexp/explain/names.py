@@ -1,6 +1,8 @@
-"""Names of data sets and models as people write them."""
+"""Names of data sets, models and runs as people write them."""
 
+from collections.abc import Mapping
 from itertools import chain, pairwise
+from typing import Any
 
 DATA_SETS = {
     "askubuntu": "AskUbuntu",
@@ -58,3 +60,20 @@ def model_in_words(name: str) -> str:
     words = [SPELLED.get(part, part) for part in name.split("_")]
     joints = ["-" if one != one.lower() and two != two.lower() else " " for one, two in pairwise(words)]
     return "".join(chain(*zip(words, [*joints, ""], strict=True)))
+
+
+def run_in_words(config: Mapping[str, Any]) -> str:
+    """The `run_name` that the user gave; else the run's model, data set and seed.
+
+    >>> run_in_words({"run_name": "ap_cnn_wikiqa_seed2", "choices": {"model": "ap_cnn", "dataset": "wikiqa"}, "seed": 2})
+    'AP-CNN on WikiQA, seed 2'
+    >>> run_in_words({"run_name": "pretrain_rcnn_toy_seed1", "choices": {"model": "rcnn", "dataset": "toy"}, "seed": 1})
+    'pre-training of RCNN on toy, seed 1'
+    >>> run_in_words({"run_name": "the best so far", "choices": {"model": "ap_cnn", "dataset": "wikiqa"}, "seed": 2})
+    'the best so far'
+    """
+    model, data, seed = config["choices"].get("model", ""), config["choices"].get("dataset", ""), config["seed"]
+    usual, words = f"{model}_{data}_seed{seed}", f"{model_in_words(model)} on {data_set_in_words(data)}, seed {seed}"
+    named = {usual: words, f"pretrain_{usual}": f"pre-training of {words}"}
+    name = str(config.get("run_name") or usual)
+    return named.get(name, name)

@@ -24,7 +24,7 @@ from qaexp.errors import ConfigError
 from qaexp.explain.drawing import save
 from qaexp.explain.heat_map import draw
 from qaexp.explain.heats import Heat, frame, pair_axes, slices_over_words
-from qaexp.explain.run_data import Pair, data_of, pairs_of, run_in_words
+from qaexp.explain.run_data import Pair, beginning_of_title, data_of, pairs_of
 from qaexp.files import FIGURES_REMEDY, atomic_write_text, csv_text
 from qaexp.runs.ranker import Ranker
 
@@ -132,6 +132,6 @@ def write_figures(options: argparse.Namespace) -> list[Path]:
     excited, outstanding = excitations(ranker, pairs_of(options.run, data_of(options.run, options.data), [], options.pairs))
     units = options.units or sorted(np.argsort(outstanding)[::-1][:2].tolist())
     placed = grids(ranker, excited, units)
-    paths = save(draw(placed, f"{run_in_words(options.run)}the neurons that stand out"), frame(placed), options.to, "figure3")
+    paths = save(draw(placed, f"{beginning_of_title(options.run)}the neurons that stand out"), frame(placed), options.to, "figure3")
     atomic_write_text(options.to / "neurons.csv", csv_text(table(excited, outstanding)), FIGURES_REMEDY)
     return [*paths, options.to / "neurons.csv"]

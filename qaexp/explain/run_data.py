@@ -12,7 +12,7 @@ from torch import Tensor
 
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError
-from qaexp.explain.names import data_set_in_words, model_in_words
+from qaexp.explain.names import run_in_words
 from qaexp.models.scorer import read_out
 from qaexp.runs.folder import CONFIG, RECORD
 from qaexp.runs.ranker import Ranker
@@ -45,14 +45,10 @@ def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
     return data
 
 
-def run_in_words(run: Path) -> str:
-    """The beginning of a picture's title, such as `AP-CNN on WikiQA, seed 1: `. Empty if no record lies beside the checkpoint."""
+def beginning_of_title(run: Path) -> str:
+    """Of a picture of a run, such as `AP-CNN on WikiQA, seed 1: `. Empty if no record lies beside the checkpoint."""
     folder = run if run.is_dir() else run.parent
-    if not (folder / RECORD).is_file():
-        return ""
-    record = RunRecord.load(folder)
-    model, data = model_in_words(record.config["choices"]["model"]), data_set_in_words(record.config["dataset"]["name"])
-    return f"{model} on {data}, seed {record.seed}: "
+    return f"{run_in_words(RunRecord.load(folder).config)}: " if (folder / RECORD).is_file() else ""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -13,6 +14,7 @@ import pandas as pd
 from qaexp.config import split_options
 from qaexp.errors import QaexpError
 from qaexp.evaluation.measures import metric_key
+from qaexp.explain.names import run_in_words
 from qaexp.files import RESULTS_REMEDY, atomic_write_text, read_small_text
 from qaexp.runs.record import RunRecord, config_key, is_over, key_without_max_epochs, measured_config
 from qaexp.runs.table import row_name
@@ -70,6 +72,12 @@ class Entry:
     """Split to `of` and each metric's values. Older entries lack dev."""
     continued: Sequence[Mapping[str, Any]] = field(default_factory=list)
     """As in its record. Older entries lack it."""
+
+    @property
+    def title(self) -> str:
+        """What was run, in words."""
+        choices = {name: chosen[1] for name in ("model", "dataset") if (chosen := re.search(rf"(?:^| ){name}=(\S+)", self.command))}
+        return run_in_words({"run_name": self.name, "choices": choices, "seed": self.seed})
 
     @property
     def fingerprint(self) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from filelock import FileLock, Timeout
 from omegaconf import DictConfig, OmegaConf
 
-from qaexp.config import RANK, Program, compose, join_options
+from qaexp.config import RANK, Program, compose, join_options, split_options
 from qaexp.ddp import require_one_process
 from qaexp.errors import BadDataError, MissingDataError, OutputError, PrunedError, RecordError
 from qaexp.files import atomic_write_text, remove_staging
@@ -24,6 +24,9 @@ from qaexp.runs.record import RunRecord, config_key
 log = logging.getLogger(__name__)
 
 CLAIM, ASIDE = ".claim", ".aside"
+
+GROWING = ("trainer.max_epochs", "patience")
+"""What may be raised when a run is resumed."""
 
 
 @dataclass(frozen=True)
@@ -103,9 +106,13 @@ def run_or_reuse(
 
 
 def go_on(folder: Path, cfg: DictConfig) -> None:
-    """Give a run the configuration with which it goes on past its end: it is then another run, with the key of that one."""
+    """Give a run the configuration with which it goes on past its end: it is then another run, with the key and the command of that one."""
     config: Any = OmegaConf.to_container(cfg, resolve=True)
     record = RunRecord.load(folder)
+    grown = {name: OmegaConf.select(cfg, name) for name in GROWING}
+    grown = {name: value for name, value in grown.items() if value != OmegaConf.select(OmegaConf.create(record.config), name)}
+    kept = [option for option in split_options(record.command) if option.partition("=")[0] not in grown]
+    record.command = join_options([*kept, *(f"{name}={value}" for name, value in grown.items())])
     record.config = {**config, "init_from": record.config.get("init_from")}
     record.key, record.status = config_key(record.config), "interrupted"
     atomic_write_text(folder / CONFIG, OmegaConf.to_yaml(cfg, resolve=True))

@@ -344,6 +344,7 @@ def test_a_finished_run_goes_on_to_where_a_longer_one_would_have_been(
     assert main([f"resume={short}", "trainer.max_epochs=3"]) == 0
     one, other = RunRecord.load(short), RunRecord.load(long)
     assert (one.key, one.history, one.metrics, one.status) == (other.key, other.history, other.metrics, "finished")
+    assert ("trainer.max_epochs=3" in one.command, "trainer.max_epochs=1" in one.command) == (True, False)
     assert (short / "test.run").read_bytes() == (long / "test.run").read_bytes()
     assert main([f"resume={short}"]) == 0
     for options, says in (
@@ -364,7 +365,8 @@ def test_a_run_that_stopped_early_goes_on_with_more_patience(quiet: list[str], t
     assert main([f"resume={folder}", "trainer.max_epochs=9"]) == 2
     assert "it stopped after 2 epochs, as dev had been no better for patience=1; raise patience, too" in caplog.text
     assert main([f"resume={folder}", "patience=3"]) == 0
-    assert len(RunRecord.load(folder).history) == 4
+    record = RunRecord.load(folder)
+    assert (len(record.history), record.command.endswith(" patience=3")) == (4, True)
 
 
 def test_one_process_at_a_time_works_in_a_runs_folder(quiet: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

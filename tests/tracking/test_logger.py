@@ -341,7 +341,7 @@ def test_a_run_after_kill_9_has_all_epochs_of_its_record(tmp_path: Path) -> None
 
 def test_the_report_of_the_run_is_an_artifact(run: OfflineRun) -> None:
     [report] = [artifact["report.html"] for artifact in run.artifacts if "report.html" in artifact]
-    assert b"<title>toy: ap_bilstm_toy_seed1</title>" in report
+    assert b"<title>AP-BiLSTM on toy, seed 1: report</title>" in report
     assert b'id="part-pools-0"' in report
 
 

@@ -37,7 +37,7 @@ class AskUbuntuReader:
     """`title`, `body`, or both; a model encodes each separately."""
     tokenise: Callable[[str], list[str]]
 
-    version = 1
+    version = 2
 
     def __post_init__(self) -> None:
         require_among("dataset.reader.fields", self.fields, FIELDS)
@@ -78,7 +78,7 @@ class AskUbuntuReader:
                 if row[0] in text_of:
                     faults.add(line, f"question {row[0]} again")
                 fields = [row[column] for column in columns]
-                text_of[row[0]] = builder.text(*map(tokenise, fields), written=" ".join(fields).strip())
+                text_of[row[0]] = builder.text(*map(tokenise, fields), written="\n".join(fields).strip())
         return text_of
 
     def _held_out(self, path: Path, text_of: Mapping[str, int] | None, builder: CorpusBuilder) -> set[int]:

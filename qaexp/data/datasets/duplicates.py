@@ -62,7 +62,7 @@ class AskUbuntuDuplicatesReader:
     """`title`, `body`, or both."""
     tokenise: Callable[[str], list[str]]
 
-    version = 5
+    version = 6
 
     def __post_init__(self) -> None:
         require_among("dataset.reader.fields", self.fields, FIELDS)
@@ -93,7 +93,7 @@ class AskUbuntuDuplicatesReader:
         parts = [{field: tokenise(text) for field, text in fields.items()} for fields in written]
         builder = CorpusBuilder(num_fields=len(self.fields))
         texts = [
-            builder.text(*(part[field] for field in self.fields), written=" ".join(text[field] for field in self.fields).strip())
+            builder.text(*(part[field] for field in self.fields), written="\n".join(text[field] for field in self.fields).strip())
             for part, text in zip(parts, written, strict=True)
         ]
         words = [[word for field in FIELDS for word in part[field]] for part in parts]  # pools do not depend on which fields are read

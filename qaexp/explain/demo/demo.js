@@ -130,15 +130,14 @@ function candidate(run, before, number, place, rank, looks) {
   return make("li", { class: label === "right" ? "right" : "" },
     make("span", { class: "rank" }, classes.length ? "" : String(rank)),
     make("div", { style: "min-width: 0" },
-      make("div", { class: "text", dir: "auto" }, state.result.texts[place].length > 700 ? `${state.result.texts[place].slice(0, 600)}…` : state.result.texts[place]),
+      written(state.result.texts[place]),
       make("div", { class: "meta" },
         label ? make("span", { class: `label${label === "right" ? " right" : ""}` }, label) : null,
         classes.length ? null : make("span", {}, `score ${shownScore(score)}`),
         still ? make("span", { class: "moved" }, still) : null,
         make("button", { type: "button", class: "quiet", "data-at": `look-${number}-${place}`, "aria-expanded": String(isOpen), click: () => { if (isOpen) state.open.delete(place); else state.open.add(place); draw().catch((error) => { said.textContent = error.message; }); } }, "what the model looked at")),
       classes.length
-        ? make("table", { class: "classes" }, make("tbody", {}, classes.map((name, at) => make("tr", {}, make("th", { scope: "row" }, name), make("td", { class: "number" }, shown3(score[at])),
-          make("td", { class: "moved number" }, differs ? `was ${shown3(before.scores[place][at])}` : "")))))
+        ? probabilities(classes, score, classes.map((_, at) => (differs ? `was ${shown3(before.scores[place][at])}` : "")))
         : make("span", { class: "bar", "aria-hidden": "true", style: `width: ${high > low ? (100 * (score - low)) / (high - low) : 100}%` }),
       isOpen ? make("div", { class: "look" }, heats.length ? heats.map(heat) : make("p", { class: "soft small" }, "This model shows nothing over words.")) : null));
 }

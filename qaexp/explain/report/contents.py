@@ -17,7 +17,7 @@ from qaexp.evaluation.measures import heading, is_measure
 from qaexp.evaluation.run_files import Qrels, measure_run
 from qaexp.evaluation.significance import Interval, holm
 from qaexp.evaluation.trec_files import read_run
-from qaexp.explain.names import data_set_in_words
+from qaexp.explain.names import data_set_in_words, run_in_words
 from qaexp.runs.comparison import difference
 from qaexp.runs.record import RunRecord
 
@@ -153,7 +153,7 @@ def contents_of(
         "comparisons": _comparisons(ranked),
         "questions": {
             "id": [str(question) for question in ranked.values[0].index],
-            "text": [data.corpus.written(int(text)) for text in texts],
+            "text": _question_texts(ranked, data),
             "words": data.corpus.texts.lengths(texts).tolist(),
             "candidates": [len(pool) for pool in ranked.pairs],
             "right": [int((split.labels[pool] > 0).sum()) for pool in ranked.pairs],
@@ -162,6 +162,15 @@ def contents_of(
             "values": [[_rounded(values[measure].to_numpy()) for measure in measures] for values in ranked.values],
         },
     }
+
+
+def _question_texts(ranked: RankedSplit, data: RankingDataModule) -> list[str]:
+    """The questions as they were written; with classes, both texts of each pair."""
+    split, written = ranked.split, data.corpus.written
+    questions = [written(int(split.questions[question])) for question in ranked.questions]
+    if not data.classes:
+        return questions
+    return [f"{first}\n{written(int(split.candidates[pairs[0]]))}" for first, pairs in zip(questions, ranked.pairs, strict=True)]
 
 
 def pools_of(ranked: RankedSplit, data: RankingDataModule, text_numbers: Mapping[int, int]) -> list[dict[str, Any]]:
@@ -196,7 +205,7 @@ def _results(run: Path, split: str, data: RankingDataModule) -> Path:
 
 def titles_of(runs: Sequence[Path], records: Sequence[RunRecord]) -> list[str]:
     """The names of the runs; where two are alike, those of their folders."""
-    names = [str(record.config.get("run_name") or run.name) for run, record in zip(runs, records, strict=True)]
+    names = [run_in_words(record.config) for record in records]
     names = names if len(set(names)) == len(names) else [run.name for run in runs]
     return names if len(set(names)) == len(names) else list(map(str, runs))
 

@@ -152,7 +152,7 @@ function training() {
   names.sort((a, b) => a.startsWith("dev ") - b.startsWith("dev "));
   const charts = names.map((name) => chart(name, D.runs.map((run, number) => ({ run: number, epochs: run.epochs, values: run.curves[name] ?? run.epochs.map(() => null), best: run.best }))));
   const keys = several ? make("ul", { class: "key-list" }, D.runs.map((_, run) => make("li", {}, runName(run)))) : null;
-    const first = charts.filter((_, place) => !names[place].startsWith("dev ") || names[place] === `dev ${D.measures[D.chosen]}`);
+  const first = charts.filter((_, place) => !names[place].startsWith("dev ") || names[place] === `dev ${D.measures[D.chosen]}`);
   const rest = charts.filter((each) => !first.includes(each));
   return section("Training", keys, make("div", { class: "charts" }, first),
     rest.length ? make("details", {}, make("summary", {}, "The other curves"), make("div", { class: "charts" }, rest)) : null,
@@ -275,6 +275,7 @@ narrow.addEventListener("change", () => list && list());
 
 const questionWord = (place) => (D.questions.text[place].match(WORDS)?.[1] ?? "other").toLowerCase();
 const looked = (place) => D.looks.questions.includes(place);
+const listed = (place) => beginning(D.questions.text[place], 200) || D.questions.id[place];
 
 /** The columns of the table: a name, its value for a question, how it is written, and whether a phone leaves it out. */
 function columns() {
@@ -359,7 +360,7 @@ function rows(place, visible) {
   const button = make("button", { type: "button", class: "open", dir: "auto", "aria-expanded": String(isOpen), click: () => {
     if (openQuestions.has(place)) { openQuestions.delete(place); detail.remove(); button.setAttribute("aria-expanded", "false"); history.replaceState(null, "", location.pathname + location.search); }
     else { openQuestions.set(place, inside); line.after(detail); fill(); button.setAttribute("aria-expanded", "true"); history.replaceState(null, "", `#q=${encodeURIComponent(q.id[place])}`); }
-  } }, q.text[place] || q.id[place]);
+  } }, listed(place));
   const line = make("tr", {}, make("td", { class: "text" }, button, looked(place) ? make("span", { class: "eye" }, "attention") : null),
     visible.map((column) => make("td", { class: "number" }, column.write(column.value(place)))));
   const inside = openQuestions.get(place) ?? make("td");
@@ -388,6 +389,7 @@ async function question(place) {
   return make("div", {},
     make("div", { class: "meta", style: "margin: .2rem 0 .9rem" }, make("span", {}, `id ${D.questions.id[place]}`),
       D.classes.length || !pool.right.includes(1) ? null : make("span", { role: "group", "aria-label": "candidates", class: "pair" }, press("all", `all ${pool.text.length}`), press(1, "right"), press(0, "wrong"))),
+    listed(place) === D.questions.text[place] ? null : make("div", { class: "whole" }, written(D.questions.text[place])),
     rankings);
 }
 
@@ -402,8 +404,6 @@ async function ranking(pool, run, looks, state, redraw) {
 
 async function candidate(pool, run, place, looks) {
   const text = await divided("texts", D.texts, pool.text[place]), right = pool.right[place] && !D.classes.length;
-  const words = make("div", { class: "text", dir: "auto" }, text.length > 700 ? `${text.slice(0, 600)}… ` : text || "(an empty text)");
-  if (text.length > 700) words.append(make("button", { type: "button", class: "quiet", click: () => words.replaceChildren(text) }, "whole text"));
   const others = several && !D.classes.length ? D.runs.map((_, other) => other).filter((other) => other !== run).map((other) => make("span", {}, `${letter(other)} ranks it ${pool.rank[other][place]}`)) : [];
   const panel = make("div", { class: "look" });
   const button = looks.length ? make("button", { type: "button", class: "quiet", "aria-expanded": "false", click: () => {
@@ -414,11 +414,11 @@ async function candidate(pool, run, place, looks) {
   const score = pool.score[run][place];
   return make("li", { class: right ? "right" : "" },
     make("span", { class: "rank" }, D.classes.length ? "" : String(pool.rank[run][place])),
-    make("div", { style: "min-width: 0" }, words,
+    make("div", { style: "min-width: 0" }, written(text),
       make("div", { class: "meta" },
         make("span", { class: `label${right ? " right" : ""}` }, D.classes.length || !/^[01]$/.test(pool.label[place]) ? `${right ? "right, " : ""}label ${pool.label[place]}` : right ? "right" : "wrong"),
         D.classes.length ? null : make("span", {}, `score ${shownScore(score)}`), others, make("span", {}, `id ${pool.id[place]}`), button),
-      D.classes.length ? make("table", { class: "classes" }, make("tbody", {}, D.classes.map((name, number) => make("tr", {}, make("th", { scope: "row" }, name), make("td", { class: "number" }, shown3(score[number])))))) : null,
+      D.classes.length ? probabilities(D.classes, score) : null,
       panel));
 }
 

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from qaexp.data.module import RankingDataModule
-from qaexp.explain.names import data_set_in_words
 from qaexp.explain.report.contents import contents_of, open_runs, pools_of, ranked_split
 from qaexp.explain.report.looks import choose_questions, looks_of
 from qaexp.files import atomic_write_text, name_another_place
@@ -65,7 +64,7 @@ def write_report(
     contents["looks"] = {"questions": list(looks), "asked": attention}
     lengths = [len(json.dumps(each)) for each in looks.values()]
     contents["looks"]["starts"] = _divide("looks", list(looks.values()), lengths, LOOKS_IN_PART, parts)
-    return list(_write(to, f"{data_set_in_words(str(data.name))}: {', '.join(run['name'] for run in contents['runs'])}", contents, parts))
+    return list(_write(to, f"{' and '.join(run['name'] for run in contents['runs'])}: report", contents, parts))
 
 
 def _divide(name: str, values: Sequence[Any], sizes: Iterable[int], limit: int, parts: dict[str, Any]) -> list[int]:

@@ -22,6 +22,27 @@ const letter = (run) => "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[run] ?? String(run + 1);
 const runClass = (run) => `run-${run % 6}`;
 const count = (number, one, many = `${one}s`) => `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 
+// ---- texts and classes
+
+/** The beginning of a long text. */
+const beginning = (text, most) => (text.length > 1.2 * most ? `${text.slice(0, most).replace(/[\ud800-\udbff]$/, "")}…` : text);
+
+/** A text as it was written; of a long one its beginning, and a button for the whole. */
+function written(text) {
+  const short = beginning(text, 600);
+  const words = make("div", { class: "text", dir: "auto", tabindex: short === text ? null : "-1" }, short || "(an empty text)");
+  if (short !== text) words.append(" ", make("button", { type: "button", class: "quiet", click: () => { words.replaceChildren(text); words.focus(); } }, "whole text"));
+  return words;
+}
+
+/** The probability of each class, and a note on each. */
+function probabilities(classes, values, notes) {
+  const predicted = values.indexOf(Math.max(...values));
+  return make("table", { class: "classes" }, make("tbody", {}, classes.map((name, at) => make("tr", { class: at === predicted ? "predicted" : null },
+    make("th", { scope: "row" }, name), make("td", { class: "number" }, shown3(values[at])), make("td", {}, at === predicted ? "predicted" : ""),
+    notes ? make("td", { class: "moved number" }, notes[at]) : null))));
+}
+
 // ---- values over words
 
 function heat({ title, rows, columns, values }) {

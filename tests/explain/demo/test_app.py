@@ -224,7 +224,7 @@ def test_the_command_listens_on_this_machine_alone_and_ends_with_ctrl_c(runs: li
         said = demo.stderr.readline()
         assert said.startswith("http://127.0.0.1:")
         port = int(said.split()[0].rpartition(":")[2])
-        assert ask(port, "/about")[1]["runs"] == [{"name": runs[0].record.config["run_name"], "classes": []}]
+        assert ask(port, "/about")[1]["runs"] == [{"name": "AP-CNN on toy, seed 1", "classes": []}]
         listening = [line.split()[1] for line in Path("/proc/net/tcp").read_text().splitlines() if line.split()[3] == "0A"]
         assert [address for address in listening if address.endswith(f":{port:04X}")] == [f"0100007F:{port:04X}"]
         time.sleep(0.1)

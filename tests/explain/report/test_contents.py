@@ -70,6 +70,8 @@ def test_pairs_with_classes_show_the_probability_of_each(tmp_path: Path) -> None
     parts = parts_of(write_report([run.folder for run in runs], tmp_path / "page.html", data_of(runs[0].folder, None))[0])
     index, predictions = parts["index"], pd.read_csv(runs[1].folder / "test.pairs.csv")
     assert index["questions"]["labels"] == [[label] for label in sentences]
+    assert index["questions"]["text"] == [f"A man plays .\n{second}".lower() for second in sentences.values()]
+    assert [run["name"] for run in index["runs"]] == ["NBOW on SNLI, seed 1", "NBOW on SNLI, seed 2"]
     assert index["measures"] == ["accuracy", "probability of its class"]
     right = (predictions["class"] == predictions["predicted"]).astype(float)
     assert index["questions"]["values"][1][0] == right.tolist()

@@ -116,7 +116,7 @@ def test_a_number_opens_its_seeds_and_leads_to_their_records(see: Any, way: str)
     assert "python -m qaexp dataset=wikiqa" in pop.inner_text()
     pop.locator(".seeds a").first.click()
     page.wait_for_url("**/records/*.html")
-    assert "ap_cnn_wikiqa_seed1" in page.locator("h1").inner_text()
+    assert page.locator("h1").inner_text() == "AP-CNN on WikiQA, seed 1"
 
 
 def test_escape_closes_what_the_keyboard_opened(see: Any) -> None:
