@@ -47,7 +47,7 @@ def _serve(options: argparse.Namespace) -> int:
         raise ConfigError("some runs rank and others predict classes, or other classes; show runs of one kind together")
     names = titles_of(options.runs, [RunRecord.load(run) for run in options.runs])
     try:
-        questions = Questions(data_of(options.runs[0], options.data))
+        questions = Questions(data_of(options.runs[0], options.data), as_written=any(ranker.scorer.subwords for ranker in rankers))
     except QaexpError as error:
         log.info("without the data set's questions: %s", error)
         questions = None

@@ -1,7 +1,7 @@
 """The page of `qaexp demo`: a question and candidates, ranked as they are typed. Serves the page and what it asks for."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,41 +13,56 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from qaexp.data.module import RankingDataModule
 from qaexp.explain.names import data_set_in_words
 from qaexp.explain.report.contents import significant
 from qaexp.explain.report.looks import looked_at
+from qaexp.explain.report.page import html_page
 from qaexp.explain.run_data import Pair
 from qaexp.runs.ranker import Ranker
 
 HERE = Path(__file__).parent
 REPORT = HERE.parent / "report"
 FILES = {
-    "/": ("text/html", [HERE / "page.html"]),
     "/page.css": ("text/css", [REPORT / "page.css", HERE / "demo.css"]),
     "/page.js": ("text/javascript", [REPORT / "words.js", HERE / "demo.js"]),
 }
+PAGE = html_page("qaexp demo", '<link rel="stylesheet" href="page.css">', '<script src="page.js"></script>')
 MOST_BYTES, MOST_CANDIDATES, MOST_FOUND = 2_000_000, 500, 20
 POLICY = {"Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:", "Cache-Control": "no-cache"}
 """The page loads nothing from elsewhere, and runs no script of a text."""
 
 
 class Questions:
-    """The questions of a split, to choose from."""
+    """The questions of a split, to choose from.
 
-    def __init__(self, data: RankingDataModule) -> None:
+    With `as_written`, texts are as their file has them; else in a spelling that gives the words which the runs read, as some data sets
+    publish sentences beside their words.
+    """
+
+    def __init__(self, data: RankingDataModule, as_written: bool) -> None:
         self.name = data.ranked_splits[min(1, len(data.ranked_splits) - 1)]
-        self.data, self.split = data, data.splits[self.name]
-        self.texts = [_one_line(data.corpus.written(int(text))) for text in self.split.questions]
-        self._lower = [text.lower() for text in self.texts]
+        self.data, self.split, self.as_written = data, data.splits[self.name], as_written
+        self.texts = [self._text(text) for text in self.split.questions.tolist()]
+        self._listed = self.texts
+        if data.classes:
+            self._listed = [
+                f"{first} / {self._text(second)}" for first, second in zip(self.texts, self.split.candidates.tolist(), strict=True)
+            ]
+        self._lower = [text.lower() for text in self._listed]
+
+    def _text(self, text: int) -> str:
+        corpus, written = self.data.corpus, _one_line(self.data.corpus.written(text))
+        words = corpus.words(text)
+        return written if self.as_written or self.data.tokenise(written) in (words, []) else " ".join(words)
 
     def find(self, words: str) -> list[dict[str, Any]]:
         """The first questions with these characters."""
         found = (number for number, text in enumerate(self._lower) if words in text)
-        return [{"number": number, "text": self.texts[number]} for number in islice(found, MOST_FOUND)]
+        return [{"number": number, "text": self._listed[number]} for number in islice(found, MOST_FOUND)]
 
     def question(self, number: int) -> dict[str, Any]:
         """A question, its candidates, and the label of each: right, wrong, or a class."""
@@ -55,7 +70,7 @@ class Questions:
         labels, classes = self.split.labels[pairs].tolist(), self.data.classes
         return {
             "question": self.texts[number],
-            "candidates": [_one_line(self.data.corpus.written(int(text))) for text in self.split.candidates[pairs]],
+            "candidates": [self._text(text) for text in self.split.candidates[pairs].tolist()],
             "labels": [classes[label] if classes else "right" if label > 0 else "wrong" for label in labels],
         }
 
@@ -67,7 +82,7 @@ def make_app(rankers: Sequence[Ranker], names: Sequence[str], questions: Questio
     """
     one = CapacityLimiter(1)
     runs = [{"name": name, "classes": list(ranker.classes)} for name, ranker in zip(names, rankers, strict=True)]
-    about = {"runs": runs, "most": MOST_CANDIDATES}
+    about = {"runs": runs, "most": MOST_CANDIDATES, "notes": list(_notes(rankers, questions))}
     about |= (
         {"dataset": data_set_in_words(str(questions.data.name)), "split": questions.name, "questions": len(questions.texts)}
         if questions
@@ -99,6 +114,7 @@ def make_app(rankers: Sequence[Ranker], names: Sequence[str], questions: Questio
         return [looked_at(ranker, pair) for ranker, pair in zip(rankers, pairs, strict=True)]
 
     routes = [
+        Route("/", lambda _: HTMLResponse(PAGE, headers=POLICY)),
         *(Route(path, file) for path in FILES),
         Route("/about", lambda _: JSONResponse(about)),
         Route("/questions", found),
@@ -111,6 +127,14 @@ def make_app(rankers: Sequence[Ranker], names: Sequence[str], questions: Questio
     handlers: Any = {HTTPException: lambda _, error: JSONResponse({"error": error.detail}, error.status_code)}
     middleware = [Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)]
     return Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)
+
+
+def _notes(rankers: Sequence[Ranker], questions: Questions | None) -> Iterator[str]:
+    """What a user should know of how the runs read."""
+    if any(ranker.scorer.subwords is None and ranker.tokenise("a.") == ["a."] for ranker in rankers):
+        yield "Words stand between blanks, as in the data: put one before a full stop."
+    if questions and questions.data.corpus.texts.num_fields > 1:
+        yield "The runs read texts field by field; here a text is one field, so that scores differ from those of the runs."
 
 
 def _ranked(ranker: Ranker, question: str, candidates: list[str]) -> dict[str, Any]:

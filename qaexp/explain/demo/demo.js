@@ -31,7 +31,8 @@ async function begin() {
   page.replaceChildren(
     make("header", {}, make("h1", {}, `Try ${names}`), make("p", { class: "soft" }, A.runs[0].classes.length
       ? "Type a text and others, one a line, and see the class of each pair. Change a word and watch."
-      : "Type a question and candidates, one a line, and see how they are ranked. Change a word and watch.")),
+      : "Type a question and candidates, one a line, and see how they are ranked. Change a word and watch."),
+    A.notes.map((note) => make("p", { class: "soft small" }, note))),
     make("div", { class: several ? "demo wide" : "demo" }, make("div", {}, form, said), results));
   if (A.questions) await choose(0);
   document.body.dataset.ready = "yes";
@@ -51,13 +52,13 @@ function makeForm() {
   };
   const close = (event) => { if (event.key === "Escape") found.hidden = true; };
   return make("form", { submit: (event) => event.preventDefault(), "aria-label": "Texts" },
-    A.questions ? make("div", {}, make("label", {}, `a question of ${A.dataset}, ${A.split} (${A.questions.toLocaleString("en")})`,
+    A.questions ? make("div", {}, make("label", {}, `a ${A.runs[0].classes.length ? "pair" : "question"} of ${A.dataset}, ${A.split} (${A.questions.toLocaleString("en")})`,
       make("input", { type: "search", name: "find", autocomplete: "off", placeholder: "search", input: list, focus: list, keydown: close })), found) : null,
     make("label", {}, A.runs[0].classes.length ? "text" : "question", make("textarea", { name: "question", rows: 2, dir: "auto", input: changed })),
     make("label", {}, A.runs[0].classes.length ? "other texts, one a line" : "candidates, one a line",
       make("textarea", { name: "candidates", class: "lines", rows: 12, dir: "auto", input: changed })),
     make("div", { class: "more" },
-      make("button", { type: "button", class: "quiet", click: () => { state.before = state.result; draw(); } }, "compare with this ranking")));
+      make("button", { type: "button", class: "quiet", click: () => { state.before = state.result; draw(); } }, `compare with ${A.runs[0].classes.length ? "these classes" : "this ranking"}`)));
 }
 
 async function choose(number) {

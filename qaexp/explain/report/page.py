@@ -84,14 +84,14 @@ def _write(to: Path, title: str, contents: dict[str, Any], parts: dict[str, Any]
     page = to if to.suffix in (".html", ".htm") else to / "index.html"
     folder = page.with_name(f"{page.stem}_files")
     packed = {name: _packed(part) for name, part in parts.items()}
-    index, template = _packed(contents), (HERE / "page.html").read_text(encoding="utf-8")
+    index = _packed(contents)
     apart = sum(map(len, packed.values())) + len(index) > LARGEST_FILE
     inside = {"index": index} if apart else {"index": index, **packed}
     filled = {
-        "title": html.escape(title),
-        "folder": html.escape(folder.name),
-        "style": (HERE / "page.css").read_text(encoding="utf-8"),
-        "script": "\n".join((HERE / name).read_text(encoding="utf-8") for name in ("words.js", "page.js")),
+        "title": title,
+        "folder": folder.name,
+        "style": f"<style>\n{_file('page.css')}\n</style>",
+        "script": f"<script>\n{_file('words.js')}\n{_file('page.js')}\n</script>",
         "parts": "\n".join(f'<script type="text/plain" id="part-{name}">{part}</script>' for name, part in inside.items()),
     }
     for earlier in folder.glob("*-*.js") if folder.is_dir() else ():
@@ -100,8 +100,18 @@ def _write(to: Path, title: str, contents: dict[str, Any], parts: dict[str, Any]
     if apart:
         for name, part in packed.items():
             atomic_write_text(folder / f"{name}.js", f'qaexpPart("{name}", "{part}");\n', REMEDY)
-    atomic_write_text(page, re.sub(r"\{\{(\w+)\}\}", lambda field: filled[field[1]], template), REMEDY)
+    atomic_write_text(page, html_page(**filled), REMEDY)
     yield from chain([page], [folder] if apart else [])
+
+
+def html_page(title: str, style: str, script: str, folder: str = "", parts: str = "") -> str:
+    """The frame of a page that its script draws. The title and the folder of parts are texts, the others HTML."""
+    values = {"title": html.escape(title), "folder": html.escape(folder), "style": style, "script": script, "parts": parts}
+    return re.sub(r"\{\{(\w+)\}\}", lambda field: values[field[1]], _file("page.html"))
+
+
+def _file(name: str) -> str:
+    return (HERE / name).read_text(encoding="utf-8")
 
 
 def _packed(value: Any) -> str:

@@ -10,11 +10,13 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import qaexp
@@ -37,10 +39,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
     return [qaexp.train([*common, f"model={model}"], runs=folder / "runs") for model in ("ap_cnn", "qa_lstm")]
 
 
-@pytest.fixture(scope="module")
-def port(runs: list[Run]) -> Iterator[int]:
-    """A demo of both runs listens here."""
-    page = app.make_app([run.load() for run in runs], ["one", "two"], app.Questions(data_of(runs[0].folder, None)), ["127.0.0.1"])
+@contextmanager
+def serving(runs: list[Run], names: list[str]) -> Iterator[int]:
+    """The port of a demo."""
+    page = app.make_app([run.load() for run in runs], names, app.Questions(data_of(runs[0].folder, None), as_written=False), ["127.0.0.1"])
     server = uvicorn.Server(uvicorn.Config(page, log_level="warning"))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
@@ -48,6 +50,19 @@ def port(runs: list[Run]) -> Iterator[int]:
         yield listening.getsockname()[1]
         server.should_exit = True
         thread.join()
+
+
+@pytest.fixture(scope="module")
+def port(runs: list[Run]) -> Iterator[int]:
+    """A demo of both runs listens here."""
+    with serving(runs, ["one", "two"]) as port:
+        yield port
+
+
+@pytest.fixture(scope="module")
+def port_of_classes(classifiers: list[Run]) -> Iterator[int]:
+    with serving(classifiers[:1], ["classes"]) as port:
+        yield port
 
 
 def ask(port: int, path: str, body: Any = None, **headers: str) -> tuple[int, Any]:
@@ -134,10 +149,10 @@ def test_fifty_users_at_once_get_the_same_answer(port: int) -> None:
         assert list(users.map(lambda _: ask(port, "/rank", body), range(50))) == [expected] * 50
 
 
-@pytest.fixture
-def seen(browser: Any, port: int, request: pytest.FixtureRequest) -> Iterator[Any]:
+@contextmanager
+def opened(browser: Any, port: int, **options: Any) -> Iterator[Any]:
     """The page, which must make no error and ask this demo alone."""
-    context, faults = browser.new_context(**getattr(request, "param", {})), list[str]()
+    context, faults = browser.new_context(**options), list[str]()
     page = context.new_page()
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.on("console", lambda message: faults.append(message.text))
@@ -147,6 +162,12 @@ def seen(browser: Any, port: int, request: pytest.FixtureRequest) -> Iterator[An
     yield page
     context.close()
     assert faults == []
+
+
+@pytest.fixture
+def seen(browser: Any, port: int, request: pytest.FixtureRequest) -> Iterator[Any]:
+    with opened(browser, port, **getattr(request, "param", {})) as page:
+        yield page
 
 
 def type_texts(seen: Any, question: str, *candidates: str) -> None:
@@ -193,6 +214,37 @@ def test_a_question_of_the_data_set_is_found_and_chosen(seen: Any, port: int) ->
     expect(seen.get_by_label("candidates, one a line")).to_have_value("\n".join(chosen["candidates"]))
     expect(seen.locator(".ranking li")).to_have_count(2 * len(chosen["candidates"]))
     expect(seen.locator(".ranking").first.locator("li.right")).to_have_count(chosen["labels"].count("right"))
+
+
+def test_pairs_of_a_classifier_are_read_as_its_run_read_them(port_of_classes: int, classifiers: list[Run]) -> None:
+    written = pd.read_csv(classifiers[0].folder / "test.pairs.csv")
+    scores = written[[name for name in written if name.startswith("score of ")]].to_numpy()
+    probabilities = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    for number, expected in enumerate(probabilities):
+        chosen = ask(port_of_classes, f"/questions/{number}")[1]
+        assert chosen["labels"] == [written["class"][number]]
+        [answer] = ask(port_of_classes, "/rank", {"question": chosen["question"], "candidates": chosen["candidates"]})[1]
+        assert answer["scores"][0] == pytest.approx(expected, abs=1e-4)
+    assert ask(port_of_classes, "/about")[1]["notes"] == ["Words stand between blanks, as in the data: put one before a full stop."]
+
+
+def test_a_classifier_shows_the_class_of_each_pair(browser: Any, port_of_classes: int, classifiers: list[Run]) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed: pip install 'qaexp[dev]'")
+    with opened(browser, port_of_classes, **SIZES[0]) as seen:
+        seen.get_by_label("a pair of").fill("a tall man")
+        seen.locator(".found button", has_text="a man plays . / a tall man plays .").click()
+        expect(seen.get_by_label("text", exact=True)).to_have_value("a man plays .")
+        seen.get_by_label("other texts, one a line").fill("nobody plays .\na man is playing .")
+        expect(seen.locator(".ranking li")).to_have_count(2)
+        expected = classifiers[0].load().classify("a man plays .", "nobody plays .")
+        rows = seen.locator(".ranking li").first.locator("tr")
+        assert {row.split()[0]: float(row.split()[1]) for row in rows.all_inner_texts()} == pytest.approx(expected, abs=1e-3)
+        assert seen.locator(".ranking li").first.locator(".predicted").inner_text().split()[::2] == [next(iter(expected)), "predicted"]
+        seen.get_by_label("text", exact=True).fill("nobody tall")
+        expect(seen.locator(".moved").first).to_contain_text("was ")
+        seen.get_by_role("button", name="compare with these classes").click()
+        faults = axe.Axe().run(seen).response["violations"]
+        assert [(fault["id"], [node["html"] for node in fault["nodes"]]) for fault in faults] == []
 
 
 SIZES = [

@@ -55,22 +55,14 @@ def test_a_grid_of_neurons_has_its_mean_and_the_neurons_that_stand_out(run: Run,
     np.testing.assert_allclose(one["values"], shown[..., neuron].numpy(), rtol=1e-2)
 
 
-def test_pairs_with_classes_show_the_probability_of_each(tmp_path: Path) -> None:
-    sentences = {"entailment": "A man is playing .", "neutral": "A tall man plays .", "contradiction": "Nobody plays ."}
-    (tmp_path / "snli").mkdir()
-    for split in ("train", "dev", "test"):
-        lines = [
-            {"gold_label": label, "pairID": f"{split}{number}", "sentence1_binary_parse": "A man plays .", "sentence2_binary_parse": second}
-            for number, (label, second) in enumerate(sentences.items())
-        ]
-        (tmp_path / "snli" / f"snli_1.0_{split}.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    options = ["dataset=snli", "model=nbow", "dataset.expected=null", "dataset/vectors=random", "dataset.vectors.dim=8", "logger=none"]
-    places = [f"data_dir={tmp_path}", f"cache_dir={tmp_path}/cache", "trainer.max_epochs=1"]
-    runs = [qaexp.train([*options, *places, f"seed={seed}"], runs=tmp_path / "runs") for seed in (1, 2)]
+def test_pairs_with_classes_show_the_probability_of_each(classifiers: list[Run], tmp_path: Path) -> None:
+    runs = classifiers
     parts = parts_of(write_report([run.folder for run in runs], tmp_path / "page.html", data_of(runs[0].folder, None))[0])
     index, predictions = parts["index"], pd.read_csv(runs[1].folder / "test.pairs.csv")
-    assert index["questions"]["labels"] == [[label] for label in sentences]
-    assert index["questions"]["text"] == [f"A man plays .\n{second}".lower() for second in sentences.values()]
+    assert index["questions"]["labels"] == [["entailment"], ["neutral"], ["contradiction"]]
+    assert index["questions"]["text"] == [
+        f"A man plays.\n{second}" for second in ("A man is playing.", "A tall man plays.", "Nobody plays.")
+    ]
     assert [run["name"] for run in index["runs"]] == ["NBOW on SNLI, seed 1", "NBOW on SNLI, seed 2"]
     assert index["measures"] == ["accuracy", "probability of its class"]
     right = (predictions["class"] == predictions["predicted"]).astype(float)
