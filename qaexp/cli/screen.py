@@ -65,18 +65,24 @@ def title_of(record: RunRecord) -> str:
     )
 
 
-def results_table(record: RunRecord) -> Table:
-    """A row for each split, measures in percent."""
+def results_table(record: RunRecord, width: int) -> Table:
+    """A row for each split, measures in percent. Where that is wider than `width`, a column for each split."""
     table = Table(title=escape(title_of(record)), title_justify="left")
     found = dict.fromkeys(metric for metrics in record.metrics.values() for metric in metrics)
     others = [metric for metric in found if metric not in FIRST and is_measure(metric)]
     shown = [metric for metric in (*FIRST, *others, *LAST) if metric in found]
     if "perplexity" in shown:
         shown.remove("pairs")  # to fit 80 columns
-    for column in ("split", *map(heading, shown)):
-        table.add_column(column, justify="left" if column == "split" else "right", no_wrap=column == "split")
+    lines = [("split", *map(heading, shown))]
     for split, metrics in record.metrics.items():
-        table.add_row(escape(split), *(_cell(metric, metrics[metric]) if metric in metrics else "" for metric in shown))
+        lines.append((escape(split), *(_cell(metric, metrics[metric]) if metric in metrics else "" for metric in shown)))
+    columns = list(zip(*lines, strict=True))
+    if sum(max(map(len, column)) + 3 for column in columns) + 1 > width:
+        lines, columns = columns, lines
+    for place, column in enumerate(columns):
+        table.add_column(column[0], justify="right" if place else "left", no_wrap=not place)
+    for line in lines[1:]:
+        table.add_row(*line)
     if any(map(is_measure, shown)):
         table.caption, table.caption_justify = "measures in percent", "left"
     return table
@@ -91,7 +97,7 @@ def _cell(metric: str, value: int | float) -> str:
 def show_results(record: RunRecord, folder: Path) -> None:
     """Print a row for each split, and the run's folder; `run.log` in it holds the same lines."""
     console = Console(record=True)
-    console.print(results_table(record))
+    console.print(results_table(record, console.width))
     for split, metrics in record.metrics.items():
         if (share := metrics.get("tied at first answer", 0)) > 0.01:
             console.print(

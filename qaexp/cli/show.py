@@ -71,7 +71,7 @@ def _show_record(record: RunRecord, run: Path, console: Console) -> None:
         console.print()
         console.print(_curves(record, console.width))
     if record.metrics:
-        table = results_table(record)
+        table = results_table(record, console.width)
         table.title = None
         console.print(table)
 
@@ -147,7 +147,7 @@ def _show_question(record: RunRecord, run: Path, options: argparse.Namespace, co
         [row] = ranked.to_dict("records")
         console.print(Text(texts.get("candidate", "")))
         for name, value in row.items():
-            console.print(Text(f"{name}: {value}"))
+            console.print(Text(f"{name}: {value:.4g}" if isinstance(value, float) else f"{name}: {value}"))
         return
     right = ranked["label"] > 0
     shown = ranked.loc[right | (ranked["rank"] <= options.top)]

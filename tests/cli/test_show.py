@@ -40,6 +40,18 @@ def test_a_run_is_shown_with_its_curves_and_metrics(tmp_path: Path, capsys: pyte
     assert "measures in percent" in shown
 
 
+def test_in_a_narrow_terminal_each_measure_has_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = run_folder(tmp_path / "run")
+    monkeypatch.setenv("COLUMNS", "30")
+    assert main([str(folder)]) == 0
+    shown = capsys.readouterr().out
+    [line] = [line.split("│") for line in shown.splitlines() if "│ MAP" in line]
+    assert [cell.strip() for cell in line if cell.strip()] == ["MAP", "75.00"]
+    assert "…" not in shown[shown.index("┏") :]
+
+
 def test_without_a_name_it_is_the_newest_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:

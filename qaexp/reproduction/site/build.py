@@ -17,7 +17,8 @@ from markupsafe import Markup
 
 from qaexp.errors import MissingDataError
 from qaexp.evaluation.measures import heading, is_measure
-from qaexp.files import RESULTS_REMEDY, atomic_write_text
+from qaexp.explain.names import data_set_in_words
+from qaexp.files import FIGURES_REMEDY, atomic_write_text
 from qaexp.reproduction.claims import VERDICTS
 from qaexp.reproduction.ledger import Entry, Ledger
 from qaexp.reproduction.overview import BELIEVED
@@ -81,6 +82,7 @@ class _Site:
             trim_blocks=True,
             lstrip_blocks=True,
         )
+        self.environment.filters["data_set"] = data_set_in_words
         self.environment.globals |= {"statuses": STATUSES, "verdicts": VERDICTS, "slug": _slug}
 
     def write(self) -> None:
@@ -89,13 +91,7 @@ class _Site:
         for shown in self.shown:
             self._table_page(shown)
         for paper, claims in self.claims.items():
-            by_claim = [
-                (claim, list(lines)) for claim, lines in groupby(claims, key=lambda line: (line["claim"], line["where"], line["of"]))
-            ]
-            explained = Markup(_markdown(CLAIMS_EXPLAINED))
-            self._page(
-                f"{paper}/claims.html", "claims.html", paper=paper, title=PAPERS.get(paper, paper), claims=by_claim, explained=explained
-            )
+            self._claims_page(paper, claims)
         for path in self._texts():
             self._text_page(path)
         for entry in self.entries.values():
@@ -152,10 +148,7 @@ class _Site:
             ]
         for picture in pictures:
             for kind in ("svg", "csv"):
-                source = self.results / picture.table.paper / f"{picture.table.name}.{kind}"
-                target = self.to / picture.table.paper / source.name
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(source, target)
+                self._copy(self.results / picture.table.paper / f"{picture.table.name}.{kind}")
         self._page(shown.page, "table.html", shown=shown, table=table, claims=claims, pictures=pictures, notes=notes_of(table))
 
     def _copy(self, path: Path) -> None:
@@ -203,7 +196,7 @@ class _Site:
         self._write(name, self.environment.get_template(template).render(root=root, **values) + "\n")
 
     def _write(self, name: str, text: str) -> None:
-        atomic_write_text(self.to / name, text, RESULTS_REMEDY)
+        atomic_write_text(self.to / name, text, FIGURES_REMEDY)
 
 
 def _slug(text: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from qaexp.explain.names import data_set_in_words
 from qaexp.reproduction.cell_state import MEASURED, MISSING, NOT_RUN, PARTIAL, QUICK
 from qaexp.reproduction.ledger import Entry
 from qaexp.reproduction.measured import PUBLISHED, of_each_setting
@@ -82,6 +83,12 @@ class Shown:
     picture: bool = False
     """Whether `results/` has its picture."""
     counts: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        if not isinstance(self.table, Tuning):
+            return self.table.title
+        return f"{self.table.paper}, tuning on {data_set_in_words(self.table.name.partition('_')[2])}"
 
     @property
     def page(self) -> str:

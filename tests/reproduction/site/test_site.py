@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from qaexp.cli.site import main
-from qaexp.errors import MissingDataError
+from qaexp.errors import MissingDataError, OutputError
 from qaexp.reproduction.ledger import Ledger
 from qaexp.reproduction.site.build import build
 
@@ -87,6 +87,12 @@ def test_a_folder_without_results_is_named(tmp_path: Path) -> None:
         build(tmp_path, tmp_path / "site")
 
 
+def test_a_folder_that_cannot_be_written_is_named_with_the_remedy(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match=r"cannot write .*index\.html: .* with --to FOLDER"):
+        build(RESULTS, tmp_path / "file")
+
+
 def test_a_table_shows_our_number_above_the_papers(see: Any) -> None:
     page = see("ap/table5.html")
     with (RESULTS / "ap" / "table5.csv").open(encoding="utf-8", newline="") as file:
@@ -117,6 +123,12 @@ def test_a_number_opens_its_seeds_and_leads_to_their_records(see: Any, way: str)
     pop.locator(".seeds a").first.click()
     page.wait_for_url("**/records/*.html")
     assert page.locator("h1").inner_text() == "AP-CNN on WikiQA, seed 1"
+
+
+def test_data_sets_are_named_as_people_write_them(site: Path) -> None:
+    claims = (site / "ap" / "claims.html").read_text(encoding="utf-8")
+    assert ("on InsuranceQA subset, seeds" in claims, "insuranceqa_subset" in claims) == (True, False)
+    assert "<h1>ctrn, tuning on TREC QA</h1>" in (site / "ctrn" / "tuning_trecqa.html").read_text(encoding="utf-8")
 
 
 def test_escape_closes_what_the_keyboard_opened(see: Any) -> None:
