@@ -9,6 +9,7 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from functools import cache
+from pathlib import Path
 from pydoc import locate
 from types import NoneType
 from typing import Any, get_args
@@ -46,7 +47,7 @@ def explain(error: Exception, arguments: Sequence[str], program: Program = RANK)
         where = next((line.partition(":")[2].strip() for line in str(error).splitlines() if line.startswith("full_key")), "it")
         cause = list(_causes(error))[-1]
         return f"{where} cannot be built from this configuration: {cause} ({type(cause).__name__})"
-    if isinstance(error, (HydraException, OmegaConfBaseException)):
+    if isinstance(error, (HydraException, OmegaConfBaseException)) or _of_hydra(error):
         return next(_mistyped(arguments, program), _unreadable(error) or str(error).splitlines()[0])
     if isinstance(error, ValueError) and "integer string conversion" in str(error):
         option = next((each.partition("=")[0] for each in arguments if len(each) > MAX_DIGITS), "an option")
@@ -58,6 +59,12 @@ def explain(error: Exception, arguments: Sequence[str], program: Program = RANK)
     if isinstance(error, OSError) and (error.errno in CANNOT_WRITE or traceback.extract_tb(error.__traceback__)[-1].name == "mkdir"):
         return f"cannot write {error.filename or 'the output folder'}: {error.strerror}. Name another place with output_dir=FOLDER"
     return None
+
+
+def _of_hydra(error: Exception) -> bool:
+    """Whether Hydra stumbled over a choice of a type that it does not expect, such as model=0 or model=[1,2]."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return isinstance(error, (TypeError, ValueError)) and bool(frames) and Path(frames[-1].filename).parts[-3:-1] == ("hydra", "_internal")
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -90,6 +90,8 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
     [
         ("modl=ggsa", "there is no option modl, did you mean model"),
         ("model=gsa", "there is no model=gsa, did you mean ggsa or iggsa; choices: "),
+        ("model=0", "there is no model=0; choices: "),
+        ("trainer=[0]", "there is no trainer=0; choices: "),
         ("lr=1e-3", "there is no option lr, did you mean optimizer.lr"),
         ("epochs=3", "there is no option epochs, did you mean trainer.max_epochs"),
         ("n_trials=20", "there is no option n_trials, did you mean hydra.sweeper.strategy.trials"),
