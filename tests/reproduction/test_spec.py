@@ -234,7 +234,10 @@ def test_an_unknown_kind_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"mine/table1\.yaml: it is not a table of results: it lacks 'rows'"):
         result_tables(tmp_path)
     path.write_text("rows\n  - label: QA-CNN\n")
-    with pytest.raises(ConfigError, match=r"mine/table1\.yaml, line 2: mapping values are not allowed here"):
+    with pytest.raises(ConfigError, match=r"mine/table1\.yaml, line 2: mapping values are not allowed in this context"):
+        result_tables(tmp_path)
+    path.write_text("caption: Mine.\nrows: []\ncaption: Ours.\n")
+    with pytest.raises(ConfigError, match=r"mine/table1\.yaml, line 1: caption stands twice"):
         result_tables(tmp_path)
 
 
