@@ -81,7 +81,7 @@ function heat({ title, rows, columns, values }) {
       inner.append(lines[row]);
       columns.forEach((_, column) => { const cell = shade(make("span", { class: "cell" }), values[row][column]); cells.push(cell); inner.append(cell); });
     });
-    inner.append(make("span"));
+    inner.append(make("span", { class: "corner" }));
     columns.forEach((word) => { tops.push(make("span", { class: "column" }, word)); inner.append(tops[tops.length - 1]); });
     box.append(inner);
   }

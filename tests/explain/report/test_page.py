@@ -128,6 +128,33 @@ def test_html_in_texts_and_ids_stays_text(report: Path, both: Path, see: Any) ->
         assert seen.locator("main img, main i:not([class], [aria-hidden]), main b").count() == 0
 
 
+def test_a_long_question_is_cut_in_the_list_and_whole_when_asked_for(report: Path, see: Any) -> None:
+    seen = see(report)
+    seen.evaluate("D.questions.text[0] = '😀'.repeat(10000); list()")
+    assert seen.locator("button.open").first.inner_text() == "😀" * 100 + "…", "no emoji is cut in half"
+    open_question(seen, 0)
+    whole = seen.locator(".detail .whole .text")
+    assert len(whole.inner_text()) < 1000
+    seen.keyboard.press("Tab")
+    whole.get_by_role("button", name="whole text").press("Enter")
+    assert whole.inner_text() == "😀" * 10_000
+    assert whole.evaluate("each => each === document.activeElement")
+    assert seen.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_words_stay_beside_a_wide_grid_that_is_scrolled(report: Path, see: Any) -> None:
+    seen = see(report, PHONE)
+    seen.evaluate("""const words = (letter, count) => Array.from({length: count}, (_, place) => letter + place);
+        const values = words("", 60).map((_, row) => words("", 90).map((_, column) => row - column));
+        const box = make("div", { class: "ranking" }, heat({ title: "grid", rows: words("r", 60), columns: words("c", 90), values }));
+        document.getElementById("page").replaceChildren(box)""")
+    grid = seen.locator(".grid")
+    grid.evaluate("each => each.scrollTo(each.scrollWidth, each.scrollHeight / 2)")
+    frame, row, column = (each.bounding_box() for each in (grid, grid.get_by_text("r30", exact=True), grid.get_by_text("c85", exact=True)))
+    assert (row["x"] - frame["x"], frame["y"] + frame["height"] - column["y"] - column["height"]) == pytest.approx((0, 0), abs=16)
+    assert grid.evaluate("each => each.scrollLeft") > 300
+
+
 def test_questions_are_searched_filtered_and_sorted(report: Path, runs: list[Run], see: Any) -> None:
     seen = see(report)
     seen.get_by_label("search questions and ids").fill("thing 11")
