@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from qaexp.config import in_hydra
 from qaexp.errors import QaexpError
 from qaexp.runs.folder import RUNS
 
@@ -115,21 +116,8 @@ def _words(options: Mapping[str, Any], of: str = "") -> list[str]:
     """
     words: list[str] = []
     for name, value in options.items():
-        words += _words(value, f"{of}{name}.") if isinstance(value, Mapping) else [f"{of}{name}={_spelled(value)}"]
+        words += _words(value, f"{of}{name}.") if isinstance(value, Mapping) else [f"{of}{name}={in_hydra(value)}"]
     return words
-
-
-def _spelled(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, (list, tuple)):
-        return f"[{','.join(map(_spelled, value))}]"
-    if isinstance(value, (str, Path)) and not str(value).replace("_", "a").isidentifier():
-        quoted = str(value).replace("\\'", "\\\\'").replace("'", "\\'")
-        return f"'{quoted}'"
-    return str(value)
 
 
 def _notebook_bar() -> list[Any] | None:

@@ -20,6 +20,7 @@ from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Quote, QuotedString
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
@@ -46,7 +47,7 @@ def conf_folders() -> list[Path]:
 
 @dataclass(frozen=True)
 class Program:
-    """A program that runs a composed configuration: `python -m qaexp` or `python -m qaexp.pretrain`."""
+    """A program that runs a composed configuration: `qaexp` or `qaexp pretrain`."""
 
     module: str
     """The name after `python -m`."""
@@ -61,7 +62,7 @@ class Program:
 
     @property
     def command(self) -> str:
-        return f"python -m {self.module}"
+        return self.module.replace(".", " ")
 
     def load(self) -> Callable[..., Any]:
         """Import the function. This takes seconds, since its module imports torch and Lightning."""
@@ -153,7 +154,7 @@ def composed_by_hydra(overrides: Sequence[str], config: str) -> DictConfig:
     file = choice_file("", config)
     home = file.parent if file else CONF  # Hydra reads the primary configuration before it knows of a search path
     if _own and not any(option.startswith(SEARCH_PATH) for option in overrides):
-        others = ",".join(quoted_value(f"file://{folder}") for folder in conf_folders() if folder != home)
+        others = ",".join(in_hydra(f"file://{folder}") for folder in conf_folders() if folder != home)
         overrides = [*overrides, f"{SEARCH_PATH}[{others}]"]
     with _within_another_composition():
         with initialize_config_dir(str(home), version_base="1.3"):
@@ -252,13 +253,20 @@ def without_keys(options: Iterable[str], names: Collection[str]) -> list[str]:
     return [option for option in options if re.split("[=/.]", option.lstrip("+~"))[0] not in names]
 
 
-def quoted_value(text: str) -> str:
-    """Quote a text for Hydra, unless it is a plain word.
+def in_hydra(value: Any) -> str:
+    """A value as an override writes it. A text stays a text: it is quoted, unless it is a plain word.
 
-    >>> print(quoted_value("runs/a-1"), quoted_value("runs(1)/it's"))
-    runs/a-1 'runs(1)/it\\'s'
+    >>> print(in_hydra("runs/a-1"), in_hydra("runs(1)/it's"), in_hydra(["1e3", None, True, 2]))
+    runs/a-1 'runs(1)/it\\'s' ['1e3',null,true,2]
     """
-    return text if re.fullmatch(r"[A-Za-z0-9_/.@%+-]+", text) else "'" + text.replace("'", "\\'") + "'"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, (list, tuple)):
+        return f"[{','.join(map(in_hydra, value))}]"
+    if not isinstance(value, (str, Path)):
+        return str(value)
+    plain = re.fullmatch(r"(?!(?:null|true|false|nan|inf)$)[A-Za-z_/][A-Za-z0-9_/.@%+-]*", str(value), flags=re.IGNORECASE)
+    return str(value) if plain else QuotedString(text=str(value), quote=Quote.single).with_quotes()
 
 
 def split_options(command: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""`python -m qaexp.pretrain`: an encoder learns to generate titles from their contexts, and is saved as a checkpoint for `init_from`.
+"""`qaexp pretrain`: an encoder learns to generate titles from their contexts, and is saved as a checkpoint for `init_from`.
 
 One run, top to bottom: configuration → data → encoder and decoder → training → perplexity and ranking → record.
 """

@@ -7,11 +7,12 @@ from shutil import copytree
 import pytest
 from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
 from qaexp import config
-from qaexp.config import CONF, PRETRAIN, RANK, Program, compose, composed_by_hydra
+from qaexp.config import CONF, PRETRAIN, RANK, Program, compose, composed_by_hydra, in_hydra
 from qaexp.reproduction.cells import cells_of
 from qaexp.reproduction.spec import result_figures, result_tables, tunings
 
@@ -118,3 +119,32 @@ def test_a_cache_that_cannot_be_written_is_done_without(tmp_path: Path, monkeypa
     (tmp_path / "file").touch()
     monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "file"))
     assert same(compose(["model=ggsa"]), composed_by_hydra(["model=ggsa"], "config"))
+
+
+WORDS = [
+    "a",
+    "it's",
+    "a\\",
+    "a\\'b",
+    "a,b",
+    "[a]",
+    "{a: b}",
+    "1e3",
+    "2024_11_28",
+    "null",
+    "True",
+    "nan",
+    "",
+    "é",
+    "a=b",
+    "a:b",
+    "/t/x.csv",
+    "~x",
+    "\t",
+    "-1",
+]
+
+
+@pytest.mark.parametrize("value", [*WORDS, WORDS, 1, 1.5, None, False, ["a b", 1, None, True, "1"]])
+def test_a_value_is_written_so_that_hydra_reads_it_as_it_was(value: object) -> None:
+    assert OverridesParser.create().parse_override(f"name={in_hydra(value)}").value() == value

@@ -10,16 +10,19 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
+import torch
 from packaging.requirements import Requirement
 
 from qaexp.cli.commands import main
 from qaexp.config import compose
 from qaexp.data.bm25 import BM25Index
+from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.data.vocabulary import Vocabulary
 from qaexp.errors import EXTRAS, ConfigError, missing_library
 from qaexp.mistakes import explain
 from qaexp.models.lexical.bag import content_words
-from qaexp.tracking.logger import _mode
+from qaexp.models.lexical.baselines import CandidateOnly
+from qaexp.tracking.logger import _mode, _reason
 
 PROJECT = tomllib.loads(Path(__file__).resolve().parents[1].joinpath("pyproject.toml").read_text(encoding="utf-8"))["project"]
 PACKAGES = {
@@ -78,7 +81,7 @@ def test_a_component_says_which_library_it_misses(library: str, use: object, mon
 @pytest.mark.parametrize(
     ("library", "command", "modules"),
     [
-        ("pooch", ["data", "fetch"], ["qaexp.cli.data", "qaexp.data.fetch.download"]),
+        ("pooch", ["data", "fetch", "wikiqa"], ["qaexp.data.fetch.download", "qaexp.data.fetch.fetch"]),
         ("matplotlib", ["figures", "gates", "RUN", "--to", "here"], ["qaexp.explain.gates", "qaexp.explain.drawing"]),
         ("joblib", ["reproduce", "--plan"], ["qaexp.reproduction.reproduction", "qaexp.reproduction.runs"]),
     ],
@@ -93,6 +96,30 @@ def test_a_command_says_which_library_it_misses(
     monkeypatch.setitem(sys.modules, library, None)
     assert main(command) == 2
     assert f"{library} is not installed; pip install 'qaexp[{EXTRAS[library][1]}]'" in caplog.text
+
+
+@pytest.mark.parametrize("library", ["pooch", "requests"])
+def test_what_fetches_nothing_needs_no_library_of_downloads(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("qaexp.cli.data", "qaexp.data.fetch.download", "qaexp.data.fetch.fetch", "qaexp.reproduction.statistics"):
+        monkeypatch.delitem(sys.modules, module, raising=False)  # import it again
+    monkeypatch.setitem(sys.modules, library, None)
+    assert main(["data", "fetch"]) == 0
+    importlib.import_module("qaexp.reproduction.statistics")  # `qaexp reproduce` and `qaexp site` import it
+
+
+def test_a_model_names_the_extra_that_has_all_its_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    for library in ("sklearn", "scipy"):
+        for name in [name for name in sys.modules if re.match(rf"{library}\b", name)]:
+            monkeypatch.setitem(sys.modules, name, None)
+        monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ModuleNotFoundError) as missing:
+        CandidateOnly(1.0, 1, torch.zeros(2, 2)).fit(CorpusBuilder().build(), lambda _: [])
+    assert str(missing_library(missing.value)).endswith("pip install 'qaexp[lexical]'")
+
+
+def test_what_the_usual_logger_needs_is_in_its_extra() -> None:
+    assert packages_of("wandb") == {"wandb", "matplotlib", "scipy"}
+    assert _reason(ModuleNotFoundError("No module named 'scipy'", name="scipy")).endswith("pip install 'qaexp[tables]'")
 
 
 def test_without_wandb_a_run_of_the_usual_logger_goes_on(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:

@@ -167,7 +167,7 @@ def test_no_word_of_the_title_is_seen_before_it_is_predicted(run: Path, override
 @pytest.mark.parametrize(
     ("argument", "sentence"),
     [
-        ("modle=gru", "there is no option modle, did you mean model (`python -m qaexp.pretrain --help`"),
+        ("modle=gru", "there is no option modle, did you mean model (`qaexp pretrain --help`"),
         ("output=ful", "there is no output=ful, did you mean full; choices: adaptive, full"),
         ("pairs.contexts=[title,bodies]", "pairs.contexts has 'bodies': choose some of title, body, similar"),
         ("dataset.reader.fields=[title]", "has texts without a body"),
@@ -211,7 +211,7 @@ def test_the_command_line_runs_and_resumes(overrides: list[str], tmp_path: Path,
     [folder] = [path.parent for path in tmp_path.rglob("record.json")]
     assert folder.name.endswith("pretrain_rcnn_askubuntu_seed1")
     assert main([f"resume={folder}"]) == 2
-    assert f"resume it with: python -m qaexp.pretrain resume={folder}" in caplog.text
+    assert f"resume it with: qaexp pretrain resume={folder}" in caplog.text
     assert main([f"resume={folder}"], PRETRAIN) == 0
 
 

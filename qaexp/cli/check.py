@@ -1,4 +1,4 @@
-"""`python -m qaexp.data check`: canaries on data sets, and the table of what they found."""
+"""`qaexp data check`: canaries on data sets, and the table of what they found."""
 
 import logging
 from collections.abc import Sequence
@@ -82,7 +82,7 @@ def check_all(words: Sequence[str], data_dir: str | None, seed: int) -> int:
         except MissingDataError:
             if names:
                 raise
-            log.info("%s: not checked, as files of it are missing (`python -m qaexp.data check %s` names them)", name, name)
+            log.info("%s: not checked, as files of it are missing (`qaexp data check %s` names them)", name, name)
             continue
         show(data, findings, Console())
         fallen += [f"{name}, {f.split}, {f.canary}: {f.verdict}" for f in findings if f.verdict in (LEAK, BROKEN)]

@@ -1,4 +1,4 @@
-"""`python -m qaexp.dashboard`: the W&B workspace and a report for each of the papers' tables, built from the files of this repository."""
+"""`qaexp dashboard`: the W&B workspace and a report for each of the papers' tables, built from the files of this repository."""
 
 import argparse
 import logging

@@ -1,4 +1,4 @@
-"""`python -m qaexp.data`: commands for data sets. Each adds its own parser and is listed in COMMANDS."""
+"""`qaexp data`: commands for data sets. Each adds its own parser and is listed in COMMANDS."""
 
 import argparse
 import contextlib
@@ -8,10 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from qaexp.cli.command import exit_code, non_negative_int, positive_int, positive_seconds
-from qaexp.data.fetch.download import Downloader
-from qaexp.data.fetch.fetch import Fetch, data_root
-from qaexp.data.fetch.local_archives import Copies
-from qaexp.data.fetch.remotes import PUBLISHED, UNPUBLISHED, PublishedSet, fetch_hint, find
+from qaexp.data.fetch.remotes import PUBLISHED, RETRIES, TIMEOUT, UNPUBLISHED, PublishedSet, data_root, fetch_hint, find
 from qaexp.errors import ConfigError, meant
 
 Parsers = argparse._SubParsersAction  # what `add_subparsers` returns has no public name
@@ -35,12 +32,8 @@ def add_fetch(parsers: Parsers) -> None:
     parser.add_argument("--data", metavar="DIR", help="the data folder (default: the environment's QAEXP_DATA, else ./data)")
     parser.add_argument("--replace", action="store_true", help="overwrite wrong files")
     parser.add_argument("--base-url", metavar="URL", help="a mirror of your own with the published paths, e.g. http://host:8000")
-    parser.add_argument(
-        "--retries", type=non_negative_int, default=Downloader.retries, help="tries after a cut connection (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--timeout", type=positive_seconds, default=Downloader.timeout, help="seconds to wait for a byte (default: %(default)s)"
-    )
+    parser.add_argument("--retries", type=non_negative_int, default=RETRIES, help="tries after a cut connection (default: %(default)s)")
+    parser.add_argument("--timeout", type=positive_seconds, default=TIMEOUT, help="seconds to wait for a byte (default: %(default)s)")
     parser.set_defaults(run=run_fetch)
 
 
@@ -50,6 +43,10 @@ def run_fetch(args: argparse.Namespace) -> None:
         sys.stdout.write(f"{listing()}\n")
         return
     sets = [named(name) for name in args.dataset]
+    from qaexp.data.fetch.download import Downloader  # here, as pooch and requests are an extra
+    from qaexp.data.fetch.fetch import Fetch
+    from qaexp.data.fetch.local_archives import Copies
+
     downloader = Downloader(retries=args.retries, timeout=args.timeout, base_url=args.base_url)
     source = Copies(Path(args.copies).expanduser()) if args.copies else downloader
     for published in sets:

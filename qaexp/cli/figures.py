@@ -1,10 +1,10 @@
 """Figures of single runs and of sweeps: a command for each.
 
-python -m qaexp.figures heat_map RUN --to FOLDER
-python -m qaexp.figures neurons RUN --to FOLDER
-python -m qaexp.figures pretraining RUN... --to FOLDER
-python -m qaexp.figures gates RUN --to FOLDER
-python -m qaexp.figures sweep SWEEP
+qaexp figures heat_map RUN --to FOLDER
+qaexp figures neurons RUN --to FOLDER
+qaexp figures pretraining RUN... --to FOLDER
+qaexp figures gates RUN --to FOLDER
+qaexp figures sweep SWEEP
 """
 
 import argparse
@@ -21,7 +21,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="qaexp figures",
         description="Draw what finished runs show. Each figure is written as PNG and SVG, and its data as CSV.",
-        epilog="Figures whose points are runs of a table come from python -m qaexp.reproduce --figure N.",
+        epilog="Figures whose points are runs of a table come from qaexp reproduce --figure N.",
     )
     parsers = parser.add_subparsers(dest="figure", required=True, metavar="FIGURE")
     for name, figure in FIGURES.items():

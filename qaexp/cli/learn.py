@@ -1,6 +1,6 @@
 """`make learn`: trains every named model briefly on real data, and says which learn more than the baselines know.
 
-python -m qaexp.learn [MODEL ...] [--csv results/learn.csv]
+qaexp learn [MODEL ...] [--csv results/learn.csv]
 """
 
 import argparse

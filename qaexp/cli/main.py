@@ -1,4 +1,4 @@
-"""`python -m qaexp`: composes a configuration with Hydra, runs it, and answers mistakes of the user with one sentence.
+"""`qaexp`: composes a configuration with Hydra, runs it, and answers mistakes of the user with one sentence.
 
 Torch is imported when it is needed, so that help and mistyped options are answered at once.
 """
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from qaexp.cli.command import USER_ERROR
-from qaexp.config import CONF, PRETRAIN, RANK, Program, choice_file, compose, is_choice, join_options, look_also_in
+from qaexp.config import CONF, PRETRAIN, RANK, Program, choice_file, compose, composed_by_hydra, is_choice, join_options, look_also_in
 from qaexp.ddp import is_rank_zero
 from qaexp.errors import CheckpointError, ConfigError, OutputError, QaexpError
 from qaexp.logs import silence_libraries
@@ -96,7 +96,7 @@ def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
     import hydra
     from hydra.core.global_hydra import GlobalHydra
     from hydra.core.hydra_config import HydraConfig
-    from omegaconf import DictConfig
+    from omegaconf import DictConfig, OmegaConf
 
     from qaexp.data.missing_files import require_files
 
@@ -105,7 +105,8 @@ def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
         raise ConfigError("output_dir= is empty; name a folder, or leave it out")
     number = r"(?i)^output_dir=([\d.+-][\w.+-]*|null|true|false|nan|inf)$"  # as Hydra reads it: 2024_11_28, 1e3
     arguments = [re.sub(number, r"output_dir='\1'", argument) for argument in arguments]
-    overrides = _flags(arguments).overrides
+    flags = _flags(arguments)
+    overrides = flags.overrides
     failures: list[Exception] = []
 
     def run(cfg: DictConfig) -> None:
@@ -121,13 +122,17 @@ def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
             with contextlib.suppress(OSError):
                 folder.rmdir()  # if it is empty: Hydra makes it before a mistake is found
 
+    if flags.cfg == "job" and not (flags.multirun or flags.package or flags.config_path):
+        cfg = composed_by_hydra(overrides, program.config)  # Hydra itself would show the options of classes that are replaced
+        sys.stdout.write(OmegaConf.to_yaml(cfg, resolve=flags.resolve))
+        return
     if is_sweep(arguments):
         from qaexp.sweep.sweeper import register
 
         register()
     os.environ["HYDRA_FULL_ERROR"] = "1"  # errors reach main() as they are
-    flags = [argument for argument in arguments if argument not in overrides]
-    sys.argv = ["qaexp", *flags, *overrides]  # Hydra wants the flags first; its completion is of qaexp
+    first = [argument for argument in arguments if argument not in overrides]
+    sys.argv = ["qaexp", *first, *overrides]  # Hydra wants the flags first; its completion is of qaexp
     hydra.main(version_base="1.3", config_path=str(CONF), config_name=program.config)(run)()
     if failures:
         raise failures[0]

@@ -16,6 +16,7 @@ from qaexp.cli.command import exit_code, positive_int
 from qaexp.cli.screen import results_table, sparkline, title_of
 from qaexp.errors import ConfigError, MissingDataError, QaexpError, meant
 from qaexp.evaluation.measures import heading, is_measure, metric_key
+from qaexp.logs import duration
 from qaexp.runs.folder import RECORD, RUNS
 from qaexp.runs.record import RunRecord
 
@@ -54,7 +55,7 @@ def _show(options: argparse.Namespace) -> int:
 def _newest(folder: Path) -> Path:
     records = sorted(folder.rglob(RECORD), key=lambda path: path.stat().st_mtime)
     if not records:
-        raise MissingDataError(f"{folder} holds no run; `python -m qaexp` makes one, or name a run's folder")
+        raise MissingDataError(f"{folder} holds no run; `qaexp` makes one, or name a run's folder")
     return records[-1].parent
 
 
@@ -79,7 +80,7 @@ def _show_record(record: RunRecord, run: Path, console: Console) -> None:
 def _facts(record: RunRecord, run: Path) -> dict[str, str]:
     """What, when, how long and on what; empty where the record does not say."""
     had, took = record.hardware, record.seconds
-    stages = ", ".join(f"{name} {seconds(took[name])}" for name in ("data", "fit", "test") if name in took)
+    stages = ", ".join(f"{name} {duration(took[name])}" for name in ("data", "fit", "test") if name in took)
     threads = had.get("threads")
     machine = had.get("gpu") or ", ".join(filter(None, [had.get("processor"), threads and f"{threads} thread{'s' * (threads > 1)}"]))
     splits = (
@@ -89,9 +90,9 @@ def _facts(record: RunRecord, run: Path) -> dict[str, str]:
     return {
         "folder": str(run),
         "error": record.error or "",
-        "command": f"python -m qaexp {record.command}".strip(),
+        "command": f"qaexp {record.command}".strip(),
         "started": record.started.replace("T", " "),
-        "took": f"{seconds(took['total'])} ({stages})" if "total" in took else "",
+        "took": f"{duration(took['total'])} ({stages})" if "total" in took else "",
         "on": machine,
         "code": ", ".join(filter(None, [record.commit[:12] + record.commit[40:], f"torch {record.versions.get('torch', '')}"])),
         "data": ", ".join([f"{record.data['fingerprint'][:8]}", *splits]) if record.data else "",
@@ -100,17 +101,6 @@ def _facts(record: RunRecord, run: Path) -> dict[str, str]:
         if "trainable without word embeddings" in weights
         else "",
     }
-
-
-def seconds(number: int | float) -> str:
-    """
-    >>> seconds(3.21), seconds(75), seconds(7260)
-    ('3.2 s', '1 min 15 s', '2 h 1 min')
-    """
-    if number < 60:
-        return f"{number:.1f} s" if number < 10 else f"{number:.0f} s"
-    minutes, rest = divmod(round(number), 60)
-    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def _curves(record: RunRecord, width: int) -> Table:

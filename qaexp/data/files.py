@@ -188,6 +188,17 @@ def from_json(text: str) -> Any:
         raise json.JSONDecodeError("a number has too many digits", text, 0) from error
 
 
+def json_lines(faults: Faults) -> Iterator[tuple[int, Any]]:
+    """The values of a file with a JSON value in each line, with their line numbers. A line that is not JSON is a fault."""
+    for number, line in lines(faults):
+        try:
+            value = from_json(line)
+        except json.JSONDecodeError as error:
+            faults.add(number, f"it is not JSON: {error.msg} at column {error.colno}")
+            continue
+        yield number, value
+
+
 def records(faults: Faults, num_fields: int) -> Iterator[tuple[int, list[str]]]:
     """The tab-separated fields of each line with their line numbers; another number of fields is a fault. Quotes are plain characters."""
     for number, line in lines(faults):

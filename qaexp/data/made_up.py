@@ -1,6 +1,6 @@
 """Generated files with AskUbuntu's layout and size, for trying reading, pre-training and fine-tuning from end to end.
 
-`python -m qaexp.data make-up FOLDER` writes them.
+`qaexp data make-up FOLDER` writes them.
 
 A question has an intent: a fact of the toy set (a thing and what is wrong with it) and a product, which has two names. Its title and body
 express the intent in words drawn for it, among sentences that say nothing. Questions with the same intent are similar. The pools of dev

@@ -1,13 +1,12 @@
 """Labelled pairs as people have them: TSV, CSV, JSONL, parquet or a saved data set of Hugging Face's `datasets`, with named columns."""
 
 import csv
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from qaexp.data.files import MAX_LINE, Faults, from_json, lines
+from qaexp.data.files import MAX_LINE, Faults, json_lines, lines
 from qaexp.errors import BadDataError, MissingDataError
 
 ENDINGS = ("tsv", "csv", "jsonl", "parquet")
@@ -150,12 +149,7 @@ def _csv_fields(faults: Faults) -> Iterator[tuple[int, list[str]]]:
 
 
 def _jsonl(faults: Faults, columns: _Columns) -> Rows:
-    for line, text in lines(faults):
-        try:
-            entry = from_json(text)
-        except json.JSONDecodeError as error:
-            faults.add(line, f"it is not JSON: {error.msg} at column {error.colno}")
-            continue
+    for line, entry in json_lines(faults):
         if not isinstance(entry, dict):
             faults.add(
                 line, f"it is a {type(entry).__name__}: an object is expected, such as {{'question': ..., 'candidate': ..., 'label': 1}}"

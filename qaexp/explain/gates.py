@@ -1,6 +1,6 @@
 """Figures 4 and 5 of Lei et al. 2016: 1 − λ, how much of each word RCNN's gate lets in.
 
-python -m qaexp.figures gates RUN [--words "question text" ...] [--data DIR] --to FOLDER
+qaexp figures gates RUN [--words "question text" ...] [--data DIR] --to FOLDER
 
 Figure 4: a row of cells for each question of `--words`, with a cell for each word that the model reads; most tokenisers drop punctuation
 and emoji. A vector gate is shown by its mean; the paper shows a scalar gate (model.encoder.gate=scalar). Figure 5: the mean and the maximum
@@ -133,7 +133,7 @@ def draw_positions(table: pd.DataFrame) -> Figure:
 
 
 def write_figures(options: argparse.Namespace) -> list[Path]:
-    """`python -m qaexp.figures gates`: figure 5, and figure 4 if there are questions."""
+    """`qaexp figures gates`: figure 5, and figure 4 if there are questions."""
     ranker = load(options.run)
     paths = list[Path]()
     if options.words:

@@ -1,7 +1,7 @@
 """Heat maps: the attention weights, gates and grids of one pair, drawn over its words.
 
-python -m qaexp.figures heat_map RUN --to FOLDER
-python -m qaexp.figures heat_map RUN --question "..." --answer "..." --to FOLDER
+qaexp figures heat_map RUN --to FOLDER
+qaexp figures heat_map RUN --question "..." --answer "..." --to FOLDER
 """
 
 import argparse
@@ -195,7 +195,7 @@ def _shortened(word: str) -> str:
 
 
 def write_figures(options: argparse.Namespace) -> Iterator[str]:
-    """`python -m qaexp.figures heat_map`: for each pair, a line with the names of its heats and its files."""
+    """`qaexp figures heat_map`: for each pair, a line with the names of its heats and its files."""
     ranker = qaexp.load(options.run)
     pairs = _pairs(ranker, options)
     for number, pair in enumerate(pairs, 1):

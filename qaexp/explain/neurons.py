@@ -1,6 +1,6 @@
 """Figure 3 and Table 3 of Liu et al. 2016: neurons of a grid over two texts, and the pairs of words that excite them.
 
-python -m qaexp.figures neurons RUN --to FOLDER
+qaexp figures neurons RUN --to FOLDER
 
 Writes neurons.csv: for each neuron, the pairs of words with its highest activations over the first pairs of the test set. Writes
 figure3.png, .svg and .csv: some neurons, each over the pair of texts with its highest activation.
@@ -127,7 +127,7 @@ def grids(ranker: Ranker, excited: Sequence[Sequence[Excited]], units: Sequence[
 
 
 def write_figures(options: argparse.Namespace) -> list[Path]:
-    """`python -m qaexp.figures neurons`: a table of all neurons and a picture of some."""
+    """`qaexp figures neurons`: a table of all neurons and a picture of some."""
     ranker = qaexp.load(options.run)
     excited, outstanding = excitations(ranker, pairs_of(options.run, data_of(options.run, options.data), [], options.pairs))
     units = options.units or sorted(np.argsort(outstanding)[::-1][:2].tolist())

@@ -73,7 +73,7 @@ def _body(record: RunRecord) -> Iterator[str]:
     vectors = data.get("vectors", {}).get("source", "none read")
     if vectors != "none read":
         yield f"- word vectors: {vectors}"
-    yield from ("", "## Training", "", f"`python -m qaexp {record.command}`", "")
+    yield from ("", "## Training", "", f"`qaexp {record.command}`", "")
     yield f"Commit `{record.commit}`, torch {record.versions.get('torch', '')}. Best epoch on the development split: {record.best_epoch}."
     yield from ("", "## Limits", "")
     lengths = [record.config["dataset"].get(name) for name in ("max_question_length", "max_candidate_length")]

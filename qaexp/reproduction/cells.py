@@ -52,7 +52,7 @@ class Cell:
 
     @property
     def overrides(self) -> list[str]:
-        """To be pasted after `python -m qaexp`."""
+        """To be pasted after `qaexp`."""
         assert self.row.overrides is not None
         vectors = [f"dataset/vectors={self.vectors}"] if self.vectors else []
         setting = self.table.settings[self.setting].overrides
@@ -69,7 +69,7 @@ class Cell:
         return [*self.overrides, f"seed={seed}"]
 
     def pretraining(self, seed: int) -> list[str]:
-        """The run whose encoder it starts from, to be pasted after `python -m qaexp.pretrain`; empty if there is none."""
+        """The run whose encoder it starts from, to be pasted after `qaexp pretrain`; empty if there is none."""
         if self.row.pretrain is None:
             return []
         data = self.beginning(*READING, *VECTORS)
@@ -79,7 +79,7 @@ class Cell:
     @property
     def commands(self) -> list[str]:
         """The commands to type for it, without a seed."""
-        begun = [f"python -m qaexp.pretrain {join_options(before[:-1])}"] if (before := self.pretraining(1)) else []
+        begun = [f"qaexp pretrain {join_options(before[:-1])}"] if (before := self.pretraining(1)) else []
         return [*begun, join_options(["python", "-m", "qaexp", *self.overrides, *(["init_from=FOLDER"] if begun else [])])]
 
     @property

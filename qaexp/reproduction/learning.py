@@ -8,7 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from qaexp.config import choices
+from qaexp.config import choices, compose
+from qaexp.data.missing_files import require_files
 from qaexp.errors import ConfigError, QaexpError, meant
 from qaexp.files import atomic_write_text, csv_text, name_another_place
 from qaexp.reproduction.spec import EXPERIMENTS, content_of, filled
@@ -91,6 +92,7 @@ def compare(plan: Plan, models: Sequence[str], csv: Path, runs: Path) -> tuple[p
 
     Raises:
         ConfigError: a model does not exist or cannot be trained on these data sets, or the CSV file holds something else.
+        MissingDataError: the files of a data set are missing.
         QaexpError: no run was finished.
     """
     known = choices("model")
@@ -102,6 +104,8 @@ def compare(plan: Plan, models: Sequence[str], csv: Path, runs: Path) -> tuple[p
         raise ConfigError(f"model={left_out[0]} cannot be trained on {' or '.join(plan.datasets)}; leave it out")
     others = [name for name in models or known if name not in (*plan.baselines, *plan.left_out)]
     order = [*plan.baselines, *(name for name in known if name not in plan.baselines)]
+    for dataset in plan.datasets:
+        require_files(compose(plan.overrides((others or plan.baselines)[0], dataset)))
     curves, failed = _learn(plan, [*plan.baselines, *others], order, csv, runs)
     return verdicts(curves, plan.baselines), failed
 

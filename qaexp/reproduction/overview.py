@@ -40,8 +40,8 @@ difference), `above` or `below`. Where the seed makes no difference, as for BM25
 
 FIGURES_EXPLAINED = """\
 Each figure is in its paper's folder, as PNG and SVG, with its data as CSV. Four commands draw figures of single runs: \
-`python -m qaexp.figures heat_map` (ap 5 and 6), `python -m qaexp.figures neurons` (clstm 3), `python -m qaexp.figures pretraining` \
-(rcnn 3) and `python -m qaexp.figures gates` (rcnn 4 and 5)."""
+`qaexp figures heat_map` (ap 5 and 6), `qaexp figures neurons` (clstm 3), `qaexp figures pretraining` \
+(rcnn 3) and `qaexp figures gates` (rcnn 4 and 5)."""
 
 TUNINGS_EXPLAINED = "Tunings try the values of a paper's grid on dev. The tables run with the value that is `taken`."
 

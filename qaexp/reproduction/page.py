@@ -79,7 +79,7 @@ def _commands(measured: Measured) -> list[str]:
         for setting, cells in by_setting.items()
     }
     whole = f"whole commands are in `{measured.table.name}.csv`"
-    lines = [f"`python -m qaexp`, then what every row has, then the row's own, then `seed=1`; {whole}.", ""]
+    lines = [f"`qaexp`, then what every row has, then the row's own, then `seed=1`; {whole}.", ""]
     lines += [f"- every row{f' ({setting})' if len(shared) > 1 else ''}: `{join_options(options)}`" for setting, options in shared.items()]
     for row in measured.table.rows:
         states = {name: measured.states[row.label, name] for name in measured.table.settings_of(row)}

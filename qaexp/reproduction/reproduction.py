@@ -144,7 +144,7 @@ def select(tables: Sequence[Table], figures: Sequence[Figure], others: Sequence[
         if number is not None and not found and not any(is_selected(each, number, options.paper) for each in beside):
             whose = f" in {options.paper}" if options.paper else ""
             there = [each for each in (*everything, *beside) if options.paper in (None, each.paper)]
-            single = " (those of single runs come from `python -m qaexp.figures`)" if what == "figure" else ""
+            single = " (those of single runs come from `qaexp figures`)" if what == "figure" else ""
             raise ConfigError(f"there is no {what} {number}{whose}; there are {_by_paper(there) or 'none'}{single}")
         chosen += found
     return chosen

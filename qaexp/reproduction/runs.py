@@ -12,9 +12,9 @@ from typing import cast
 from joblib import Parallel, delayed
 from rich.console import Console
 
-from qaexp.config import PRETRAIN, quoted_value
+from qaexp.config import PRETRAIN, in_hydra
 from qaexp.errors import KilledError
-from qaexp.logs import throttled_log
+from qaexp.logs import duration, throttled_log
 from qaexp.processes import Process, begin_worker, job_for
 from qaexp.reproduction.ledger import Entry, Ledger
 from qaexp.reproduction.plan import Plan, Run, Times
@@ -44,7 +44,7 @@ def show_plan(planned: Plan, times: Times, runs: Path, jobs: int, each: bool) ->
         before = {" ".join(pretraining) for run in to_do if (pretraining := run.cell.pretraining(run.seed))}
         unknown += f", and {len(before)} of pre-training" if before else ""
         several = f" of runs, {jobs} at a time" if jobs > 1 else ""
-        console.print(f"expected: {_spoken(sum(known))}{several}{unknown}")
+        console.print(f"expected: {duration(sum(known))}{several}{unknown}")
     elif to_do:
         kind = "quick version" if to_do[0].cell.quick else "run"
         console.print(f"expected: unknown, as there is no record yet of a {kind} on these data")
@@ -54,13 +54,13 @@ def show_plan(planned: Plan, times: Times, runs: Path, jobs: int, each: bool) ->
             of_cell.setdefault(run.cell.title, []).append(run)
         for title, same in of_cell.items():
             seconds = sum(expected[run.key] or 0.0 for run in same)
-            console.print(f"  to run: {title}, {_seeds(same)}{f': {_spoken(seconds)}' if seconds else ''}", markup=False)
+            console.print(f"  to run: {title}, {_seeds(same)}{f': {duration(seconds)}' if seconds else ''}", markup=False)
     for reason in dict.fromkeys(run.lacking for run in planned.impossible):
         cells = dict.fromkeys((run.cell.table.title, run.cell.row.label) for run in planned.impossible if run.lacking == reason)
         named = ", ".join(dict.fromkeys(title for title, _ in cells))
         console.print(f"  impossible: {len(cells)} rows ({named}): {reason}", markup=False)
     if planned.impossible:
-        console.print("  (QAEXP_DATA names the folder of the data; `python -m qaexp.data fetch --help` says where they are published)")
+        console.print("  (QAEXP_DATA names the folder of the data; `qaexp data fetch --help` says where they are published)")
     if planned.published_only:
         named = ", ".join(dict.fromkeys(planned.published_only))
         reason = "the table's paper does not define their models"
@@ -101,8 +101,8 @@ def run_all(planned: Plan, ledger: Ledger, options: argparse.Namespace) -> list[
             len(waiting),
             run.title,
             _values(run, entry),
-            _spoken(entry.seconds["total"]),
-            f", {_spoken(left)} left" if left else "",
+            duration(entry.seconds["total"]),
+            f", {duration(left)} left" if left else "",
         )
 
     for _ in range(ATTEMPTS):
@@ -112,7 +112,7 @@ def run_all(planned: Plan, ledger: Ledger, options: argparse.Namespace) -> list[
     if busy := len(list(needed())):
         log.info("%d runs are left to the other processes that hold them; run the same command again later", busy)
     if waiting:
-        log.info("ended: %d, in %s; failed: %d", len(waiting) - busy, _spoken(time.monotonic() - started), len(failed))
+        log.info("ended: %d, in %s; failed: %d", len(waiting) - busy, duration(time.monotonic() - started), len(failed))
     return failed
 
 
@@ -164,7 +164,7 @@ def _outcome(run: Run, options: argparse.Namespace) -> Outcome:
         before = run_overrides([*pretraining, *logger], folder, PRETRAIN, for_it, watchers)
         if before.record is None:
             return before
-        begun = [f"init_from={quoted_value(str(before.folder))}"]
+        begun = [f"init_from={in_hydra(str(before.folder))}"]
     return run_overrides([*run.cell.seeded(run.seed), *begun, *logger], folder, labels=labels, watchers=watchers)
 
 
@@ -198,11 +198,3 @@ def _begun(run: Run, runs: Path) -> RunRecord | None:
 
 def _seeds(runs: Sequence[Run]) -> str:
     return f"seed{'s' if len(runs) > 1 else ''} {', '.join(str(run.seed) for run in runs)}"
-
-
-def _spoken(seconds: float) -> str:
-    """
-    >>> _spoken(41.3), _spoken(312.0), _spoken(8000.0)
-    ('41 s', '5 min', '2.2 h')
-    """
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -16,7 +16,7 @@ from rich.table import Table
 
 from qaexp.config import compose
 from qaexp.data.audit.card import FILE_MEASURES, MEASURES, Count
-from qaexp.data.fetch.fetch import data_root
+from qaexp.data.fetch.remotes import data_root
 from qaexp.data.files import locate
 from qaexp.errors import MissingDataError
 from qaexp.files import atomic_write_text, name_another_place

@@ -1,4 +1,4 @@
-"""`python -m qaexp.results.table`: see `qaexp.cli.table`."""
+"""`qaexp table`: see `qaexp.cli.table`."""
 
 import sys
 

@@ -30,7 +30,7 @@ def read_records(folder: Path) -> list[RunRecord]:
     """
     records = [record for run, record in records_below(folder) if record.status == "finished" and _can_be_shown(record, run)]
     if not records:
-        raise QaexpError(f"{folder} holds no finished run; `python -m qaexp` makes one")
+        raise QaexpError(f"{folder} holds no finished run; `qaexp` makes one")
     return sorted(records, key=lambda record: record.started)
 
 
@@ -98,7 +98,10 @@ def _chosen_by(record: RunRecord) -> dict[str, float | None]:
 
 
 def _look(record: RunRecord) -> str:
-    return f" ({record.debug})" if record.debug else ""
+    """The mark of a run that measures less than its row says: a debug run, or one of `reproduce --quick` with a few batches."""
+    batches = (record.config.get("trainer") or {}).get("limit_train_batches")
+    quick = f"quick: {batches} batches an epoch" if type(batches) is int else ""  # a share of them is a protocol of its own
+    return f" ({record.debug or quick})" if record.debug or quick else ""
 
 
 def measured_by(records: Sequence[RunRecord], split: str) -> list[str]:

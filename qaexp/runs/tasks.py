@@ -151,7 +151,7 @@ class Ranking(Task):
         """The right answer that the run ranked best."""
         if not (run / f"{split}.run").is_file():
             raise ConfigError(
-                f"{run} has no {split}.run, which a run writes at its end; resume it: python -m qaexp {join_options([f'resume={run}'])}"
+                f"{run} has no {split}.run, which a run writes at its end; resume it: qaexp {join_options([f'resume={run}'])}"
             )
         table, ranked = self.data.splits[split], read_run(run / f"{split}.run")
         ranks = {question: dict(zip(rows["candidate"], rows["rank"], strict=True)) for question, rows in ranked.groupby("question")}

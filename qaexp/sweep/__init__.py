@@ -1,1 +1,1 @@
-"""Many runs from one command, such as `python -m qaexp -m experiment=ctrn/grid`. A sweep has no state besides its runs."""
+"""Many runs from one command, such as `qaexp -m experiment=ctrn/grid`. A sweep has no state besides its runs."""

@@ -1,4 +1,4 @@
-"""The Hydra sweeper of `python -m qaexp -m`: gives the cells of a strategy to a launcher, and counts the outcomes.
+"""The Hydra sweeper of `qaexp -m`: gives the cells of a strategy to a launcher, and counts the outcomes.
 
 Jobs that left no result, since their worker or launcher died, are launched again, and continue after their last whole epoch.
 """

@@ -59,7 +59,7 @@ def _without_failing(method: Callable[..., None]) -> Callable[..., None]:
 
 
 def _reason(error: BaseException) -> str:
-    return textwrap.shorten(str(error) or repr(error), 200, placeholder=" ...")
+    return missing_library(error) or textwrap.shorten(str(error) or repr(error), 200, placeholder=" ...")
 
 
 class RunLogger(WandbLogger):

@@ -1,4 +1,4 @@
-"""`python -m qaexp.figures`: help and mistyped options come at once, without what draws."""
+"""`qaexp figures`: help and mistyped options come at once, without what draws."""
 
 import subprocess
 import sys

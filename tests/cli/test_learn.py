@@ -64,6 +64,15 @@ def test_a_mistyped_model_is_named_with_what_comes_near(caplog: pytest.LogCaptur
     assert "model=ggas is not among the choices: did you mean ggsa" in caplog.text
 
 
+def test_missing_data_are_named_once_before_anything_runs(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QAEXP_DATA", str(tmp_path / "none"))
+    assert main(["--csv", str(tmp_path / "learn.csv"), "--runs", str(tmp_path / "runs")]) == 2
+    assert caplog.text.count("`qaexp data fetch wikiqa` fetches it") == 1
+    assert not (tmp_path / "runs").exists()
+
+
 def test_a_file_of_something_else_is_not_written_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
     assert main(["ggsa", "--csv", str(tmp_path / "other.csv"), "--runs", str(tmp_path / "runs")]) == 2

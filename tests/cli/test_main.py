@@ -53,7 +53,7 @@ def only_run(folder: Path) -> Path:
 
 
 def command(*arguments: str, **environment: str) -> subprocess.Popen[str]:
-    """`python -m qaexp` as a process of its own."""
+    """`qaexp` as a process of its own."""
     return subprocess.Popen(
         [sys.executable, "-m", "qaexp", *arguments],
         cwd=ROOT,
@@ -248,7 +248,11 @@ def own(tmp_path: Path) -> Path:
 
 
 def test_a_class_of_ones_own_replaces_another_with_its_options(
-    own: Path, quiet: list[str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    own: Path,
+    quiet: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     runs: list[Any] = []
     monkeypatch.setattr(command_line, "run_in", lambda folder, cfg, command, program: runs.append(cfg.model.pooling))
@@ -257,6 +261,9 @@ def test_a_class_of_ones_own_replaces_another_with_its_options(
     assert main([*quiet, option, "+model.pooling.power=2.0"]) == 0
     assert runs == [{"_target_": "own_parts.StrictPooling", "_partial_": True, "power": 2.0}] * 2  # without `squash` of max pooling
     assert compose([option, "+model.pooling.power=2.0"]).model.pooling == runs[0]
+    capsys.readouterr()
+    assert main([option, "--cfg", "job"]) == 0
+    assert "squash" not in OmegaConf.create(capsys.readouterr().out).model.pooling
     assert main([*quiet, option, "+model.pooling.powr=2.0"]) == 2
     assert "nothing reads the option model.pooling.powr, did you mean model.pooling.power" in caplog.text
 
@@ -399,7 +406,7 @@ def test_missing_files_are_named_at_once_with_the_command_that_fetches_them(
     overrides = [option for option in quiet if not option.startswith(("dataset.reader", "dataset.vectors"))]
     overrides += ["dataset=insuranceqa", "dataset/vectors=glove300", f"data_dir={tmp_path / 'nowhere'}"]
     assert main(overrides) == 2
-    for name in ("answers.label.token_idx", "question.test2.label.token_idx.pool", "python -m qaexp.data fetch insuranceqa", "glove."):
+    for name in ("answers.label.token_idx", "question.test2.label.token_idx.pool", "qaexp data fetch insuranceqa", "glove."):
         assert name in caplog.text
     assert not capsys.readouterr().out  # before the configuration is shown
     assert main([*overrides, "model=bm25"]) == 2
@@ -481,7 +488,7 @@ def test_control_c_and_sigterm_keep_what_was_measured_and_say_how_to_go_on(name:
     out, _ = run.communicate(timeout=60)
     folder = only_run(tmp_path)
     assert run.returncode == 130, out
-    assert f"python -m qaexp resume={folder}" in out
+    assert f"qaexp resume={folder}" in out
     assert "Traceback" not in out
     record = json.loads((folder / "record.json").read_text())
     assert record["status"] == "interrupted"

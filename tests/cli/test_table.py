@@ -74,6 +74,16 @@ def test_a_damaged_record_is_left_out_with_a_word(tmp_path: Path, caplog: pytest
         assert f"left out: {tmp_path / name / 'record.json'} {said}" in caplog.text
 
 
+def test_runs_of_a_quick_table_are_marked(tmp_path: Path) -> None:
+    for seed, batches in ((1, 20), (2, 0.3)):
+        record(tmp_path / str(seed), seed, 0.50)
+        run = RunRecord.load(tmp_path / str(seed))
+        run.config["trainer"] = {"limit_train_batches": batches}
+        run.save(tmp_path / str(seed))
+    table = by_row(run_table(read_records(tmp_path), "test"))
+    assert table["dataset"].tolist() == ["wikiqa (quick: 20 batches an epoch)", "wikiqa"]  # a share of the batches is a protocol of its own
+
+
 def test_a_split_that_no_run_has_is_named(tmp_path: Path) -> None:
     record(tmp_path / "a", 1, 0.50)
     with pytest.raises(ConfigError, match=r"--split tset: no run has it; did you mean test\?"):

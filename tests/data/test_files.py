@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from qaexp.data import files
-from qaexp.data.files import Faults, from_json, lines, opened, progress
+from qaexp.data.files import Faults, from_json, json_lines, lines, opened, progress
 from qaexp.errors import BadDataError
 
 
@@ -56,6 +56,13 @@ def zipped(content: bytes) -> bytes:
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("pairs", content)
     return file.getvalue()
+
+
+def test_lines_that_are_not_json_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.jsonl"
+    path.write_text('{"a": 1}\n{"a": \n[2]\n')
+    with pytest.raises(BadDataError, match="line 2: it is not JSON: Expecting value at column 7"), Faults(path, "") as faults:
+        assert list(json_lines(faults)) == [(1, {"a": 1}), (3, [2])]
 
 
 class Terminal(io.TextIOWrapper):

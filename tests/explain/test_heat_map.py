@@ -139,7 +139,7 @@ def test_data_that_have_changed_since_the_run_are_refused(run: Path, tmp_path: P
 
 def test_a_run_that_has_ranked_nothing_yet_is_answered_in_a_sentence(run: Path, tmp_path: Path) -> None:
     shutil.copy(run / "config.yaml", tmp_path)
-    with pytest.raises(ConfigError, match=r"has no test\.run, which a run writes at its end; resume it: python -m qaexp resume="):
+    with pytest.raises(ConfigError, match=r"has no test\.run, which a run writes at its end; resume it: qaexp resume="):
         pairs_of(tmp_path, data_of(tmp_path, None), [], 1)
 
 

@@ -82,7 +82,7 @@ def specifications(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> dict
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
     (folder / "results" / "ap").mkdir(parents=True)
-    (folder / "results" / "ap" / "table5.csv").write_text("System,MAP,MAP (paper),command\nAP-CNN,71.23,68.86,python -m qaexp\n")
+    (folder / "results" / "ap" / "table5.csv").write_text("System,MAP,MAP (paper),command\nAP-CNN,71.23,68.86,qaexp\n")
     places = ["--experiments", str(folder / "experiments"), "--results", str(folder / "results"), "--runs", str(runs)]
     assert main(["--dry-run", str(folder / "sent"), "--entity", "team", "--project", "tables", *places]) == 0
     sent = folder / "sent"

@@ -33,7 +33,7 @@ def test_rows_are_the_papers_and_numbers_are_ours(filled: Measured) -> None:
     assert frame.loc[2, "verdict"] == "reproduced"
     assert frame.loc[3, "verdict"] == "above"
     assert frame.loc[0, "command"] == ""
-    assert frame.loc[2, "command"].startswith("python -m qaexp dataset=toy ")
+    assert frame.loc[2, "command"].startswith("qaexp dataset=toy ")
     assert "seed=" not in frame.loc[2, "command"]
 
 

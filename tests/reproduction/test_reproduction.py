@@ -1,4 +1,4 @@
-"""The whole way of `python -m qaexp.reproduce`, with real runs on toy."""
+"""The whole way of `qaexp reproduce`, with real runs on toy."""
 
 import argparse
 import json
@@ -211,8 +211,8 @@ def test_a_pretrained_row_runs_its_pre_training_first_and_is_found_again(
     frame = pd.read_csv(tmp_path / "results" / "rcnn" / "table9.csv", dtype=str).set_index("Model")
     assert frame["seeds"].tolist() == ["1", "1", "1"]
     assert "init_from" not in frame.loc["RCNN", "command"]
-    assert frame.loc["RCNN, pre-trained", "command"].startswith("python -m qaexp.pretrain ")
-    assert " && python -m qaexp dataset=askubuntu " in frame.loc["RCNN, pre-trained", "command"]
+    assert frame.loc["RCNN, pre-trained", "command"].startswith("qaexp pretrain ")
+    assert " && qaexp dataset=askubuntu " in frame.loc["RCNN, pre-trained", "command"]
     ledger, keys = Ledger(tmp_path / "results" / "ledger"), Keys(tmp_path / "plans")
     assert len(ledger.entries) == 3
     planned = plan([table], ledger, keys, Choice())

@@ -1,4 +1,4 @@
-"""`python -m qaexp.data describe`: figures worked out by hand, printed ones beside them, partial sets called partial."""
+"""`qaexp data describe`: figures worked out by hand, printed ones beside them, partial sets called partial."""
 
 import csv
 from collections.abc import Callable

@@ -127,4 +127,4 @@ def test_the_best_around_a_former_best_takes_its_place(tmp_path: Path, monkeypat
 def test_the_best_of_a_pre_training_names_its_command() -> None:
     [job] = jobs(("pairs.batch_size=64", 0.5))
     record = RunRecord("key", {"dataset": {"selection_metric": "dev/mrr"}}, 1, "pairs.batch_size=64", best_epoch=1, history=[{"epoch": 1}])
-    assert "\n# python -m qaexp.pretrain pairs.batch_size=64\n" in best_yaml(Best(job.options, [job]), record, 1, PRETRAIN)
+    assert "\n# qaexp pretrain pairs.batch_size=64\n" in best_yaml(Best(job.options, [job]), record, 1, PRETRAIN)

@@ -1,4 +1,4 @@
-"""The offline W&B runs that wait to be uploaded, and the messages of `python -m qaexp.sync`."""
+"""The offline W&B runs that wait to be uploaded, and the messages of `qaexp sync`."""
 
 import os
 import signal

@@ -1,16 +1,14 @@
 """QatarLiving (Nakov et al. 2016): the forum threads of SemEval task 3 subtask A, 2015 and 2016, as XML or cleaned jsonl."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 from xml.parsers import expat
 
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.data.fetch.remotes import fetch_hint
-from qaexp.data.files import Faults, from_json, lines, locate, published, raw_lines
+from qaexp.data.files import Faults, json_lines, locate, published, raw_lines
 from qaexp.data.tokenise import bare
 
 LABELS = {"Good": 1, "PotentiallyUseful": 0, "Bad": 0}
@@ -179,13 +177,10 @@ class _Collector:
 
 def _jsonl_threads(faults: Faults) -> Iterator[Thread]:
     """The threads of a jsonl file; comments have no ids there and are numbered from 1, as in the XML: `Q1_C1`."""
-    for line, content in lines(faults):
+    for line, found in json_lines(faults):
         try:
-            found: Any = from_json(content)
             comments = [(f"{found['id']}_C{n}", c["label"], c["text"]) for n, c in enumerate(found["comments"], start=1)]
             strings = [found["id"], found["subject"], found["body"], *(text for comment in comments for text in comment)]
-        except json.JSONDecodeError as error:
-            faults.add(line, f"it is not JSON: {error.msg} at character {error.pos + 1}")
         except KeyError as error:
             faults.add(line, f"field {error.args[0]} is missing")
         except TypeError:

@@ -1,6 +1,5 @@
 """SNLI 1.0 (Bowman et al. 2015): pairs of sentences, each with one of three classes."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.data.fetch.remotes import fetch_hint
-from qaexp.data.files import from_json, lines, locate, published
+from qaexp.data.files import json_lines, locate, published
 from qaexp.data.tokenise import bare
 
 FIELDS = ("gold_label", "pairID", "sentence1_binary_parse", "sentence2_binary_parse")
@@ -77,12 +76,7 @@ class SNLIReader:
         """Id, label, and parse and sentence of either side."""
         number = {name: place for place, name in enumerate(self.classes)}
         with published(path, fetch_hint("snli")) as faults:
-            for line, text in lines(faults):
-                try:
-                    pair = from_json(text)
-                except json.JSONDecodeError as error:
-                    faults.add(line, f"it is not JSON ({error})")
-                    continue
+            for line, pair in json_lines(faults):
                 wrong = [name for name in FIELDS if not isinstance(pair, dict) or not isinstance(pair.get(name), str)]
                 if wrong:
                     faults.add(line, f"no text in field {', '.join(wrong)}")

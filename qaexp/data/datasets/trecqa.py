@@ -10,7 +10,6 @@ The layouts agree question by question, candidate by candidate and label by labe
     toks    as XML in lower case; the questions that have no candidate (1 of TRAIN, 1 of dev, 5 of test) are absent; no TRAIN-ALL
 """
 
-import json
 import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,7 +22,7 @@ from typing import Any, ClassVar, NamedTuple
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.corpus_builder import CorpusBuilder, text_names
 from qaexp.data.fetch.remotes import fetch_hint
-from qaexp.data.files import Faults, from_json, lines, locate, published
+from qaexp.data.files import Faults, json_lines, lines, locate, published
 from qaexp.data.tokenise import bare
 from qaexp.errors import require_among
 
@@ -120,25 +119,20 @@ class TrecQAJsonlReader(TrecQAReader):
             Question(
                 f"{split}-{line}", entry["question"], [(candidate["sentence"], candidate["label"]) for candidate in entry["candidates"]]
             )
-            for line, text in lines(file)
-            if (entry := _entry(line, text, file)) is not None
+            for line, entry in json_lines(file)
+            if _is_entry(line, entry, file)
         ]
 
 
-def _entry(line: int, text: str, faults: Faults) -> dict[str, Any] | None:
-    """One line of the jsonl layout; None if it has a fault."""
-    try:
-        entry = from_json(text)
-    except json.JSONDecodeError as error:
-        faults.add(line, f"not JSON: {error.msg} at column {error.colno}")
-        return None
+def _is_entry(line: int, entry: Any, faults: Faults) -> bool:
+    """Whether a line of the jsonl layout has no fault."""
     if not isinstance(entry, dict) or not isinstance(entry.get("question"), str) or not isinstance(entry.get("candidates"), list):
         faults.add(line, 'an object with fields "question", a string, and "candidates", a list, is expected')
-        return None
+        return False
     wrong = list(_candidate_faults(entry["candidates"]))
     for fault in wrong:
         faults.add(line, fault)
-    return None if wrong else entry
+    return not wrong
 
 
 def _candidate_faults(candidates: Iterable[Any]) -> Iterable[str]:

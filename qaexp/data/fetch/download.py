@@ -15,7 +15,7 @@ import requests
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
 from qaexp.data.fetch.checksums import fault
-from qaexp.data.fetch.remotes import PublishedFile
+from qaexp.data.fetch.remotes import RETRIES, TIMEOUT, PublishedFile
 from qaexp.data.files import progress
 from qaexp.errors import MissingDataError
 
@@ -40,9 +40,9 @@ class _NoConnectionError(Exception):
 class Downloader:
     """Downloads published files."""
 
-    retries: int = 4
+    retries: int = RETRIES
     """For each mirror; pooch waits one second before the first, two before the next, and so on."""
-    timeout: float = 30.0
+    timeout: float = TIMEOUT
     """Seconds without a byte after which a connection counts as cut."""
     base_url: str | None = None
     """A server with the same paths as the first mirror, used instead of all mirrors."""

@@ -25,11 +25,6 @@ from qaexp.files import file_lock
 log = logging.getLogger(__name__)
 
 
-def data_root(override: str | None = None) -> Path:
-    """The data folder: `override`, else `${QAEXP_DATA}`, else `data`."""
-    return Path(override or os.environ.get("QAEXP_DATA") or "data").expanduser()
-
-
 @dataclass(frozen=True)
 class Fetch:
     """Fetches sets into `root`."""
@@ -136,12 +131,12 @@ class Fetch:
 
     def _remedy(self, published: PublishedSet) -> str:
         if isinstance(self.source, Copies):
-            return f"download the missing files with `python -m qaexp.data fetch {published.name}`"
+            return f"download the missing files with `qaexp data fetch {published.name}`"
         return f"run the same command again later, or {_by_hand(published)}"
 
 
 def _by_hand(published: PublishedSet) -> str:
-    return f"get the files yourself from {published.page} and run `python -m qaexp.data fetch {published.name} --from FOLDER_OR_ARCHIVE`"
+    return f"get the files yourself from {published.page} and run `qaexp data fetch {published.name} --from FOLDER_OR_ARCHIVE`"
 
 
 def _part(target: Path) -> Path:

@@ -1,5 +1,6 @@
 """The published data sets: `remotes.yaml` as objects, and one sentence on where to get each."""
 
+import os
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
@@ -7,6 +8,14 @@ from typing import Any
 from urllib.parse import quote
 
 import yaml
+
+RETRIES, TIMEOUT = 4, 30.0
+"""How often a mirror is tried again, and the seconds without a byte after which a connection counts as cut."""
+
+
+def data_root(override: str | None = None) -> Path:
+    """The data folder: `override`, else `${QAEXP_DATA}`, else `data`."""
+    return Path(override or os.environ.get("QAEXP_DATA") or "data").expanduser()
 
 
 @dataclass(frozen=True)
@@ -43,7 +52,7 @@ class PublishedFile(Content):
 
 @dataclass(frozen=True)
 class PublishedSet:
-    """What `python -m qaexp.data fetch <name>` fetches."""
+    """What `qaexp data fetch <name>` fetches."""
 
     name: str
     folder: str
@@ -113,7 +122,7 @@ def fetch_hint(dataset: str) -> str:
     The name of a variant finds its set (`trecqa_clean`: `trecqa`), and a file of word vectors finds its archive.
 
     >>> fetch_hint("wikiqa")
-    'wikiqa is published in wailoktam/my-wikiqa @ 86b6a72aff4101af4e4b6d853bf9c418b497aa06; `python -m qaexp.data fetch wikiqa` fetches it.'
+    'wikiqa is published in wailoktam/my-wikiqa @ 86b6a72aff4101af4e4b6d853bf9c418b497aa06; `qaexp data fetch wikiqa` fetches it.'
     >>> fetch_hint("embeddings/glove.840B.300d.txt").split(";")[0]
     'glove.840B is published in nlp.stanford.edu/data/glove.840B.300d.zip'
     """
@@ -126,6 +135,6 @@ def fetch_hint(dataset: str) -> str:
     found = found or [published for published in PUBLISHED if name and published.name.lower().startswith(name)]
     if not found:
         known = ", ".join(published.name for published in PUBLISHED)
-        return f"{dataset} is not among the published sets that `python -m qaexp.data fetch` knows ({known})."
+        return f"{dataset} is not among the published sets that `qaexp data fetch` knows ({known})."
     published = found[0]
-    return f"{published.name} is published in {published.source}; `python -m qaexp.data fetch {published.name}` fetches it."
+    return f"{published.name} is published in {published.source}; `qaexp data fetch {published.name}` fetches it."

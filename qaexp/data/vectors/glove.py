@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
+from typing import BinaryIO, cast
 
 import numpy as np
 from jaxtyping import Float
+from rich.markup import escape
 
-from qaexp.data.files import Faults, raw_lines
+from qaexp.data.files import Faults, progress, raw_lines
 from qaexp.errors import MissingDataError
 
 LINES_AT_A_TIME = 20_000
@@ -101,11 +103,14 @@ def read_packaged_glove(matrix: Path, index: Path) -> tuple[list[str], Float[np.
         raise MissingDataError(f"{index} is a parquet file, which fastparquet reads; `pip install fastparquet`", [index]) from error
     with Faults(matrix, "Install its package again.") as faults:
         vectors = np.load(matrix, mmap_mode="r")
-        with index.open("rb") as file:
-            words = ParquetFile(file).to_pandas()["index"].tolist()
+        with progress() as bar:
+            with cast(BinaryIO, bar.open(index, "rb", description=escape(index.name))) as file:
+                words = ParquetFile(file).to_pandas()["index"].tolist()
+            starts = bar.track(range(0, len(vectors), LINES_AT_A_TIME), description=escape(matrix.name))
+            finite = all(np.isfinite(vectors[start : start + LINES_AT_A_TIME]).all() for start in starts)
         if vectors.shape[:1] != (len(words),) or vectors.ndim != 2:
             faults.add_whole(f"a matrix of {'×'.join(map(str, vectors.shape))} for the {len(words)} words of {index.name}")
-        elif not np.isfinite(vectors).all():
+        elif not finite:
             faults.add_whole("not all of its numbers are finite")
     return words, vectors
 

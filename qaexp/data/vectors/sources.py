@@ -29,7 +29,7 @@ VERSION = 4
 FIRST = 5000
 """Number of vectors that the standard deviation of a file is measured on; in GloVe's files, the most frequent words."""
 
-ROWS = 100_000
+ROWS = 20_000
 """Rows whose sums are computed at a time."""
 
 
@@ -229,7 +229,9 @@ def _save_published(vectors: tuple[list[str], np.ndarray], folder: Path) -> None
     folder.mkdir()
     (folder / "words.json").write_text(json.dumps(words), encoding="ascii")
     np.save(folder / "matrix.npy", matrix)
-    np.save(folder / "sums.npy", np.concatenate([_row_sums(matrix[start : start + ROWS]) for start in range(0, len(matrix), ROWS)]))
+    with progress() as bar:
+        starts = bar.track(range(0, len(matrix), ROWS), description="packing word vectors")
+        np.save(folder / "sums.npy", np.concatenate([_row_sums(matrix[start : start + ROWS]) for start in starts]))
 
 
 def _load_published(folder: Path, wanted: Sequence[str]) -> tuple[np.ndarray, np.ndarray, float]:

@@ -87,8 +87,8 @@ class CandidateOnly(LexicalScorer):
         self.register_buffer("weight", torch.zeros(len(vectors)))
 
     def fit(self, corpus: RankingCorpus, examples: Examples) -> None:
+        from sklearn.linear_model import LogisticRegression  # isort: skip  # most of a second; first, as its extra has scipy, too
         from scipy.sparse import csr_array
-        from sklearn.linear_model import LogisticRegression  # most of a second to import
 
         rows, words, labels = list[Tensor](), list[Tensor](), list[Tensor]()
         count = 0

@@ -75,7 +75,7 @@ def run_columns(state: CellState) -> dict[str, str]:
         "seeds": str(len(state.entries)),
         "data": state.cell.dataset,
         "status": state.status,
-        "command": f"python -m qaexp {' '.join(state.cell.overrides)}",
+        "command": f"qaexp {' '.join(state.cell.overrides)}",
     }
 
 

@@ -1,8 +1,8 @@
 """Figure 3 of Lei et al. 2016: perplexity on held-out titles (dotted) against dev MRR of the last states (solid) during pre-training.
 
-python -m qaexp.figures pretraining RUN... --to FOLDER
+qaexp figures pretraining RUN... --to FOLDER
 
-Runs are folders that `python -m qaexp.pretrain` left, or folders above them. Runs of one encoder are averaged; bars show the standard
+Runs are folders that `qaexp pretrain` left, or folders above them. Runs of one encoder are averaged; bars show the standard
 deviation over three runs or more. Writes figure3.png, figure3.svg and figure3.csv.
 """
 
@@ -42,7 +42,7 @@ def read_runs(places: Iterable[Path]) -> list[RunRecord]:
     for place in places:
         pretrained = [record for _, record in records_below(place) if record.history and PERPLEXITY in record.history[0]]
         if not pretrained:
-            raise QaexpError(f"{place} holds no run of pre-training with an epoch behind it; `python -m qaexp.pretrain` makes one")
+            raise QaexpError(f"{place} holds no run of pre-training with an epoch behind it; `qaexp pretrain` makes one")
         for record in pretrained:
             records[record.key] = max(records.get(record.key, record), record, key=lambda run: (run.started, len(run.history)))
     return list(records.values())
@@ -107,7 +107,7 @@ def draw(table: pd.DataFrame) -> Figure:
 
 
 def write_figures(options: argparse.Namespace) -> list[Path]:
-    """`python -m qaexp.figures pretraining`."""
+    """`qaexp figures pretraining`."""
     table = curves(read_runs(options.runs))
     with look():
         figure = draw(table)

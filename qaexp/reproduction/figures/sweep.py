@@ -35,7 +35,7 @@ UNSET = "–"
 
 
 def write_figures(options: argparse.Namespace) -> list[Path]:
-    """`python -m qaexp.figures sweep`: writes `parallel` and `effects`; returns their paths.
+    """`qaexp figures sweep`: writes `parallel` and `effects`; returns their paths.
 
     Raises:
         QaexpError: the folder has no two runs that differ.

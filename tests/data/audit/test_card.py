@@ -74,7 +74,7 @@ def test_other_files_are_refused_with_every_count_that_differs(small_wikiqa: Mak
     message = str(error.value)
     assert message.startswith("data set wikiqa, as read: 12 faults\n  split train, questions: 2 were read, 2,118 expected\n")
     assert "  split test, without answer: 0 were read, 390 expected\n" in message
-    assert "`python -m qaexp.data fetch wikiqa` fetches it." in message
+    assert "`qaexp data fetch wikiqa` fetches it." in message
     assert message.endswith("If this is intended, set dataset.expected=null.")
 
 

@@ -12,7 +12,7 @@ from qaexp.data.datasets.insuranceqa import InsuranceQAReader
 from qaexp.errors import BadDataError, MissingDataError
 
 Make = Callable[..., InsuranceQAReader]
-FETCH = "`python -m qaexp.data fetch insuranceqa` fetches it"
+FETCH = "`qaexp data fetch insuranceqa` fetches it"
 
 
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gz"])

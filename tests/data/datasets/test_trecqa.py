@@ -205,7 +205,7 @@ def test_every_fault_of_a_file_is_named_with_its_line(small: Any, tmp_path: Path
     assert head == f"{tmp_path}/trecqa/{name}: {len(faults)} fault{'s' if len(faults) > 1 else ''}"
     assert listed == [f"  {fault}" for fault in faults]
     assert remedy.startswith("The file is not as it was published. ")
-    assert f"`python -m qaexp.data fetch {'trecqa_toks' if layout == 'toks' else 'trecqa'}` fetches it" in remedy
+    assert f"`qaexp data fetch {'trecqa_toks' if layout == 'toks' else 'trecqa'}` fetches it" in remedy
 
 
 @pytest.mark.parametrize(("layout", "name"), [("xml", "test.xml"), ("jsonl", "test.jsonl"), ("toks", "test/b.toks")])

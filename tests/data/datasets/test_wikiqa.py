@@ -86,7 +86,7 @@ def test_every_fault_of_a_file_is_named_with_its_line(wikiqa: Make, tmp_path: Pa
     assert head == f"{tmp_path}/wikiqa/dev.tsv: {len(faults)} fault{'s' if len(faults) > 1 else ''}"
     assert listed == [f"  {fault}" for fault in faults]
     assert remedy.startswith("The file is not as it was published. wikiqa is published in")
-    assert "`python -m qaexp.data fetch wikiqa` fetches it" in remedy
+    assert "`qaexp data fetch wikiqa` fetches it" in remedy
 
 
 def test_missing_files_are_all_named(wikiqa: Make, tmp_path: Path) -> None:

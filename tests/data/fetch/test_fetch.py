@@ -28,9 +28,9 @@ from qaexp.cli import data as cli
 from qaexp.config import choices, compose
 from qaexp.data.fetch.checksums import git_blob_id
 from qaexp.data.fetch.download import CHUNK, Downloader, UnreachableError
-from qaexp.data.fetch.fetch import Fetch, data_root
+from qaexp.data.fetch.fetch import Fetch
 from qaexp.data.fetch.local_archives import Copies
-from qaexp.data.fetch.remotes import PUBLISHED, Content, PublishedFile, PublishedSet, fetch_hint
+from qaexp.data.fetch.remotes import PUBLISHED, Content, PublishedFile, PublishedSet, data_root, fetch_hint
 from qaexp.errors import MissingDataError, OutputError
 
 BIG = bytes(range(251)) * 2000  # about half a megabyte, no chunk like its neighbour
@@ -611,7 +611,7 @@ def test_hint_finds_a_variant_and_says_if_a_set_is_unknown() -> None:
     assert "fetch trecqa_toks`" in fetch_hint("trecqa_toks")
     assert "fetch yahooqa_partial`" in fetch_hint("yahoomqa_partial_10")
     assert "on request" in fetch_hint("yahoomqa_10")
-    assert "python -m qaexp.data make-up" in fetch_hint("askubuntu_made_up")
+    assert "qaexp data make-up" in fetch_hint("askubuntu_made_up")
     assert "no command fetches it" in fetch_hint("askubuntu_duplicates")
     assert "is not among the published sets" in fetch_hint("toy")
     assert "is not among the published sets" in fetch_hint("")

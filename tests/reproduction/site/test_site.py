@@ -119,7 +119,7 @@ def test_a_number_opens_its_seeds_and_leads_to_their_records(see: Any, way: str)
     assert pop.locator(".seeds li").count() == 5
     seeds = [float(text.split()[-1]) for text in pop.locator(".seeds li").all_inner_texts()]
     assert sum(seeds) / 5 == pytest.approx(float(re.findall(r"[\d.]+", number.inner_text())[0]), abs=1e-4)
-    assert "python -m qaexp dataset=wikiqa" in pop.inner_text()
+    assert "qaexp dataset=wikiqa" in pop.inner_text()
     pop.locator(".seeds a").first.click()
     page.wait_for_url("**/records/*.html")
     assert page.locator("h1").inner_text() == "AP-CNN on WikiQA, seed 1"
