@@ -80,7 +80,7 @@ class Cell:
     def commands(self) -> list[str]:
         """The commands to type for it, without a seed."""
         begun = [f"qaexp pretrain {join_options(before[:-1])}"] if (before := self.pretraining(1)) else []
-        return [*begun, join_options(["python", "-m", "qaexp", *self.overrides, *(["init_from=FOLDER"] if begun else [])])]
+        return [*begun, join_options(["qaexp", *self.overrides, *(["init_from=FOLDER"] if begun else [])])]
 
     @property
     def differs(self) -> str:
