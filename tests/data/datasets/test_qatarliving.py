@@ -141,7 +141,7 @@ FAULTY: dict[str, tuple[str, Any, list[str]]] = {
             json.dumps(JSONL | {"id": "Q6", "comments": [{"text": "x", "label": "good"}]}),
         ],
         [
-            "line 2: it is not JSON: Expecting ',' delimiter at character 12",
+            "line 2: it is not JSON: Expecting ',' delimiter at column 12",
             "line 3: field comments is missing",
             "line 4: it is not an object with a list of comments, objects each",
             "line 5: id, subject, body, text and label must be strings",

@@ -163,7 +163,7 @@ FAULTY: dict[str, tuple[str, str, Any, list[str]]] = {
         "dev.jsonl",
         ['{"question": "When ?"', "[]", '{"question": 1, "candidates": []}'],
         [
-            "line 1: not JSON: Expecting ',' delimiter at column 22",
+            "line 1: it is not JSON: Expecting ',' delimiter at column 22",
             'line 2: an object with fields "question", a string, and "candidates", a list, is expected',
             'line 3: an object with fields "question", a string, and "candidates", a list, is expected',
         ],
