@@ -90,6 +90,8 @@ def _mistyped(arguments: Sequence[str], program: Program) -> Iterator[str]:
         if not equals and not option.startswith("~"):
             yield f"{option!r} is not an option: {_meant_by_word(name, groups)}"
         key = name.partition("@")[0]
+        if "/" in key and "." in key:
+            yield f"{option}: only the choice of a YAML file has slashes; write {key.replace('/', '.')}={value}"
         for choice in _each_choice(key, value) if equals and key in groups else ():
             if choice not in choices(key):
                 known = choices(key)

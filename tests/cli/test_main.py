@@ -108,6 +108,7 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
         ("model.encoder.ofset=2", "there is no option model.encoder.ofset, did you mean model.encoder.offset"),
         ("trainer.max_epoch=3", "there is no option trainer.max_epoch, did you mean trainer.max_epochs"),
         ("ggsa", "'ggsa' is not an option: write model=ggsa"),
+        ("model/pooling.hops=3", "model/pooling.hops=3: only the choice of a YAML file has slashes; write model.pooling.hops=3"),
         (
             "trainer.limit_train_batches=5",
             "trainer.limit_train_batches is not set by this configuration; to add it, write +trainer.limit_train_batches=5",
