@@ -32,6 +32,7 @@ NAMES = {
     "pretrain": "a step of pre-training at 100,000 words: adaptive against full softmax",
     "optimizer": "training steps with tuned word vectors on WikiQA: fused optimisers over the words of training (needs QAEXP_DATA)",
     "matchzoo": "training steps on WikiQA against MatchZoo-py (needs QAEXP_DATA, and MATCHZOO, a command that runs theirs)",
+    "pretrained": "MiniLM against sentence-transformers, and through the cut (part of it needs QAEXP_DATA)",
     "rcnn": "a training step of the RCNN cell against the loop as printed and an LSTM, on the CPU",
     "tables": "all of the papers' tables from 2,000 records",
     "corpus": "reading a corpus of 167,765 questions, made up; its peak memory",

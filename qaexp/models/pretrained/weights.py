@@ -191,6 +191,8 @@ OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert", "mpnet", "longformer"
 
 @cache
 def revision(weights: str) -> str:
-    """A digest of the safetensors files, which tells these weights from others of the same name."""
-    of_files = b"".join(bytes.fromhex(digest(path)) for path in sorted(weights_folder(weights).glob("*.safetensors")))
-    return f"sha256:{hashlib.sha256(of_files).hexdigest()}"
+    """A digest of the safetensors files, which tells these weights from others of the same name; for the hub's, after the commit."""
+    folder = weights_folder(weights)
+    of_files = b"".join(bytes.fromhex(digest(path)) for path in sorted(folder.glob("*.safetensors")))
+    commit = f"{folder.name} " if folder.parent.name == "snapshots" else ""
+    return f"{commit}sha256:{hashlib.sha256(of_files).hexdigest()}"

@@ -61,3 +61,8 @@ def test_other_weights_have_another_revision(tiny_weights: Path, tmp_path: Path)
     content = (other / "model.safetensors").read_bytes()
     (other / "model.safetensors").write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     assert revision(str(other)) != revision(str(tiny_weights))
+
+
+def test_the_revision_of_the_hub_s_weights_has_their_commit(tiny_weights: Path, tmp_path: Path) -> None:
+    shutil.copytree(tiny_weights, folder := tmp_path / "models--somebody--weights" / "snapshots" / "0123abc")
+    assert revision(str(folder)) == f"0123abc {revision(str(tiny_weights))}"
