@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from qaexp.config import in_hydra
 from qaexp.errors import QaexpError
 from qaexp.runs.folder import RUNS
 
@@ -114,6 +113,8 @@ def _words(options: Mapping[str, Any], of: str = "") -> list[str]:
     >>> _words({"model": "ggsa", "trainer": {"max_epochs": 3}, "dataset": None, "logger": "it's"})
     ['model=ggsa', 'trainer.max_epochs=3', 'dataset=null', "logger='it\\\\'s'"]
     """
+    from qaexp.config import in_hydra  # loads Hydra
+
     words: list[str] = []
     for name, value in options.items():
         words += _words(value, f"{of}{name}.") if isinstance(value, Mapping) else [f"{of}{name}={in_hydra(value)}"]

@@ -40,13 +40,13 @@ def throttled_log(seconds: float, prefix: str, logger: str) -> Iterator[None]:
 def duration(seconds: int | float) -> str:
     """Seconds as a reader says them.
 
-    >>> duration(3.21), duration(41.3), duration(75), duration(1000), duration(7260)
-    ('3.2 s', '41 s', '1 min 15 s', '17 min', '2 h 1 min')
+    >>> duration(3.21), duration(41.3), duration(75), duration(180), duration(1000), duration(7260)
+    ('3.2 s', '41 s', '1 min 15 s', '3 min', '17 min', '2 h 1 min')
     """
     if seconds < 59.5:
         return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 10:
-        return f"{minutes} min {rest} s"
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
