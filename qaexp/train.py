@@ -19,7 +19,8 @@ from qaexp.models.pretrained.weights import revision
 from qaexp.models.scorer import as_scorer, num_parameters
 from qaexp.runs.checkpoint import best_checkpoint, last_checkpoint
 from qaexp.runs.folder import BEST, clear
-from qaexp.runs.initial_weights import begin_from, with_pinned_source
+from qaexp.runs.initial_weights import begin_from
+from qaexp.runs.other_runs import with_pinned_runs
 from qaexp.runs.record import RunRecord
 from qaexp.runs.tasks import write_results
 from qaexp.tracking.logger import log_results, open_loggers
@@ -39,7 +40,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
     callbacks that replace the screen.
     """
     config: dict[str, Any] = OmegaConf.to_container(cfg, resolve=True)  # type: ignore[assignment]
-    record = RunRecord.resumed(folder) if resume else RunRecord.begin(with_pinned_source(config), command)
+    record = RunRecord.resumed(folder) if resume else RunRecord.begin(with_pinned_runs(config), command)
     last = last_checkpoint(folder) if resume else None
     with record.kept_in(folder), record.timing("total"):
         pl.seed_everything(cfg.seed, workers=True, verbose=False)
@@ -58,8 +59,9 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
         scorer.learn_only(torch.from_numpy(data.training_words))
         record.parameters = num_parameters(scorer)
         optimizer = as_optimizer(instantiate(cfg.optimizer), cfg.get("decay_word_vectors", True))
+        loss = as_loss(instantiate(record.config["loss"]))  # its teacher, if any, is pinned there
         rebuild = rebuild_plan(record.config, data, scorer.pretrained, vectors.shape[1], record.key, record.command)
-        module = RankingModule(scorer, as_loss(instantiate(cfg.loss)), optimizer, instantiate(cfg.schedule), data, rebuild)
+        module = RankingModule(scorer, loss, optimizer, instantiate(cfg.schedule), data, rebuild)
         trainer = open_trainer(cfg.trainer, **callbacks(cfg, folder, record, data, watchers))
         record.processes = trainer.world_size
         with on_rank_zero(open_loggers(cfg.logger, record, folder)) as loggers:

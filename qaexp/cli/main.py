@@ -27,7 +27,8 @@ from qaexp.logs import silence_libraries
 from qaexp.mistakes import SWEEP_FLAGS, check_config, explain, is_sweep
 from qaexp.own_choices import drop_replaced_options, own_folders
 from qaexp.processes import INTERRUPTED, Process, end_with, stop_on_signals
-from qaexp.runs.folder import BEST, CONFIG, LAST, LOG, RECORD, RUNS, TRACEBACK, clear, require_initial_run
+from qaexp.runs.folder import BEST, CONFIG, LAST, LOG, RECORD, RUNS, TRACEBACK, clear
+from qaexp.runs.other_runs import require_other_runs
 
 log = logging.getLogger(__name__)
 
@@ -114,7 +115,7 @@ def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
         try:
             drop_replaced_options(cfg, GlobalHydra.instance().config_loader(), str(HydraConfig.get().job.config_name), given, CONF)
             check_config(cfg, _config_without_values(given), given)
-            require_initial_run(cfg.get("init_from"))
+            require_other_runs(cfg)
             require_files(cfg)
             run_in(folder, cfg, join_options(given), program)
         except Exception as error:  # raised below, after Hydra, which would print a line of its own

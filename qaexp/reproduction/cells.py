@@ -24,6 +24,7 @@ from qaexp.mistakes import explain
 from qaexp.reproduction.ledger import Key
 from qaexp.reproduction.spec import Row, Setting, Table
 from qaexp.runs import record, renamed
+from qaexp.runs.other_runs import with_other_runs
 from qaexp.runs.record import config_key
 
 READING = ("dataset=", "dataset.reader.", "dataset.tokenise", "dataset.expected=")
@@ -77,10 +78,21 @@ class Cell:
         return [*_last_of_each([*data, *self.row.pretrain, *quick]), f"seed={seed}"]
 
     @property
+    def teacher(self) -> "Cell | None":
+        """The cell whose run with the same seed it learns from: on the same data, with the same word vectors if that row has the choice."""
+        if self.row.teacher is None:
+            return None
+        row = next(row for row in self.table.rows if row.label == self.row.teacher)
+        cells = [cell for cell in alternatives(self.table, row, self.setting, self.quick) if cell.dataset == self.dataset]
+        return next((cell for cell in cells if cell.vectors == self.vectors), cells[0])
+
+    @property
     def commands(self) -> list[str]:
         """The commands to type for it, without a seed."""
         begun = [f"qaexp pretrain {join_options(before[:-1])}"] if (before := self.pretraining(1)) else []
-        return [*begun, join_options(["qaexp", *self.overrides, *(["init_from=FOLDER"] if begun else [])])]
+        taught = self.teacher.commands if self.teacher else []
+        other_runs = [*(["init_from=FOLDER"] if begun else []), *(["loss.teacher=FOLDER"] if taught else [])]
+        return [*begun, *taught, join_options(["qaexp", *self.overrides, *other_runs])]
 
     @property
     def differs(self) -> str:
@@ -178,14 +190,19 @@ class Keys:
         Raises:
             ConfigError: the cell cannot be composed; names table, row and fault.
         """
-        names = [" ".join([*cell.seeded(seed), "after:", *cell.pretraining(seed)]) for seed in seeds]
+        taught = [key.whole for key in self.of(cell.teacher, seeds)] if cell.teacher else [""] * len(seeds)
+        names = [
+            " ".join([*cell.seeded(seed), "after:", *cell.pretraining(seed), *([f"taught by {key}"] if key else [])])
+            for seed, key in zip(seeds, taught, strict=True)
+        ]
         if not all(name in self._known for name in names):
             place = f"{cell.table.title}, row {cell.row.label!r}: "
             fine = _composed(cell.seeded(seeds[0]), RANK, place)
             before = _composed(pretraining, PRETRAIN, place) if (pretraining := cell.pretraining(seeds[0])) else None
-            for seed, name in zip(seeds, names, strict=True):
-                begun = {"key": config_key(_resolved(before, seed))} if before else None
-                self._known[name] = Key.of({**_resolved(fine, seed), "init_from": begun})
+            for seed, name, teacher in zip(seeds, names, taught, strict=True):
+                begun = {"init_from": {"key": config_key(_resolved(before, seed))}} if before else {}
+                learnt = {"loss.teacher": {"key": teacher}} if teacher else {}
+                self._known[name] = Key.of(with_other_runs(_resolved(fine, seed), {**begun, **learnt}))
             self._new = True
         return [self._known[name] for name in names]
 

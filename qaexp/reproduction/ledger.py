@@ -16,6 +16,7 @@ from qaexp.errors import QaexpError
 from qaexp.evaluation.measures import metric_key
 from qaexp.explain.names import run_in_words
 from qaexp.files import RESULTS_REMEDY, atomic_write_text, read_small_text
+from qaexp.runs.other_runs import other_runs, with_other_runs
 from qaexp.runs.record import RunRecord, config_key, is_over, key_without_max_epochs, measured_config
 from qaexp.runs.table import row_name
 
@@ -119,7 +120,7 @@ class Entry:
 
     @property
     def key_without_max_epochs(self) -> str:
-        return key_without_max_epochs(_with_key_of_start(self.config))
+        return key_without_max_epochs(_with_keys_alone(self.config))
 
     @property
     def learned(self) -> bool:
@@ -272,13 +273,12 @@ def _read(path: Path) -> Entry:
 
 def _key(record: RunRecord) -> str:
     """The key that a table's cell has for a run."""
-    return config_key(_with_key_of_start(record.config)) if record.config.get("init_from") else record.key
+    return config_key(_with_keys_alone(record.config)) if other_runs(record.config) else record.key
 
 
-def _with_key_of_start(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Of the run that it started from, only the key, not the step at which that ended."""
-    begun = config.get("init_from")
-    return {**config, "init_from": {"key": begun["key"]}} if begun else dict(config)
+def _with_keys_alone(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Of other runs that it names, only the key, not the step at which they ended."""
+    return with_other_runs(config, {option: {"key": run["key"]} for option, run in other_runs(config).items()})
 
 
 def _entry(record: RunRecord, run: Path) -> Entry:

@@ -154,18 +154,24 @@ def _run(run: Run, options: argparse.Namespace) -> tuple[Run, Outcome]:
 
 
 def _outcome(run: Run, options: argparse.Namespace) -> Outcome:
-    """The outcome of a run. The pre-training that it starts from, if any, runs first."""
+    """The outcome of a run. The pre-training that it starts from and the run that it learns from, if any, run first."""
     folder, logger = _folder(run, options.runs), [f"logger={options.logger}"]
     labels = {"paper": run.cell.table.paper, "table": run.cell.table.name, "row": run.cell.row.label}
     watchers = None if options.jobs == 1 else []  # several progress bars would overwrite each other
-    begun: list[str] = []
+    others: list[str] = []
     if pretraining := run.cell.pretraining(run.seed):
         for_it = {**labels, "row": f"{run.cell.row.label}, pre-training"}
         before = run_overrides([*pretraining, *logger], folder, PRETRAIN, for_it, watchers)
         if before.record is None:
             return before
-        begun = [f"init_from={in_hydra(str(before.folder))}"]
-    return run_overrides([*run.cell.seeded(run.seed), *begun, *logger], folder, labels=labels, watchers=watchers)
+        others.append(f"init_from={in_hydra(str(before.folder))}")
+    if teacher := run.cell.teacher:
+        of_teacher = {**labels, "row": teacher.row.label}
+        taught = run_overrides([*teacher.seeded(run.seed), *logger], folder, labels=of_teacher, watchers=watchers)
+        if taught.record is None:
+            return taught
+        others.append(f"loss.teacher={in_hydra(str(taught.folder))}")
+    return run_overrides([*run.cell.seeded(run.seed), *others, *logger], folder, labels=labels, watchers=watchers)
 
 
 def _values(run: Run, entry: Entry) -> str:

@@ -136,6 +136,8 @@ class Row:
     """False if word vectors make no difference, as for BM25."""
     pretrain: Sequence[str] | None = None
     """Overrides of the pre-training run that this row is fine-tuned from."""
+    teacher: str | None = None
+    """The label of another row of the table, from whose run with the same seed this row learns (`loss.teacher`)."""
     note: str = ""
     """How the row was read, or why it is published only."""
 
@@ -385,7 +387,7 @@ def describe(error: Exception) -> str:
 
 INHERITED_BY_TABLE = ("label", "scale", "decimals", "seeds", "fixed_epochs", "common", "quick", "settings", "columns", "rows")
 """A table takes these from the other file if its own leaves them out. Source, caption and notes are not inherited."""
-INHERITED_BY_ROW = ("overrides", "setting", "in_setting", "datasets", "vectors", "reads_vectors", "pretrain")
+INHERITED_BY_ROW = ("overrides", "setting", "in_setting", "datasets", "vectors", "reads_vectors", "pretrain", "teacher")
 """A row takes these: what it runs. Printed numbers and notes are not inherited."""
 
 
@@ -466,6 +468,9 @@ def _fault_of(table: Table) -> str:
             return f"there is no metric {metric!r}; name a measure of a split, as in test/nDCG@5, or one of {', '.join(RUN_METRICS)}"
     if not rows:
         return "it has no rows"
+    for row in rows:
+        if row.teacher is not None and (fault := _fault_of_teacher(row, rows)):
+            return f"row {row.label!r}: {fault}"
     if any(type(seed) is not int for seed in table.seeds) or len(set(table.seeds)) < len(table.seeds):
         return f"seeds: {list(table.seeds)} are not whole numbers, each once, such as [1, 2, 3]"
     for where, options in _overrides_in(table):
@@ -477,6 +482,19 @@ def _fault_of(table: Table) -> str:
     labels = [row.label for row in rows]
     twice = sorted(label for label in labels if labels.count(label) > 1)
     return f"two rows are called {twice[0]!r}; a claim could not tell them apart" if twice else ""
+
+
+def _fault_of_teacher(student: Row, rows: Sequence[Row]) -> str:
+    """Why a row cannot learn from the one that it names; empty if it can."""
+    label = str(student.teacher)
+    teacher = next((row for row in rows if row.label == label), None)
+    if teacher is None:
+        return f"teacher: there is no row {label!r}; {meant(label, [row.label for row in rows])}"
+    if teacher.overrides is None or teacher.pretrain is not None or teacher.teacher is not None:
+        return f"teacher: {label!r} runs after another run, or not at all; name a row of one run"
+    if teacher.datasets != student.datasets or teacher.setting != student.setting:
+        return f"teacher: {label!r} reads other data; name a row with the same datasets and setting"
+    return ""
 
 
 def _overrides_in(table: Table) -> Iterator[tuple[str, Sequence[str]]]:

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from qaexp.errors import CheckpointError, MissingDataError
+from qaexp.errors import CheckpointError
 
 CONFIG, RECORD, LOG = "config.yaml", "record.json", "run.log"
 RESULTS = Path(os.environ.get("QAEXP_RESULTS") or "results")
@@ -48,12 +48,3 @@ def clear_all(folder: Path) -> None:
     """Remove `last.ckpt`, too. So do sweeps and tables, which have many runs."""
     clear(folder)
     (folder / LAST).unlink(missing_ok=True)
-
-
-def require_initial_run(source: object) -> None:
-    """Raises MissingDataError if `source`, the value of `init_from`, names a run or checkpoint that does not exist."""
-    try:
-        if source is not None:
-            checkpoint_file(str(source))
-    except CheckpointError as error:
-        raise MissingDataError(f"init_from={error}") from error

@@ -10,27 +10,10 @@ from qaexp.data.vocabulary import PADDING, UNKNOWN, Vocabulary
 from qaexp.errors import CheckpointError
 from qaexp.models.embedding.word_vectors import WordTable
 from qaexp.models.scorer import AnswerScorer, Scorer
-from qaexp.runs.checkpoint import open_checkpoint, rebuild_scorer, require_same_vocabulary
+from qaexp.runs.checkpoint import rebuild_scorer, require_same_vocabulary
 from qaexp.runs.folder import checkpoint_file
+from qaexp.runs.other_runs import open_pinned
 from qaexp.runs.record import vector_files_of
-
-
-def with_pinned_source(config: dict[str, Any]) -> dict[str, Any]:
-    """The configuration with the key, command and step of the run at `init_from` beside its path.
-
-    Key and step are what counts as identity, so that a folder may be moved, and another run at the same path is noticed.
-
-    Raises:
-        CheckpointError: there is no checkpoint.
-    """
-    path = config.get("init_from")
-    if path is None or isinstance(path, Mapping):
-        return config
-    checkpoint = open_checkpoint(str(path))  # a folder's name may be a number
-    plan = checkpoint["qaexp"]
-    if "key" not in plan:
-        raise CheckpointError(f"init_from={path} was written before checkpoints named their run; train it again")
-    return {**config, "init_from": {"path": str(path), "key": plan["key"], "step": checkpoint["global_step"], "command": plan["command"]}}
 
 
 def begin_from(source: Mapping[str, Any] | None, scorer: AnswerScorer, vocabulary: Sequence[str], vector_files: Sequence[str]) -> None:
@@ -46,13 +29,7 @@ def begin_from(source: Mapping[str, Any] | None, scorer: AnswerScorer, vocabular
     """
     if source is None:
         return
-    checkpoint = open_checkpoint(source["path"])
-    found = checkpoint["qaexp"]["key"], checkpoint["global_step"]
-    if found != (source["key"], source["step"]):
-        raise CheckpointError(
-            f"init_from={source['path']} is no longer the run that this one started from (key and step {found}, not "
-            f"{(source['key'], source['step'])}); put that one back, or start a new run"
-        )
+    checkpoint = open_pinned("init_from", source)
     theirs_too = None
     if vector_files and vector_files_of(checkpoint_file(source["path"]).parent) == list(vector_files):
         theirs_too = Vocabulary(checkpoint["qaexp"]["vocabulary"]).ids(vocabulary)

@@ -25,6 +25,7 @@ from qaexp.ddp import is_rank_zero
 from qaexp.errors import ConfigError, OutputError, PrunedError, QaexpError, RecordError
 from qaexp.files import atomic_write_text, nested_values, read_small_text
 from qaexp.runs.folder import RECORD
+from qaexp.runs.other_runs import other_runs, with_other_runs, with_pinned_runs
 from qaexp.runs.renamed import with_current_targets, with_short_targets
 
 log = logging.getLogger(__name__)
@@ -147,9 +148,9 @@ class RunRecord:
         )
 
     def is_of(self, config: Any) -> bool:
-        """Whether this is the run's configuration. Folders, labels and the path of `init_from` do not count."""
-        left_out = (*NOT_IDENTITY, "init_from")
-        ours, theirs = ({name: each[name] for name in each if name not in left_out} for each in (self.config, config))
+        """Whether this is the run's configuration. Folders, labels and other runs that it names do not count."""
+        known = [with_other_runs(each, dict.fromkeys(other_runs(each))) for each in (self.config, config)]
+        ours, theirs = ({name: each[name] for name in each if name not in (*NOT_IDENTITY, "init_from")} for each in known)
         return _digest(with_places(ours, _places(self.config))) == _digest(with_places(theirs, _places(config)))
 
     def of_data(self, described: dict[str, Any], convention: str) -> None:
@@ -359,13 +360,13 @@ def quick_look(config: Mapping[str, Any]) -> str:
 def measured_config(config: dict[str, Any]) -> dict[str, Any]:
     """The part of a configuration that says what is measured, with `data_dir` and `cache_dir` in place of folders.
 
-    For `init_from`, the run and its step count, not the path.
+    Another run that it names counts by its key and step, not by its path.
     """
-    identity = {name: value for name, value in config.items() if name not in NOT_IDENTITY}
-    if identity.pop("init_from", None) is not None:
-        from qaexp.runs.initial_weights import with_pinned_source  # needs torch
-
-        identity["init_from"] = {name: value for name, value in with_pinned_source(config)["init_from"].items() if name in ("key", "step")}
+    pinned = other_runs(with_pinned_runs(config))
+    named = {option: {name: run[name] for name in ("key", "step") if name in run} for option, run in pinned.items()}
+    identity = {name: value for name, value in with_other_runs(config, named).items() if name not in NOT_IDENTITY}
+    if "init_from" not in named:
+        identity.pop("init_from", None)
     if looked := quick_look(config):
         identity["debug"] = looked
     identity["dataset"] = {name: value for name, value in config["dataset"].items() if name != "expected"}  # a check, no setting

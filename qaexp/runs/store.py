@@ -19,6 +19,7 @@ from qaexp.files import atomic_write_text, remove_staging
 from qaexp.logs import silence_libraries
 from qaexp.mistakes import check_config, config_of_choices, explain
 from qaexp.runs.folder import CONFIG, ERROR, LAST, RECORD, SET_ASIDE, TRACEBACK, clear_all
+from qaexp.runs.other_runs import other_runs, with_other_runs
 from qaexp.runs.record import RunRecord, config_key
 
 log = logging.getLogger(__name__)
@@ -113,7 +114,7 @@ def go_on(folder: Path, cfg: DictConfig) -> None:
     grown = {name: value for name, value in grown.items() if value != OmegaConf.select(OmegaConf.create(record.config), name)}
     kept = [option for option in split_options(record.command) if option.partition("=")[0] not in grown]
     record.command = join_options([*kept, *(f"{name}={value}" for name, value in grown.items())])
-    record.config = {**config, "init_from": record.config.get("init_from")}
+    record.config = with_other_runs(config, other_runs(record.config))
     record.key, record.status = config_key(record.config), "interrupted"
     atomic_write_text(folder / CONFIG, OmegaConf.to_yaml(cfg, resolve=True))
     record.save(folder)

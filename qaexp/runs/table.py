@@ -14,11 +14,12 @@ from qaexp.errors import ConfigError, QaexpError, meant
 from qaexp.evaluation.conventions import METRICS
 from qaexp.evaluation.measures import heading, is_measure, metric_key
 from qaexp.runs.folder import RECORD
+from qaexp.runs.other_runs import OTHER_RUNS, other_runs, with_other_runs
 from qaexp.runs.record import RunRecord, config_key, records_below
 
 log = logging.getLogger(__name__)
 
-VOLATILE = ("output_dir", "logger", "labels", "seed", "cache_dir", "data_dir", "init_from")
+VOLATILE = ("output_dir", "logger", "labels", "seed", "cache_dir", "data_dir")
 """Overrides that do not make another row."""
 
 
@@ -46,14 +47,14 @@ def _can_be_shown(record: RunRecord, run: Path) -> bool:
 
 
 def row_name(record: RunRecord) -> str:
-    """The command that makes the row, without seed and places; and with the command of the run that it started from, for `init_from`."""
-    begun = record.config.get("init_from")
-    source = [f"init_from=({_lasting(begun['command'])})"] if begun else []
-    return " ".join([_lasting(record.command), *source]).strip()
+    """The command that makes the row, without seed and places; another run that it names is named by its own command."""
+    named = [f"{option}=({_lasting(run['command'])})" for option, run in other_runs(record.config).items()]
+    return " ".join([_lasting(record.command), *named]).strip()
 
 
 def _lasting(command: str) -> str:
-    return join_options(without_keys(split_options(command), VOLATILE))
+    options = without_keys(split_options(command), VOLATILE)
+    return join_options([option for option in options if option.lstrip("+").partition("=")[0] not in OTHER_RUNS])
 
 
 def run_table(records: Sequence[RunRecord], split: str) -> pd.DataFrame:
@@ -143,9 +144,10 @@ def _several(runs: pd.DataFrame, same: Sequence[str], column: str) -> list[str]:
 
 
 def _configuration(record: RunRecord) -> str:
-    """What all seeds of a row share. For `init_from`, whose runs differ with the seed, this is the command."""
-    config, begun = _seedless(record.config), record.config.get("init_from")
-    return config_key({**config, "init_from": None, "began with": _lasting(begun["command"])} if begun else config)[:8]
+    """What all seeds of a row share. Of other runs that it names, which differ with the seed, this is the command."""
+    config, named = _seedless(record.config), other_runs(record.config)
+    commands = {option: _lasting(run["command"]) for option, run in named.items()}
+    return config_key({**with_other_runs(config, dict.fromkeys(named)), "other runs": commands} if named else config)[:8]
 
 
 def _seedless(node: Any) -> Any:

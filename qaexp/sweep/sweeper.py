@@ -32,7 +32,7 @@ from qaexp.files import require_writable
 from qaexp.limits import violations
 from qaexp.mistakes import check_config, check_value
 from qaexp.processes import Process, begin_worker
-from qaexp.runs.folder import require_initial_run
+from qaexp.runs.other_runs import require_other_runs
 from qaexp.runs.record import RunRecord, measured_options
 from qaexp.sweep.best import BEST_REMEDY, best_of_each_measure, write_best
 from qaexp.sweep.job import BEGUN, Job, JobResult, keep_number_of_threads
@@ -183,7 +183,7 @@ class Sweep(Sweeper):
         composed = self._compose(space.overrides(first))
         usual = self._compose([option for option in space.overrides(first) if is_choice(option)])
         check_config(composed, usual, space.overrides(first))
-        require_initial_run(composed.get("init_from"))
+        require_other_runs(composed)
         require_files(composed)
         parser = OverridesParser.create()
         for key, value in ((key, value) for key, choices in values.items() for value in choices[1:]):

@@ -2,6 +2,7 @@
 
 import logging
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError
 from qaexp.limits import NonNegativeFloat, PositiveFloat
 from qaexp.models.scorer import AnswerScorer
+from qaexp.runs.other_runs import open_pinned
 from qaexp.runs.ranker import Ranker, load
 from qaexp.training.hardest_negatives import by_group, hardest_negatives
 
@@ -191,15 +193,16 @@ class MarginMSE(Loss):
 
     Hofstätter et al. 2020, "Improving Efficient Neural Ranking Models with Cross-Architecture Knowledge Distillation", eq. 5.
 
-    `teacher` is the folder of any finished run, or its checkpoint; it reads the texts as they were written, in its own way, and each pair
-    once. `scale` is c: of a student whose scores are cosines, and a teacher with wider ones, well below 1.
+    `teacher` is the folder of any finished run, or its checkpoint, or either one pinned to its run (`runs/other_runs.py`); it reads the
+    texts as they were written, in its own way, and each pair once. `scale` is c: of a student whose scores are cosines, and a teacher with
+    wider ones, well below 1.
 
     Raises:
         ConfigError: no teacher is named; or as `PairwiseHinge`.
-        CheckpointError: the teacher has no checkpoint.
+        CheckpointError: the teacher has no checkpoint, or is no longer the run that it is pinned to.
     """
 
-    def __init__(self, teacher: str | None, scale: PositiveFloat) -> None:
+    def __init__(self, teacher: str | Mapping[str, Any] | None, scale: PositiveFloat) -> None:
         self._teacher, self._scale = teacher, scale
         self._ranker: Ranker | None = None
         self._scores = dict[tuple[int, int], float]()
@@ -209,7 +212,9 @@ class MarginMSE(Loss):
         super().require_match(scorer, data)
         if self._teacher is None:
             raise ConfigError("loss=margin_mse learns from another run's scores; name the run's folder in loss.teacher")
-        self._ranker, self._corpus = load(self._teacher), data.corpus
+        if isinstance(self._teacher, Mapping):
+            open_pinned("loss.teacher", self._teacher)
+        self._ranker, self._corpus = load(self._teacher if isinstance(self._teacher, str) else self._teacher["path"]), data.corpus
 
     def pairs_to_learn(self, scorer: AnswerScorer, batch: RankingBatch) -> RankingBatch:
         """The batch with the teacher's scores."""

@@ -228,6 +228,45 @@ def test_a_pretrained_row_runs_its_pre_training_first_and_is_found_again(
     assert ", and 2 of pre-training\n" in capsys.readouterr().out
 
 
+def test_a_row_learns_from_another_rows_run_of_the_same_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The teacher's run is that of its own row: it is made once, also when the student's row is asked for alone."""
+    monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
+    rows = [
+        Row("teacher", [1.0, None, None], overrides=[*TINY, "model/pooling=mean"]),
+        Row("student", [1.0, None, None], overrides=[*TINY, "loss=margin_mse"], teacher="teacher"),
+    ]
+    table = Table(**{**TABLE.__dict__, "rows": rows, "seeds": [1, 2]})
+    monkeypatch.setattr(reproduction, "result_tables", lambda: [table])
+    monkeypatch.setattr(reproduction, "result_figures", list)
+    monkeypatch.setattr(reproduction, "claims", lambda paper: [])
+    monkeypatch.setattr(reproduction, "configuration_tables", list)
+    places = ["--paper", "ctrn", "--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs")]
+    assert reproduce.main([*places, "--rows", "student"]) == 0
+    assert len(Ledger(tmp_path / "results" / "ledger").entries) == 2
+    assert reproduce.main(places) == 0
+    records = [json.loads(path.read_text()) for path in (tmp_path / "runs").rglob("record.json")]
+    taught = {record["seed"]: record["config"]["loss"]["teacher"]["key"] for record in records if record["config"]["loss"].get("teacher")}
+    assert len(records) == 4
+    assert taught == {record["seed"]: record["key"] for record in records if not record["config"]["loss"].get("teacher")}
+    frame = pd.read_csv(tmp_path / "results" / "ctrn" / "table9.csv", dtype=str).set_index("Model")
+    assert frame["seeds"].to_dict() == {"teacher": "2", "student": "2"}
+    assert " && qaexp " in frame.loc["student", "command"]
+    assert frame.loc["student", "command"].endswith("loss.teacher=FOLDER")
+
+
+@pytest.mark.parametrize(
+    ("teacher", "said"),
+    [
+        ("CNM", "row 'student': teacher: there is no row 'CNM'; did you mean CNN?"),
+        ("Kelp", "row 'student': teacher: 'Kelp' runs after another run, or not at all; name a row of one run"),
+        ("student", "row 'student': teacher: 'student' runs after another run, or not at all; name a row of one run"),
+    ],
+)
+def test_a_teacher_is_a_row_that_runs_by_itself(teacher: str, said: str) -> None:
+    student = Row("student", [1.0, None, None], overrides=TINY, teacher=teacher)
+    assert Table(**{**TABLE.__dict__, "rows": [*TABLE.rows, student]}).fault() == said
+
+
 def test_the_same_command_writes_tables_of_settings_and_of_statistics(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -139,7 +139,7 @@ def test_a_run_that_broke_off_in_its_first_epoch_begins_there_again(data: list[s
     other["qaexp"]["key"] = "another"
     torch.save(other, source / "best.ckpt")
     (tmp_path / "resumed" / "last.ckpt").unlink()
-    with pytest.raises(qaexp.errors.CheckpointError, match="is no longer the run that this one started from"):
+    with pytest.raises(qaexp.errors.CheckpointError, match="is no longer the run that this one was started with"):
         train(cfg, tmp_path / "resumed", resume=True)
 
 

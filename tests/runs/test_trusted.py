@@ -18,7 +18,7 @@ from qaexp.cli.figures import main as figures
 from qaexp.cli.main import main
 from qaexp.config import CONF
 from qaexp.errors import CheckpointError
-from qaexp.runs.initial_weights import with_pinned_source
+from qaexp.runs.other_runs import with_pinned_runs
 from qaexp.runs.trusted import MAX_BYTES, TRUSTED, admitted, saved_config
 
 FILE = Path("best.ckpt")
@@ -253,7 +253,7 @@ def test_a_hostile_folder_runs_nothing_whoever_reads_it(target: str, saved: Any,
     with pytest.raises(CheckpointError, match="which is no"):
         qaexp.load(folder)
     with pytest.raises(CheckpointError, match="which is no"):
-        with_pinned_source({"init_from": str(folder)})
+        with_pinned_runs({"init_from": str(folder)})
     assert not victim.exists()
 
 

@@ -1,0 +1,90 @@
+"""Other runs that a configuration names: the one it starts from (`init_from`), and the one it learns from (`loss.teacher`).
+
+Such a run counts by its key and its step, not by its path, so that a folder may be moved, and another run at the same path is noticed.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from qaexp.errors import CheckpointError, MissingDataError
+from qaexp.runs.folder import checkpoint_file
+
+OTHER_RUNS = ("init_from", "loss.teacher")
+
+
+def other_runs(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Each option that names another run, to its value: a path, or a path with key, step and command.
+
+    >>> other_runs({"init_from": None, "loss": {"teacher": "runs/a", "scale": 1.0}})
+    {'loss.teacher': 'runs/a'}
+    """
+    return {option: value for option in OTHER_RUNS if (value := _at(config, option)) is not None}
+
+
+def _at(config: Any, option: str) -> Any:
+    for part in option.split("."):
+        config = config.get(part) if isinstance(config, Mapping) else None
+    return config
+
+
+def with_other_runs(config: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of the configuration with these values of the options.
+
+    >>> with_other_runs({"loss": {"teacher": "runs/a", "scale": 1.0}}, {"loss.teacher": None})
+    {'loss': {'teacher': None, 'scale': 1.0}}
+    """
+    changed = dict(config)
+    for option, value in values.items():
+        group, _, name = option.rpartition(".")
+        if group:
+            changed[group] = {**changed[group], name: value}
+        else:
+            changed[name] = value
+    return changed
+
+
+def require_other_runs(config: Mapping[str, Any]) -> None:
+    """Raises: MissingDataError, if an option names a run or checkpoint that does not exist."""
+    for option, source in other_runs(config).items():
+        try:
+            checkpoint_file(str(source))
+        except CheckpointError as error:
+            raise MissingDataError(f"{option}={error}") from error
+
+
+def with_pinned_runs(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration with the key, command and step of each other run beside its path.
+
+    Raises:
+        CheckpointError: there is no checkpoint.
+    """
+    pinned = {option: source if isinstance(source, Mapping) else _pinned(option, source) for option, source in other_runs(config).items()}
+    return with_other_runs(config, pinned)
+
+
+def _pinned(option: str, path: object) -> dict[str, Any]:
+    from qaexp.runs.checkpoint import open_checkpoint  # needs torch
+
+    checkpoint = open_checkpoint(str(path))  # a folder's name may be a number
+    plan = checkpoint["qaexp"]
+    if "key" not in plan:
+        raise CheckpointError(f"{option}={path} was written before checkpoints named their run; train it again")
+    return {"path": str(path), "key": plan["key"], "step": checkpoint["global_step"], "command": plan["command"]}
+
+
+def open_pinned(option: str, source: Mapping[str, Any]) -> dict[str, Any]:
+    """The checkpoint of a pinned run.
+
+    Raises:
+        CheckpointError: there is another run at its path now; or as `open_checkpoint`.
+    """
+    from qaexp.runs.checkpoint import open_checkpoint  # needs torch
+
+    checkpoint = open_checkpoint(source["path"])
+    found = checkpoint["qaexp"]["key"], checkpoint["global_step"]
+    if found != (source["key"], source["step"]):
+        raise CheckpointError(
+            f"{option}={source['path']} is no longer the run that this one was started with (key and step {found}, not "
+            f"{(source['key'], source['step'])}); put that one back, or start a new run"
+        )
+    return checkpoint
