@@ -128,7 +128,10 @@ def contents(draw: st.DrawFn) -> bytes:
     return content
 
 
-@pytest.mark.parametrize("name", choices("dataset"))
+ONE_OF_EACH_READER = {compose([f"dataset={name}"]).dataset.reader._target_: name for name in choices("dataset")}.values()
+
+
+@pytest.mark.parametrize("name", ONE_OF_EACH_READER)
 def test_readers(name: str, tmp_path: Path) -> None:
     cfg = compose([f"dataset={name}", f"data_dir={tmp_path / 'data'}", f"cache_dir={tmp_path / 'cache'}"]).dataset.reader
     if name == "own":
