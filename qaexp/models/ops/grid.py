@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
+from qaexp.models.encoder.cnn import max_of_neighbours
 from qaexp.models.masking import masked_amax
 
 
@@ -37,6 +38,19 @@ def k_largest(
     values = F.pad(values, (0, max(0, k - values.shape[2])), value=lowest).topk(k, dim=2).values
     there = mask.flatten(2).sum(dim=2, keepdim=True) > torch.arange(k, device=mask.device)  # (pair, 1, k)
     return values.masked_fill(~there, 0.0)
+
+
+def max_of_blocks(grid: Float[Tensor, "pair slice question_length candidate_length"]) -> Float[Tensor, "pair slice row column"]:
+    """The maximum of each 2 × 2 block. Units are at least 0, and there are zeros beyond the ends of an odd length.
+
+    On a GPU the gradients of torch's own max-pooling depend on the order of threads; on a CPU it is twice as fast.
+
+    >>> max_of_blocks(torch.tensor([[[[1.0, 5.0, 2.0], [3.0, 0.0, 4.0]]]])).tolist()
+    [[[[5.0, 4.0]]]]
+    """
+    if grid.is_cpu:
+        return F.max_pool2d(grid, 2, ceil_mode=True)
+    return max_of_neighbours(max_of_neighbours(grid, dim=2), dim=3)
 
 
 def max_by_cell(

@@ -3,17 +3,17 @@
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from qaexp.limits import PositiveInt
 from qaexp.models.embedding.word_vectors import WordEmbedding
-from qaexp.models.encoder.cnn import max_of_neighbours
 from qaexp.models.intermediates import show
 from qaexp.models.masking import zero_padding
 from qaexp.models.ops.convolution import apply_convolution
-from qaexp.models.ops.grid import grid_mask, max_by_cell
+from qaexp.models.ops.grid import grid_mask, max_by_cell, max_of_blocks
 from qaexp.models.pairwise.classifier import Classifier
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.types import Text
@@ -63,13 +63,12 @@ class ARCII(AnswerScorer):
 
     def score(self, question: Text, candidate: Text) -> Float[Tensor, "pair *class"]:
         rows, columns = question["mask"], candidate["mask"]
-        grid = question["states"].transpose(1, 2).unsqueeze(3) + candidate["states"].transpose(1, 2).unsqueeze(2)
-        grid = grid.relu() * grid_mask(rows, columns)
+        grid = (_below_all_padding(question).unsqueeze(3) + _below_all_padding(candidate).unsqueeze(2)).relu()
         show("grid", grid)
         for convolution in self.convolutions:
-            grid, rows, columns = max_of_neighbours(max_of_neighbours(grid, dim=2), dim=3), rows[:, ::2], columns[:, ::2]
+            grid, rows, columns = max_of_blocks(grid), rows[:, ::2], columns[:, ::2]
             grid = apply_convolution(convolution, F.pad(grid, (0, self.after, 0, self.after))).relu() * grid_mask(rows, columns)
-        grid, rows, columns = max_of_neighbours(max_of_neighbours(grid, dim=2), dim=3), rows[:, ::2], columns[:, ::2]
+        grid, rows, columns = max_of_blocks(grid), rows[:, ::2], columns[:, ::2]
         return self.classifier(max_by_cell(grid, rows, columns, self.cells, self.cells).flatten(1))
 
     def _windows(self, tokens: Int[Tensor, "text length"], convolution: nn.Conv1d) -> Text:
@@ -77,3 +76,9 @@ class ARCII(AnswerScorer):
         words = zero_padding(text["states"], text["mask"])
         padded = F.pad(words.transpose(1, 2), (0, self.after))  # (text, dim, length + after)
         return {"mask": text["mask"], "states": apply_convolution(convolution, padded).transpose(1, 2)}
+
+
+def _below_all_padding(text: Text) -> Float[Tensor, "pair filter length"]:
+    """The states, far below zero at padding, so that ReLU gives 0 there, whatever the other text has. Cheaper than a mask of the grid."""
+    states = text["states"]
+    return states.masked_fill(~text["mask"].unsqueeze(2), torch.finfo(states.dtype).min / 2).transpose(1, 2)
