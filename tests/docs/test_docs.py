@@ -204,6 +204,16 @@ def test_a_model_of_ones_own_trains_and_loads(code: str, command: str, tmp_path:
     monkeypatch.delitem(sys.modules, "mine")
 
 
+def test_the_file_of_the_guide_to_own_data_trains_and_ranks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = REPOSITORY / "docs" / "howto" / "own_data.md"
+    monkeypatch.chdir(tmp_path)
+    Path("faq.csv").write_text(_blocks(page, "text")[0], encoding="utf-8")
+    _, *options = shlex.split(_blocks(page, "sh")[0])
+    assert main([*options, "trainer.max_epochs=1", "output_dir=runs", "cache_dir=cache"]) == 0
+    [checkpoint] = tmp_path.glob("runs/*/*/best.ckpt")
+    assert len(qaexp.load(checkpoint).rank("Who waters roses?", ["The gardener does.", "Call the bank."])) == 2
+
+
 def test_a_whole_model_of_ones_own_trains_and_ranks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = (REPOSITORY / "docs" / "howto" / "own_model.md").read_text(encoding="utf-8")
     for file, content in re.findall(r"^```\w+\n# ([\w/]+\.(?:py|yaml))\n(.*?)^```", page, flags=re.DOTALL | re.MULTILINE):
