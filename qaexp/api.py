@@ -46,6 +46,8 @@ def train(overrides: str | Sequence[str] = (), *, runs: str | Path = RUNS, **opt
     from qaexp.runs.store import run_overrides
 
     words = _command_line(overrides, options)
+    if odd := next((word for word in words if word.startswith(("-", "resume="))), None):
+        raise QaexpError(f"{odd} is for the command line alone; call qaexp.train for each run, and an interrupted one goes on")
     with _one_sentence(words):
         outcome = run_overrides(words, Path(runs).expanduser(), watchers=_notebook_bar())
     if outcome.status == "busy":
@@ -94,17 +96,17 @@ def _command_line(overrides: str | Sequence[str], options: Mapping[str, Any]) ->
 
 @contextmanager
 def _one_sentence(words: Sequence[str]) -> Iterator[None]:
-    """Turns Hydra's and OmegaConf's errors about command-line words into a QaexpError."""
-    from hydra.errors import HydraException
-    from omegaconf.errors import OmegaConfBaseException
-
-    from qaexp.config import RANK
+    """Turns errors about command-line words into a QaexpError, as the command line does."""
     from qaexp.mistakes import explain
 
     try:
         yield
-    except (HydraException, OmegaConfBaseException) as error:
-        raise QaexpError(explain(error, words, RANK) or str(error)) from error
+    except QaexpError:
+        raise
+    except Exception as error:
+        if sentence := explain(error, words):
+            raise QaexpError(sentence) from error
+        raise
 
 
 def _words(options: Mapping[str, Any], of: str = "") -> list[str]:

@@ -10,10 +10,11 @@ import traceback
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from pydoc import locate
+from pydoc import ErrorDuringImport, locate
 from types import NoneType
 from typing import Any, get_args
 
+import yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException, InstantiationException, OverrideParseException
 from omegaconf import DictConfig, ListConfig, OmegaConf
@@ -47,6 +48,12 @@ def explain(error: Exception, arguments: Sequence[str], program: Program = RANK)
         where = next((line.partition(":")[2].strip() for line in str(error).splitlines() if line.startswith("full_key")), "it")
         cause = list(_causes(error))[-1]
         return f"{where} cannot be built from this configuration: {cause} ({type(cause).__name__})"
+    if isinstance(error, yaml.YAMLError):
+        return f"a YAML file cannot be read: {' '.join(str(error).split())}"
+    if isinstance(error, ImportError) and (name := re.match(r"Error loading '(.+?)'", str(error))):  # a `_target_`, by Hydra
+        return f"{name[1]} cannot be loaded: {error.__cause__ or error}; is its package installed, or its folder in PYTHONPATH?"
+    if isinstance(error, ErrorDuringImport):  # a module of the user's own has a fault
+        return str(error)
     if isinstance(error, (HydraException, OmegaConfBaseException)) or _of_hydra(error):
         return next(_mistyped(arguments, program), _unreadable(error) or str(error).splitlines()[0])
     if isinstance(error, ValueError) and "integer string conversion" in str(error):
@@ -93,7 +100,7 @@ def _mistyped(arguments: Sequence[str], program: Program) -> Iterator[str]:
         if "/" in key and "." in key:
             yield f"{option}: only the choice of a YAML file has slashes; write {key.replace('/', '.')}={value}"
         for choice in _each_choice(key, value) if equals and key in groups else ():
-            if choice not in choices(key):
+            if choice_file(key, choice) is None:
                 known = choices(key)
                 meant = _did_you_mean(choice, known, _homes(choice, groups))
                 yield f"there is no {key}={choice}{meant}; choices: {', '.join(known)}"
@@ -249,6 +256,12 @@ def check_config(cfg: Any, usual: Any, overrides: Sequence[str]) -> None:
         if isinstance(given, (bool, int, float)) and _is_text(key, usual):
             OmegaConf.update(cfg, key, given := value)
         _check_kind(key, value, given, usual)
+    for part in ("model", "dataset", "optimizer", "schedule", "trainer", "logger", "callbacks"):
+        if part not in cfg:  # ~part, or part=[]
+            option = next((each for each in overrides if each.lstrip("~").partition("=")[0] == part), part)
+            raise ConfigError(f"{option}: a run needs {part}; set it instead, to one of {', '.join(choices(part))}")
+        if part not in ("logger", "callbacks") and not (isinstance(cfg[part], DictConfig) and "_target_" in cfg[part]):
+            raise ConfigError(f"{part} has no _target_, the class that it builds; name one in its YAML file, as in _target_: mine.Name")
     resolved: Any = OmegaConf.to_container(cfg, resolve=True)
     for sentence in violations(resolved):
         raise ConfigError(sentence)

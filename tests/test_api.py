@@ -44,6 +44,19 @@ def test_a_choice_that_does_not_exist_is_answered_in_one_sentence(tmp_path: Path
     assert len(str(error.value).splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"model": 3}, "there is no model=3"),
+        ({"logger": None}, "there is no logger=null"),
+        ({"resume": "a/run"}, "resume=a/run is for the command line alone"),
+    ],
+)
+def test_options_of_a_wrong_kind_are_answered_in_one_sentence(options: dict[str, Any], sentence: str, tmp_path: Path) -> None:
+    with pytest.raises(QaexpError, match=sentence):
+        qaexp.train(runs=tmp_path, **options)
+
+
 def test_two_runs_are_compared_question_by_question(tmp_path: Path) -> None:
     options: dict[str, Any] = {"runs": tmp_path / "runs", "logger": "none", "cache_dir": tmp_path / "cache"}
     one, other = (qaexp.train([model, "dataset/vectors=random", *SMALL], **options) for model in ("model=bm25", "model=random_guess"))
