@@ -110,7 +110,7 @@ def choices(group: str) -> list[str]:
     >>> choices("schedule")
     ['constant', 'cosine', 'inverse_epoch', 'linear']
     """
-    pattern = "*/*.yaml" if group == "experiment" else "*.yaml"
+    pattern = "**/*.yaml" if group == "experiment" else "*.yaml"
     found = {path.relative_to(conf / group).with_suffix("") for conf in conf_folders() for path in (conf / group).glob(pattern)}
     return sorted(str(path) for path in found if not path.stem.startswith("_"))
 

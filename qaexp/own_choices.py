@@ -7,7 +7,10 @@ from pathlib import Path
 from pydoc import locate
 from typing import Any
 
+from hydra._internal.config_repository import CachingConfigRepository
 from hydra.core.config_loader import ConfigLoader
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from hydra.types import RunMode
@@ -18,13 +21,17 @@ from qaexp.errors import ConfigError
 SEARCH_PATH = "hydra.searchpath="
 
 
-def own_folders(config_dir: str | None, overrides: Sequence[str]) -> list[Path]:
-    """The folders of `--config-dir` and `hydra.searchpath`.
+def own_folders(config_dir: str | None, overrides: Sequence[str], config: str | None = None) -> list[Path]:
+    """The folders of `--config-dir` and of `hydra.searchpath`, on the command line or else in the primary configuration of the user's own.
 
     Raises:
         ConfigError: there is none at such a place.
     """
     folders = [("--config-dir", config_dir)] if config_dir else []
+    given = any(option.startswith(SEARCH_PATH) for option in overrides)
+    if config_dir and config and not given and (primary := Path(config_dir).expanduser() / f"{config}.yaml").is_file():
+        places = OmegaConf.select(OmegaConf.load(primary), SEARCH_PATH.rstrip("=")) or []
+        folders += [(f"{primary}: {SEARCH_PATH.rstrip('=')}", str(place)) for place in places]
     for option in overrides:
         if option.startswith(SEARCH_PATH):
             try:
@@ -51,6 +58,13 @@ def _folder(option: str, place: str) -> Path:
     return folder.absolute()
 
 
+def drop_replaced_options_of_job(cfg: DictConfig, shipped: Path) -> None:
+    """The same in a function that Hydra calls with `cfg`."""
+    job = HydraConfig.get()
+    overrides = [*job.overrides.hydra, *job.overrides.task]
+    drop_replaced_options(cfg, GlobalHydra.instance().config_loader(), str(job.job.config_name), overrides, shipped)
+
+
 def drop_replaced_options(cfg: DictConfig, loader: ConfigLoader, config: str, overrides: Sequence[str], shipped: Path) -> None:
     """Drop the options that were of another class, where a file of the user's own or an override names the `_target_`.
 
@@ -59,13 +73,15 @@ def drop_replaced_options(cfg: DictConfig, loader: ConfigLoader, config: str, ov
     """
     chosen = [option for option in overrides if not option.startswith("hydra.")]
     values = OverridesParser.create().parse_overrides(chosen)
-    if not any(value.key_or_group.endswith("_target_") for value in values) and not _has_own_files(loader, shipped):
+    # with the folders of hydra.searchpath
+    _, repository = loader._parse_overrides_and_create_caching_repo(config, list(overrides))  # type: ignore[attr-defined]
+    if not any(value.key_or_group.endswith("_target_") for value in values) and not _has_own_files(repository, shipped):
         return
     layers: list[tuple[bool, Any]] = []
     for default in loader.compute_defaults_list(config, list(overrides), run_mode=RunMode.RUN).defaults:
         if default.config_path is None or default.config_path.startswith("hydra/"):
             continue
-        loaded = loader.repository.load_config(default.config_path)  # type: ignore[attr-defined]
+        loaded = repository.load_config(default.config_path)
         if loaded is not None:
             content: Any = OmegaConf.to_container(loaded.config)
             for part in reversed([part for part in (default.package or "").split(".") if part and part != "_global_"]):
@@ -96,8 +112,8 @@ def drop_replaced_options(cfg: DictConfig, loader: ConfigLoader, config: str, ov
                     node.pop(name, None)
 
 
-def _has_own_files(loader: ConfigLoader, shipped: Path) -> bool:
-    places = [str(source.path) for source in loader.get_sources() if source.provider not in ("hydra", "schema")]
+def _has_own_files(repository: CachingConfigRepository, shipped: Path) -> bool:
+    places = [str(source.path) for source in repository.get_sources() if source.provider not in ("hydra", "schema")]
     return any(Path(place.removeprefix("file://")) != shipped for place in places)
 
 

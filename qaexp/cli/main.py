@@ -25,7 +25,7 @@ from qaexp.ddp import is_rank_zero
 from qaexp.errors import CheckpointError, ConfigError, OutputError, QaexpError
 from qaexp.logs import silence_libraries
 from qaexp.mistakes import SWEEP_FLAGS, check_config, explain, is_sweep
-from qaexp.own_choices import drop_replaced_options, own_folders
+from qaexp.own_choices import drop_replaced_options_of_job, own_folders
 from qaexp.processes import INTERRUPTED, Process, end_with, stop_on_signals
 from qaexp.runs.folder import BEST, CONFIG, LAST, LOG, RECORD, RUNS, TRACEBACK, clear
 from qaexp.runs.other_runs import require_other_runs
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str], program: Program = RANK) -> int:
         if len(arguments) > 1:
             flags = _flags(arguments)
             with contextlib.suppress(ConfigError):  # --help does not say what else is wrong
-                look_also_in(own_folders(flags.config_dir, flags.overrides))
+                look_also_in(own_folders(flags.config_dir, flags.overrides, flags.config_name))
         from qaexp.cli.help import help_text
 
         sys.stdout.write(help_text(program))
@@ -61,8 +61,8 @@ def main(arguments: Sequence[str], program: Program = RANK) -> int:
         flags = _flags(arguments)
         overrides = [*(SWEEP_FLAGS[:1] if flags.multirun else ()), *flags.overrides]
         if flags.config_name:
-            program = replace(program, config=flags.config_name)
-        look_also_in(own_folders(flags.config_dir, flags.overrides))
+            program = replace(program, config=flags.config_name.removesuffix(".yaml"))
+        look_also_in(own_folders(flags.config_dir, flags.overrides, program.config))
         if "model" not in program.groups():
             raise ConfigError(f"--config-name {program.config}: no such file lists the groups of a run; begin its defaults with `- config`")
         resumed = [argument.removeprefix("resume=") for argument in arguments if argument.startswith("resume=")]
@@ -95,7 +95,6 @@ def pretrain(arguments: Sequence[str]) -> int:
 
 def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
     import hydra
-    from hydra.core.global_hydra import GlobalHydra
     from hydra.core.hydra_config import HydraConfig
     from omegaconf import DictConfig, OmegaConf
 
@@ -113,7 +112,7 @@ def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
     def run(cfg: DictConfig) -> None:
         given, folder = list(HydraConfig.get().overrides.task), Path(HydraConfig.get().runtime.output_dir)
         try:
-            drop_replaced_options(cfg, GlobalHydra.instance().config_loader(), str(HydraConfig.get().job.config_name), given, CONF)
+            drop_replaced_options_of_job(cfg, CONF)
             check_config(cfg, _config_without_values(given), given)
             require_other_runs(cfg)
             require_files(cfg)
@@ -127,6 +126,8 @@ def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
         cfg = composed_by_hydra(overrides, program.config)  # Hydra itself would show the options of classes that are replaced
         sys.stdout.write(OmegaConf.to_yaml(cfg, resolve=flags.resolve))
         return
+    if flags.info:
+        logging.getLogger().handlers.clear()  # Hydra logs to a screen handler of its own
     if is_sweep(arguments):
         from qaexp.sweep.sweeper import register
 

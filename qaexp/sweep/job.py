@@ -14,11 +14,12 @@ from typing import Any, Literal
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from qaexp.config import Program
+from qaexp.config import CONF, Program
 from qaexp.evaluation.measures import metric_key
 from qaexp.files import atomic_write_text, read_small_text
 from qaexp.logs import silence_libraries
 from qaexp.mistakes import check_config, explain
+from qaexp.own_choices import drop_replaced_options_of_job
 from qaexp.processes import Process, job_for
 from qaexp.runs.record import RunRecord
 
@@ -88,6 +89,7 @@ class Job:
         result.write(self.outcomes)
 
     def _run(self, cfg: DictConfig, cell: int, options: Sequence[str]) -> JobResult:
+        drop_replaced_options_of_job(cfg, CONF)
         check_config(cfg, self.usual, options)
         from qaexp.data.module_cache import reuse_data_modules  # imports torch, which a sweep of finished runs does not need
         from qaexp.runs.store import of_these_data, place, run_or_reuse

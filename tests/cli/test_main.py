@@ -269,6 +269,77 @@ def test_a_class_of_ones_own_replaces_another_with_its_options(
     assert "nothing reads the option model.pooling.powr, did you mean model.pooling.power" in caplog.text
 
 
+def test_a_class_of_ones_own_replaces_another_from_a_search_path_and_in_a_sweep(own: Path, quiet: list[str], tmp_path: Path) -> None:
+    small = ["dataset.reader.num_train=20", "dataset.reader.num_dev=4", "dataset.reader.num_test=4"]
+    options = ["model=mine", "trainer=short", *quiet, *small]
+    assert main([f"hydra.searchpath=[{own}]", *options]) == 0
+    assert main(["-m", "-cd", str(own), *options]) == 0
+    assert main(["-m", f"hydra.searchpath=[{own}]", *options, "seed=2"]) == 0
+
+
+def test_an_experiment_of_ones_own_is_listed_wherever_it_lies(own: Path, quiet: list[str], caplog: pytest.LogCaptureFixture) -> None:
+    (own / "experiment").mkdir()
+    (own / "experiment" / "first.yaml").write_text("# @package _global_\nseed: 3\n")
+    assert main(["-cd", str(own), *quiet, "experiment=frst"]) == 2
+    assert main(["-cd", str(own), *quiet, "experiment=first", "optimizer.learning_rate=1"]) == 2
+    assert "there is no experiment=frst, did you mean first" in caplog.messages[0]
+    assert "there is no option optimizer.learning_rate" in caplog.messages[1]
+
+
+def test_a_primary_configuration_may_name_folders(
+    own: Path, quiet: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    runs: list[str] = []
+    monkeypatch.setattr(command_line, "run_in", lambda folder, cfg, command, program: runs.append(cfg.run_name))
+    (own / "more" / "model").mkdir(parents=True)
+    (own / "more" / "model" / "other.yaml").write_text("defaults: [qa_lstm]\n")
+    (own / "with_more.yaml").write_text(f"defaults: [config, {{override model: other}}, _self_]\nhydra: {{searchpath: [{own / 'more'}]}}\n")
+    assert main(["-cd", str(own), "--config-name", "with_more.yaml", *quiet]) == 0
+    assert runs == ["other_toy_seed1"]
+    assert main(["-cd", str(own), "--config-name", "with_more", *quiet, "model=othr"]) == 2
+    assert "did you mean other" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("a: [", r"a YAML file cannot be read: .*broken\.yaml"),
+        ("dim: 3", r"model has no _target_"),
+        ("_target_: own_parts.Nothing", r"own_parts\.Nothing cannot be loaded"),
+        ("_target_: faulty_part.Model", r"problem in .*faulty_part.*SyntaxError"),
+    ],
+)
+def test_a_broken_yaml_of_ones_own_is_answered_in_one_sentence(
+    text: str,
+    sentence: str,
+    own: Path,
+    quiet: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "faulty_part.py").write_text("x = (\n")
+    (own / "model" / "broken.yaml").write_text(text + "\n")
+    assert main(["-cd", str(own), *quiet, "model=broken"]) == 2
+    assert re.search(sentence, caplog.messages[-1])
+
+
+@pytest.mark.parametrize("option", ["~model", "logger=[]", "callbacks=[]"])
+def test_a_part_that_is_left_out_is_missed_before_anything_runs(
+    option: str, quiet: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert main([*(each for each in quiet if not each.startswith("logger")), option]) == 2
+    assert f"{option}: a run needs " in caplog.text or "callbacks has no best_checkpoint" in caplog.text
+    assert not list(tmp_path.rglob("record.json"))
+
+
+def test_info_is_shown_once() -> None:
+    done = subprocess.run([sys.executable, "-m", "qaexp", "--info", "searchpath"], capture_output=True, text=True, check=True)
+    assert done.stdout.count("Config search path\n") == 1
+    assert done.stderr == ""
+
+
 def test_a_run_shows_what_differs_when_nothing_is_composed_yet(
     quiet: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
