@@ -108,7 +108,7 @@ def _mistyped(arguments: Sequence[str], program: Program) -> Iterator[str]:
             yield f"{key}={value} has several values, which make a sweep: add -m"
     try:
         usual = config_of_choices(options, program)
-    except HydraException as error:
+    except (HydraException, ValueError) as error:  # ValueError: Hydra reads a choice such as 1 as a number
         if homeless := re.search(r"Could not override '([^']+)'", str(error)):
             yield f"{homeless[1]} does not exist with the other choices; {program.needs}"
         return
@@ -203,9 +203,9 @@ def _parameters(cfg: Any, key: str) -> list[str] | None:
     """
     target = OmegaConf.select(cfg, name := f"{key.rpartition('.')[0]}._target_")
     built: Any = locate(target) if target else None
-    if target and built is None:
+    if target and not callable(built):
         raise ConfigError(f"{name}={target}: there is no such class; is its package installed, or its folder in PYTHONPATH?")
-    parameters = inspect.signature(built).parameters if built else {}
+    parameters = inspect.signature(built).parameters if target else {}
     anything = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     return None if anything or not parameters else list(parameters)
 

@@ -127,5 +127,5 @@ def _nodes(content: Any, place: str = "") -> Iterator[tuple[str, Mapping[str, An
 def _parameters(target: str | None) -> set[str] | None:
     """The parameters of a class; None if it takes any keyword, or cannot be found (a later check says so)."""
     built: Any = locate(target) if target else None
-    parameters = inspect.signature(built).parameters if built else {}
-    return None if not built or any(each.kind is each.VAR_KEYWORD for each in parameters.values()) else set(parameters)
+    parameters = inspect.signature(built).parameters if callable(built) else {}
+    return None if not callable(built) or any(each.kind is each.VAR_KEYWORD for each in parameters.values()) else set(parameters)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.corpus_builder import CorpusBuilder
-from qaexp.models.stage import Encoder, Stage
+from qaexp.models.stage import Encoder, Similarity, Stage
 from qaexp.models.types import Text
 from qaexp.training.losses import Loss
 
@@ -102,3 +102,13 @@ class ReaderOfLists(ReaderOfNoSettings):
 class ReaderOfNothing(ReaderOfLists):
     def read(self) -> RankingCorpus:
         return CorpusBuilder().build()
+
+
+class DetachedCosine(Similarity):
+    """Scores through which no gradient flows."""
+
+    def __init__(self, input_dim: int) -> None:
+        super().__init__()
+
+    def forward(self, question: Float[Tensor, "pair dim"], candidate: Float[Tensor, "pair dim"]) -> Float[Tensor, " pair"]:
+        return torch.cosine_similarity(question, candidate).detach()

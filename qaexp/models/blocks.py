@@ -125,11 +125,15 @@ def score_pairs(
         for part in block.split(size):
             texts = zip((questions, candidates), (pair_question, pair_candidate), lengths, strict=True)
             found = score(*(gather_texts(side, rows[part], length) for side, rows, length in texts))
-            if not torch.is_tensor(found) or found.ndim not in (1, 2) or len(found) != len(part):
-                kind = f"a tensor of shape {tuple(found.shape)}" if torch.is_tensor(found) else f"a {type(found).__name__}"
+            if not torch.is_tensor(found) or not found.is_floating_point() or found.ndim not in (1, 2) or len(found) != len(part):
+                kind = (
+                    f"a tensor of shape {tuple(found.shape)} and type {found.dtype}"
+                    if torch.is_tensor(found)
+                    else f"a {type(found).__name__}"
+                )
                 raise ConfigError(
-                    f"{getattr(score, '__qualname__', 'score')} returned {kind} for {len(part)} pairs: a score for each, of shape "
-                    f"({len(part)},), is expected, or with classes one for each class"
+                    f"{getattr(score, '__qualname__', 'score')} returned {kind} for {len(part)} pairs: a floating-point score for "
+                    f"each, of shape ({len(part)},), is expected, or with classes one for each class"
                 )
             scores.append(found)
             places.append(part)

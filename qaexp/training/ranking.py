@@ -13,6 +13,7 @@ from torch.optim.lr_scheduler import LRScheduler
 from qaexp.data.batch import RankingBatch, ScoringBlock
 from qaexp.data.module import RankingDataModule
 from qaexp.ddp import all_gather_ragged, rank_and_world_size
+from qaexp.errors import ConfigError
 from qaexp.models.scorer import AnswerScorer
 from qaexp.training.learning_pairs import LearningPairs
 from qaexp.training.losses import Loss
@@ -51,6 +52,8 @@ class RankingModule(ScoringModule):
         loss_of = partial(loss_of_all, self.loss, share=share, num_groups=batch.num_groups, process=process, processes=processes)
         loss, objective = self._learning_pairs.step(self.scorer, share, loss_of)
         self.require_finite(loss, index)
+        if not objective.requires_grad:
+            raise ConfigError("the loss depends on no parameter of the model, so nothing can be learnt; does it detach its scores?")
         self.log("train/loss", loss, on_step=False, on_epoch=True, logger=False, batch_size=batch.num_groups)
         return objective
 

@@ -325,6 +325,19 @@ def test_a_broken_yaml_of_ones_own_is_answered_in_one_sentence(
     assert re.search(sentence, caplog.messages[-1])
 
 
+def test_a_module_is_no_class_and_a_number_no_choice(own: Path, quiet: list[str], caplog: pytest.LogCaptureFixture) -> None:
+    (own / "model" / "1.yaml").write_text("defaults: [ggsa]\n")
+    assert main([*quiet, "model.pooling._target_=own_parts"]) == 2
+    assert main(["-cd", str(own), *quiet, "model=1"]) == 2
+    assert "model.pooling._target_=own_parts: there is no such class" in caplog.messages[0]
+    assert "must be a string" in caplog.messages[1]
+
+
+def test_scores_without_a_gradient_are_answered_in_one_sentence(quiet: list[str], caplog: pytest.LogCaptureFixture) -> None:
+    assert main([*quiet, "model=qa_lstm", "trainer=short", "model.similarity._target_=own_parts.DetachedCosine"]) == 2
+    assert "the loss depends on no parameter of the model" in caplog.text
+
+
 @pytest.mark.parametrize("option", ["~model", "logger=[]", "callbacks=[]"])
 def test_a_part_that_is_left_out_is_missed_before_anything_runs(
     option: str, quiet: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture

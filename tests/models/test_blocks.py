@@ -180,8 +180,12 @@ def test_what_an_own_model_makes_of_texts_is_checked(returned: Any, says: str) -
 @pytest.mark.parametrize(
     ("scores", "says"),
     [
-        (torch.zeros(4), r"a tensor of shape \(4,\) for 3 pairs: a score for each, of shape \(3,\), is expected"),
-        (torch.zeros(()), r"a tensor of shape \(\) for 3 pairs"),
+        (
+            torch.zeros(4),
+            r"a tensor of shape \(4,\) and type torch.float32 for 3 pairs: a floating-point score for each, of shape \(3,\), is",
+        ),
+        (torch.zeros(3, dtype=torch.long), r"a tensor of shape \(3,\) and type torch.int64 for 3 pairs: a floating-point score"),
+        (torch.zeros(()), r"a tensor of shape \(\) and type torch.float32 for 3 pairs"),
         (0.5, "a float for 3 pairs"),
         (torch.zeros(3, 1), r"a column of scores, \(pair, 1\); return \(pair,\)"),
     ],
