@@ -139,7 +139,7 @@ def compose(overrides: Sequence[str] = (), program: Program = RANK) -> DictConfi
     chosen, values = [each for each in overrides if is_choice(each)], [each for each in overrides if not is_choice(each)]
     if all(re.match(r"[A-Za-z_][\w.]*(?<!_target_)=", each) for each in values):
         with suppress(HydraException, OmegaConfBaseException):
-            cfg = OmegaConf.create(json.loads(_composed_choices(conf_digest(), program.config, tuple(chosen))))  # faster than deepcopy
+            cfg: Any = OmegaConf.create(json.loads(_composed_choices(conf_digest(), program.config, tuple(chosen))))  # faster than deepcopy
             OmegaConf.set_struct(cfg, True)
             for override in OverridesParser.create().parse_overrides(values):
                 if override.is_sweep_override():

@@ -7,7 +7,6 @@ from pathlib import Path
 from pydoc import locate
 from typing import Any
 
-from hydra._internal.config_repository import CachingConfigRepository
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
@@ -73,10 +72,11 @@ def drop_replaced_options(cfg: DictConfig, loader: ConfigLoader, config: str, ov
     """
     chosen = [option for option in overrides if not option.startswith("hydra.")]
     values = OverridesParser.create().parse_overrides(chosen)
+    searched = any(option.startswith(SEARCH_PATH) for option in overrides)
+    if not any(value.key_or_group.endswith("_target_") for value in values) and not searched and not _has_own_files(loader, shipped):
+        return
     # with the folders of hydra.searchpath
     _, repository = loader._parse_overrides_and_create_caching_repo(config, list(overrides))  # type: ignore[attr-defined]
-    if not any(value.key_or_group.endswith("_target_") for value in values) and not _has_own_files(repository, shipped):
-        return
     layers: list[tuple[bool, Any]] = []
     for default in loader.compute_defaults_list(config, list(overrides), run_mode=RunMode.RUN).defaults:
         if default.config_path is None or default.config_path.startswith("hydra/"):
@@ -112,8 +112,8 @@ def drop_replaced_options(cfg: DictConfig, loader: ConfigLoader, config: str, ov
                     node.pop(name, None)
 
 
-def _has_own_files(repository: CachingConfigRepository, shipped: Path) -> bool:
-    places = [str(source.path) for source in repository.get_sources() if source.provider not in ("hydra", "schema")]
+def _has_own_files(loader: ConfigLoader, shipped: Path) -> bool:
+    places = [str(source.path) for source in loader.get_sources() if source.provider not in ("hydra", "schema")]
     return any(Path(place.removeprefix("file://")) != shipped for place in places)
 
 
