@@ -1,7 +1,10 @@
 """A pretrained transformer in the chain: as the encoder of subwords, or below an encoder of a paper."""
 
-from jaxtyping import Float
+import torch
+from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.nn.utils.rnn import pad_sequence
 
 from qaexp.errors import ConfigError
 from qaexp.limits import PositiveInt, Rate
@@ -30,11 +33,18 @@ def trained(model: nn.Module, tuned: bool, lora_rank: int | None, gradient_check
     return peft.inject_adapter_in_model(config, model)  # type: ignore[arg-type, return-value]
 
 
+KEPT_BYTES = 1 << 30
+"""How much memory the states of texts may take that a frozen transformer keeps."""
+
+
 class Transformer(Encoder):
     """The last states of a pretrained transformer, special tokens among them, as sentence-transformers pools them.
 
     `weights` is a folder, an installed package, or a name on the hub. Without `tuned` the weights stay as they are and nothing is dropped
     out; with a `lora_rank` only LoRA's matrices are trained. With `gradient_checkpointing` the backward pass computes states again.
+
+    Without `tuned`, what is trained above it on a CPU reads each text once, not once in each epoch: its states are kept, up to KEPT_BYTES.
+    A text is then read by itself, so that its states are the same to the last bit in whatever batch it comes first.
 
     Raises:
         MissingDataError: there are no such weights.
@@ -46,15 +56,34 @@ class Transformer(Encoder):
         self.model = trained(open_model(weights), tuned, lora_rank, gradient_checkpointing)
         self.pretrained, self._tuned = (weights,), tuned
         self.output_dim = int(self.model.config.hidden_size)  # type: ignore[union-attr, arg-type]
+        self._keeps, self._kept, self._bytes = False, dict[bytes, Tensor](), 0
 
     def train(self, mode: bool = True) -> "Transformer":
+        self._keeps |= mode and not self._tuned
         return super().train(mode and self._tuned)
 
     def finish(self, text: Text) -> Text:
         if "subwords" not in text:
             raise ConfigError("model/encoder=transformer reads subwords, and this embedding gives none; choose model/embedding=subwords")
-        states = self.model(input_ids=text["subwords"], attention_mask=text["mask"].long()).last_hidden_state
-        return {"states": states, "mask": text["mask"], "first": states[:, 0]}
+        subwords, mask = text["subwords"], text["mask"]
+        if self._keeps and subwords.is_cpu:
+            rows = [self._states_of(row[real]) for row, real in zip(subwords, mask, strict=True)]
+            states = F.pad(pad_sequence(rows, batch_first=True), (0, 0, 0, mask.shape[1] - max(map(len, rows))))
+        else:
+            states = self.model(input_ids=subwords, attention_mask=mask.long()).last_hidden_state
+        return {"states": states, "mask": mask, "first": states[:, 0]}
+
+    def _states_of(self, subwords: Int[Tensor, " length"]) -> Float[Tensor, "length dim"]:
+        """The states of one text, kept from before or for the next time."""
+        if (kept := self._kept.get(key := subwords.numpy().tobytes())) is not None:
+            return kept
+        with torch.inference_mode(False), torch.no_grad():  # so that what reads them may learn
+            ids = subwords[None].clone()
+            states = self.model(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state[0]
+        if self._bytes + states.nbytes <= KEPT_BYTES:
+            self._kept[key] = states
+            self._bytes += states.nbytes
+        return states
 
 
 class ContextualEmbedding(Embedding):

@@ -37,6 +37,35 @@ def test_frozen_weights_are_not_trained_and_drop_nothing_out() -> None:
     assert not encoder.model.training
 
 
+def test_a_frozen_transformer_reads_each_text_once_while_something_learns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also in other batches, and where there is no room for all; its states are the model's own, and do not depend on the batch."""
+    scorer = built("model=bi_encoder", "model.encoder.tuned=false", words=3, dim=0)
+    encoder = scorer.question_encoder
+    assert isinstance(encoder, Transformer)
+    texts = [torch.tensor([5, 6, 7, 8]), torch.tensor([9, 10]), torch.tensor([6, 5, 11])]
+
+    def states(*chosen: int) -> torch.Tensor:
+        text = scorer.embedding.of(torch.nn.utils.rnn.pad_sequence([texts[each] for each in chosen], batch_first=True))
+        return encoder(text)["states"].masked_fill(~text["mask"].unsqueeze(2), 0.0)
+
+    read: list[tuple[int, ...]] = []
+    encoder.model.register_forward_pre_hook(lambda module, args, kwargs: read.append(tuple(kwargs["input_ids"].shape)), with_kwargs=True)
+    plain = states(0, 1, 2)
+    scorer.train()
+    with torch.inference_mode():
+        first = states(1, 2)
+    kept = states(0, 1, 2)
+    torch.testing.assert_close(kept, plain, atol=1e-6, rtol=1e-5)
+    assert torch.equal(kept[1:, : first.shape[1]], first)
+    assert torch.equal(states(2), kept[2:, :5])
+    assert read == [(3, 6), (1, 4), (1, 5), (1, 6)]
+    assert not kept.is_inference()
+    monkeypatch.setattr("qaexp.models.pretrained.transformer.KEPT_BYTES", 0)
+    texts.append(torch.tensor([12]))
+    assert torch.equal(states(3), states(3))
+    assert read[4:] == [(1, 3), (1, 3)]
+
+
 def test_lora_trains_its_matrices_alone() -> None:
     pytest.importorskip("peft", reason="LoRA needs peft: pip install 'qaexp[pretrained]'")
     encoder = built("model=bi_encoder", "model.encoder.lora_rank=2", words=3, dim=0).question_encoder
