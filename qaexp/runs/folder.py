@@ -29,7 +29,9 @@ def checkpoint_file(path: str | Path) -> Path:
     """
     file = Path(path) / BEST if Path(path).is_dir() else Path(path)
     if not file.is_file():
-        raise CheckpointError(f"{file} does not exist; name a run's folder or a .ckpt file in one")
+        below = next(iter([*Path(path).glob(f"*/{BEST}"), *Path(path).glob(f"*/*/{BEST}")]), None)
+        example = f", such as {below.parent}" if below else ""
+        raise CheckpointError(f"{file} does not exist; name a run's folder{example} or a .ckpt file in one")
     return file
 
 

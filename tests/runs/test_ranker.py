@@ -4,7 +4,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+import qaexp
 from qaexp.config import CONF, compose
+from qaexp.errors import CheckpointError
 from qaexp.train import train
 
 TINY = ["logger=none", "dataset.reader.num_train=20", "dataset.reader.num_dev=4", "dataset.reader.num_test=4", "trainer.max_epochs=1"]
@@ -21,3 +25,11 @@ def test_a_first_ranking_waits_for_torch_and_hydra_alone(tmp_path: Path) -> None
         [sys.executable, "-c", SCRIPT, str(tmp_path / "run")], capture_output=True, text=True, check=True, cwd=CONF.parent
     )
     assert ranked.stdout.split() == []
+
+
+def test_a_folder_of_runs_is_answered_with_one_of_them(tmp_path: Path) -> None:
+    (tmp_path / "2026-11-29" / "a_run").mkdir(parents=True)
+    (tmp_path / "2026-11-29" / "a_run" / "best.ckpt").touch()
+    for folder in (tmp_path, tmp_path / "2026-11-29"):
+        with pytest.raises(CheckpointError, match=rf"name a run's folder, such as {tmp_path}/2026-11-29/a_run or a \.ckpt file in one"):
+            qaexp.load(folder)
