@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from qaexp.models.scorer import num_parameters
 from qaexp.reproduction.cells import Cell, alternatives
 from qaexp.reproduction.settings import vector_width
 from qaexp.reproduction.spec import Row, Table, result_figures, result_tables, tunings
+from qaexp.train import train
 from qaexp.training.optimizer import as_optimizer
 from qaexp.training.ranking import RankingModule
 from qaexp.training.trainer import open_trainer
@@ -124,9 +126,19 @@ def toy_cache(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(tmp_path_factory.mktemp("cache"))
 
 
+@cache
+def _teacher(cache_dir: str) -> str:
+    """A run for rows that learn from another row's."""
+    folder = Path(cache_dir) / "teacher"
+    train(OmegaConf.merge(_composed("model=word_overlap", "logger=none"), {"dataset": _toy(cache_dir).dataset}), folder)  # type: ignore[arg-type]
+    return str(folder)
+
+
 def _one_step(overrides: Sequence[str], cache_dir: str) -> tuple[RankingModule, dict[str, torch.Tensor]]:
     """The module after a step that learns; its parameters before. Trainer, loss, optimiser, schedule and negatives are the row's own."""
     cfg: dict[str, Any] = OmegaConf.to_container(_composed(*overrides), resolve=True)  # type: ignore[assignment]
+    if "teacher" in (cfg["loss"] or {}):
+        cfg["loss"]["teacher"] = _teacher(cache_dir)
     toy = OmegaConf.to_container(_toy(cache_dir).dataset, resolve=True)
     assert isinstance(toy, dict)
     rows_own = {"num_classes": cfg["dataset"]["num_classes"], "negatives": {**cfg["dataset"]["negatives"], "_convert_": "all"}}
