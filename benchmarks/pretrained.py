@@ -1,7 +1,7 @@
 """MiniLM against sentence-transformers with the same weights, and through the cut against pair by pair."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from shutil import copy
 from tempfile import TemporaryDirectory
 
 import numpy as np
@@ -68,8 +68,8 @@ def _cross_encoder() -> Row:
     pairs, each = list(zip(questions, candidates, strict=True)), torch.arange(NUM_TEXT_PAIRS, device=DEVICE)
     with TemporaryDirectory() as folder, opened(WEIGHTS) as weights:
         scorer.model.save_pretrained(folder)  # type: ignore[operator, union-attr]
-        for name in (TOKENIZER, "tokenizer_config.json", "special_tokens_map.json", "vocab.txt"):
-            (Path(folder) / name).write_bytes((weights / name).read_bytes())
+        for name in (TOKENIZER, "tokenizer_config.json", "special_tokens_map.json"):
+            copy(weights / name, folder)
         library = sentence_transformers.CrossEncoder(folder, device=DEVICE.type, activation_fn=torch.nn.Identity())
 
     @torch.no_grad()
