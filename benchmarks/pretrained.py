@@ -92,7 +92,8 @@ def _row(what: str, ours: Callable[[], Tensor], other: Callable[[], Tensor]) -> 
 def _cut() -> Row:
     """All pairs of WikiQA's test questions that have a right answer."""
     scorer = _scorer("model=bi_encoder", "model.encoder.tuned=false")
-    data = open_data(compose(["dataset=wikiqa", "dataset/vectors=random"]).dataset).read_by(scorer.subwords)
+    whole = ["dataset.max_question_length=254", "dataset.max_candidate_length=254"]
+    data = open_data(compose(["dataset=wikiqa", "dataset/vectors=random", *whole]).dataset).read_by(scorer.subwords)
     split, table = data.splits["test"], data.texts
     sample = np.sort(np.random.default_rng(0).choice(split.num_pairs, SAMPLE, replace=False))
 
