@@ -304,7 +304,7 @@ def test_a_killed_worker_loses_an_epoch_at_most_and_the_sweep_ends_whole(tmp_pat
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGKILL"])
 @pytest.mark.parametrize("launcher", ["cores", "slurm_here"])
 def test_workers_end_with_their_sweep_and_the_same_command_goes_on(launcher: str, name: str, tmp_path: Path) -> None:
-    options = arguments(tmp_path, "seed=1,2", "trainer.max_epochs=40", "patience=40", f"hydra/launcher={launcher}")
+    options = arguments(tmp_path, "seed=1,2", "trainer.max_epochs=100", "patience=100", f"hydra/launcher={launcher}")
     sweep, runs = command(*options), tmp_path / "runs"
     try:
         # a record has an epoch just before its checkpoint is written, so both have a checkpoint in the second epoch
