@@ -96,7 +96,7 @@ def _command_line(overrides: str | Sequence[str], options: Mapping[str, Any]) ->
 
 @contextmanager
 def _one_sentence(words: Sequence[str]) -> Iterator[None]:
-    """Turns errors about command-line words into a QaexpError, as the command line does."""
+    """Raises errors about options as a QaexpError of one sentence: the one that the command line prints."""
     from qaexp.mistakes import explain
 
     try:

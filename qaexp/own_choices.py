@@ -21,7 +21,7 @@ SEARCH_PATH = "hydra.searchpath="
 
 
 def own_folders(config_dir: str | None, overrides: Sequence[str], config: str | None = None) -> list[Path]:
-    """The folders of `--config-dir` and of `hydra.searchpath`, on the command line or else in the primary configuration of the user's own.
+    """The folders of `--config-dir` and of `hydra.searchpath`. The latter may stand in the user's primary configuration.
 
     Raises:
         ConfigError: there is none at such a place.
@@ -58,7 +58,7 @@ def _folder(option: str, place: str) -> Path:
 
 
 def drop_replaced_options_of_job(cfg: DictConfig, shipped: Path) -> None:
-    """The same in a function that Hydra calls with `cfg`."""
+    """Calls `drop_replaced_options` with the job that Hydra is running."""
     job = HydraConfig.get()
     overrides = [*job.overrides.hydra, *job.overrides.task]
     drop_replaced_options(cfg, GlobalHydra.instance().config_loader(), str(job.job.config_name), overrides, shipped)

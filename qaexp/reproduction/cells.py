@@ -79,7 +79,7 @@ class Cell:
 
     @property
     def teacher(self) -> "Cell | None":
-        """The cell whose run with the same seed it learns from: on the same data, with the same word vectors if that row has the choice."""
+        """The teacher's cell: on the same data, and with the same word vectors if its row offers them."""
         if self.row.teacher is None:
             return None
         row = next(row for row in self.table.rows if row.label == self.row.teacher)

@@ -277,7 +277,7 @@ def _key(record: RunRecord) -> str:
 
 
 def _with_keys_alone(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Of other runs that it names, only the key, not the step at which they ended."""
+    """The configuration with only the keys of other runs, without the steps at which they ended."""
     return with_other_runs(config, {option: {"key": run["key"]} for option, run in other_runs(config).items()})
 
 

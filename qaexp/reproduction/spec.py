@@ -137,7 +137,7 @@ class Row:
     pretrain: Sequence[str] | None = None
     """Overrides of the pre-training run that this row is fine-tuned from."""
     teacher: str | None = None
-    """The label of another row of the table, from whose run with the same seed this row learns (`loss.teacher`)."""
+    """The label of the row that teaches this one: its run with the same seed becomes `loss.teacher`."""
     note: str = ""
     """How the row was read, or why it is published only."""
 

@@ -1,6 +1,6 @@
-"""Other runs that a configuration names: the one it starts from (`init_from`), and the one it learns from (`loss.teacher`).
+"""The other runs that a configuration refers to: `init_from`, whose weights it starts with, and `loss.teacher`, whose scores it learns.
 
-Such a run counts by its key and its step, not by its path, so that a folder may be moved, and another run at the same path is noticed.
+Such a run is identified by its key and step, not by its path: its folder may be moved, and another run at the same path is noticed.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ OTHER_RUNS = ("init_from", "loss.teacher")
 
 
 def other_runs(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Each option that names another run, to its value: a path, or a path with key, step and command.
+    """Maps each of these options that is set to its value: a path, or a pinned run (path, key, step and command).
 
     >>> other_runs({"init_from": None, "loss": {"teacher": "runs/a", "scale": 1.0}})
     {'loss.teacher': 'runs/a'}
@@ -44,7 +44,7 @@ def with_other_runs(config: Mapping[str, Any], values: Mapping[str, Any]) -> dic
 
 
 def require_other_runs(config: Mapping[str, Any]) -> None:
-    """Raises: MissingDataError, if an option names a run or checkpoint that does not exist."""
+    """Raises MissingDataError if one of these runs does not exist."""
     for option, source in other_runs(config).items():
         try:
             checkpoint_file(str(source))
@@ -53,7 +53,7 @@ def require_other_runs(config: Mapping[str, Any]) -> None:
 
 
 def with_pinned_runs(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration with the key, command and step of each other run beside its path.
+    """The configuration with each path of another run replaced by a pinned run: the path with key, step and command.
 
     Raises:
         CheckpointError: there is no checkpoint.

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from hydra.errors import InstantiationException
@@ -157,7 +157,15 @@ def load(path: str | Path) -> Ranker:
     Raises:
         CheckpointError: there is no such file, or it is not a checkpoint of qaexp.
     """
-    checkpoint = open_checkpoint(path)
+    return ranker_of(open_checkpoint(path), path)
+
+
+def ranker_of(checkpoint: Mapping[str, Any], path: str | Path) -> Ranker:
+    """The ranker of an opened checkpoint; `path` is for messages.
+
+    Raises:
+        CheckpointError: as `load`.
+    """
     plan = checkpoint["qaexp"]
     max_lengths = (plan["max_question_length"], plan["max_candidate_length"])
     try:

@@ -148,7 +148,7 @@ class RunRecord:
         )
 
     def is_of(self, config: Any) -> bool:
-        """Whether this is the run's configuration. Folders, labels and other runs that it names do not count."""
+        """Whether this is the run's configuration. Folders, labels and references to other runs are ignored."""
         known = [with_other_runs(each, dict.fromkeys(other_runs(each))) for each in (self.config, config)]
         ours, theirs = ({name: each[name] for name in each if name not in (*NOT_IDENTITY, "init_from")} for each in known)
         return _digest(with_places(ours, _places(self.config))) == _digest(with_places(theirs, _places(config)))
@@ -360,7 +360,7 @@ def quick_look(config: Mapping[str, Any]) -> str:
 def measured_config(config: dict[str, Any]) -> dict[str, Any]:
     """The part of a configuration that says what is measured, with `data_dir` and `cache_dir` in place of folders.
 
-    Another run that it names counts by its key and step, not by its path.
+    Other runs are identified by key and step, not by path.
     """
     pinned = other_runs(with_pinned_runs(config))
     named = {option: {name: run[name] for name in ("key", "step") if name in run} for option, run in pinned.items()}

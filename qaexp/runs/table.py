@@ -47,7 +47,7 @@ def _can_be_shown(record: RunRecord, run: Path) -> bool:
 
 
 def row_name(record: RunRecord) -> str:
-    """The command that makes the row, without seed and places; another run that it names is named by its own command."""
+    """The command that makes the row, without seed and folders. In place of the path of another run stands the command of that run."""
     named = [f"{option}=({_lasting(run['command'])})" for option, run in other_runs(record.config).items()]
     return " ".join([_lasting(record.command), *named]).strip()
 
@@ -144,7 +144,7 @@ def _several(runs: pd.DataFrame, same: Sequence[str], column: str) -> list[str]:
 
 
 def _configuration(record: RunRecord) -> str:
-    """What all seeds of a row share. Of other runs that it names, which differ with the seed, this is the command."""
+    """A key that all seeds of a row share. Other runs differ with the seed, so they enter by their commands."""
     config, named = _seedless(record.config), other_runs(record.config)
     commands = {option: _lasting(run["command"]) for option, run in named.items()}
     return config_key({**with_other_runs(config, dict.fromkeys(named)), "other runs": commands} if named else config)[:8]

@@ -18,7 +18,7 @@ from qaexp.errors import ConfigError
 from qaexp.limits import NonNegativeFloat, PositiveFloat
 from qaexp.models.scorer import AnswerScorer
 from qaexp.runs.other_runs import open_pinned
-from qaexp.runs.ranker import Ranker, load
+from qaexp.runs.ranker import Ranker, load, ranker_of
 from qaexp.training.hardest_negatives import by_group, hardest_negatives
 
 log = logging.getLogger(__name__)
@@ -212,9 +212,11 @@ class MarginMSE(Loss):
         super().require_match(scorer, data)
         if self._teacher is None:
             raise ConfigError("loss=margin_mse learns from another run's scores; name the run's folder in loss.teacher")
-        if isinstance(self._teacher, Mapping):
-            open_pinned("loss.teacher", self._teacher)
-        self._ranker, self._corpus = load(self._teacher if isinstance(self._teacher, str) else self._teacher["path"]), data.corpus
+        self._corpus = data.corpus
+        if isinstance(self._teacher, str):
+            self._ranker = load(self._teacher)
+        else:
+            self._ranker = ranker_of(open_pinned("loss.teacher", self._teacher), self._teacher["path"])
 
     def pairs_to_learn(self, scorer: AnswerScorer, batch: RankingBatch) -> RankingBatch:
         """The batch with the teacher's scores."""

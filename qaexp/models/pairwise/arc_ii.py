@@ -79,6 +79,6 @@ class ARCII(AnswerScorer):
 
 
 def _below_all_padding(text: Text) -> Float[Tensor, "pair filter length"]:
-    """The states, far below zero at padding, so that ReLU gives 0 there, whatever the other text has. Cheaper than a mask of the grid."""
+    """The states, with a very negative number at padding, so that ReLU gives 0 there. This is cheaper than masking the grid."""
     states = text["states"]
     return states.masked_fill(~text["mask"].unsqueeze(2), torch.finfo(states.dtype).min / 2).transpose(1, 2)

@@ -34,7 +34,7 @@ def trained(model: nn.Module, tuned: bool, lora_rank: int | None, gradient_check
 
 
 KEPT_BYTES = 1 << 30
-"""How much memory the states of texts may take that a frozen transformer keeps."""
+"""The most memory that a frozen transformer uses to cache states, in bytes."""
 
 
 class Transformer(Encoder):
@@ -43,8 +43,8 @@ class Transformer(Encoder):
     `weights` is a folder, an installed package, or a name on the hub. Without `tuned` the weights stay as they are and nothing is dropped
     out; with a `lora_rank` only LoRA's matrices are trained. With `gradient_checkpointing` the backward pass computes states again.
 
-    Without `tuned`, what is trained above it on a CPU reads each text once, not once in each epoch: its states are kept, up to KEPT_BYTES.
-    A text is then read by itself, so that its states are the same to the last bit in whatever batch it comes first.
+    Without `tuned`, a training run on a CPU encodes each text once, not once in each epoch: states are cached, up to KEPT_BYTES. Each text
+    is then encoded by itself, so that its states do not depend on the batch, not even in the last bit.
 
     Raises:
         MissingDataError: there are no such weights.
@@ -74,7 +74,7 @@ class Transformer(Encoder):
         return {"states": states, "mask": mask, "first": states[:, 0]}
 
     def _states_of(self, subwords: Int[Tensor, " length"]) -> Float[Tensor, "length dim"]:
-        """The states of one text, kept from before or for the next time."""
+        """The states of one text, from the cache if they are there. New ones are cached while there is room."""
         if (kept := self._kept.get(key := subwords.numpy().tobytes())) is not None:
             return kept
         with torch.inference_mode(False), torch.no_grad():  # so that what reads them may learn
