@@ -89,6 +89,18 @@ def lower_tokens_v1(text: str) -> list[str]:
     return text.lower().split()
 
 
+_BRACKETS = frozenset(f"-{side}{kind}b-" for side in "lr" for kind in "rsc")
+
+
+def published_words_v1(text: str) -> list[str]:
+    """The words among the published tokens, in lower case: those with a letter or digit that are no bracket's name (`-LRB-`).
+
+    >>> published_words_v1("`` It 's <num> years old '' -LRB- he said -RRB- .")
+    ['it', "'s", '<num>', 'years', 'old', 'he', 'said']
+    """
+    return [token for token in lower_tokens_v1(text) if token not in _BRACKETS and any(map(str.isalnum, token))]
+
+
 @runtime_checkable
 class TextReader(Protocol):
     """Reads texts in place of the data set's tokeniser, as the tokenizer of a pretrained model does."""

@@ -44,12 +44,12 @@ class TrecQAReader(ABC):
     splits: Mapping[str, str]
     """Split to file, or to folder if the layout has several files per split."""
     longest: Mapping[str, int]
-    """Split to the largest number of tokens of a candidate. Longer ones are left out and counted."""
+    """Split to the largest number of published tokens of a candidate. Longer ones are left out and counted."""
     clean: Sequence[str]
     """The splits that keep only questions with both a right and a wrong candidate."""
     tokenise: Callable[[str], list[str]]
 
-    version = 1
+    version = 2
     hint: ClassVar[str]
     """Where the layout is published."""
     parts: ClassVar[Sequence[str]] = ("",)
@@ -91,17 +91,18 @@ class TrecQAReader(ABC):
         """The questions of the files of `faults`, in their order."""
 
     def _add(self, builder: CorpusBuilder, split: str, question: Question, tokenise: Callable[[str], list[str]]) -> None:
-        pool = [(text, tokenise(text), label) for text, label in question.candidates]
+        pool = question.candidates
         if split in self.longest:
-            whole, pool = pool, [(text, words, label) for text, words, label in pool if len(words) <= self.longest[split]]
+            whole, pool = pool, [(text, label) for text, label in pool if len(text.split()) <= self.longest[split]]
             if len(whole) > len(pool):
                 builder.note(f"{split}: candidates of more than {self.longest[split]} tokens (left out)", len(whole) - len(pool))
-        if split in self.clean and {label for _, _, label in pool} != {0, 1}:
+        if split in self.clean and {label for _, label in pool} != {0, 1}:
             builder.note(f"{split}: questions without a right or without a wrong candidate (left out)")
             return
         asked = builder.text(tokenise(question.text), written=question.text)
-        names = text_names(words for _, words, _ in pool)
-        candidates = [(name, builder.text(words, written=text), label) for name, (text, words, label) in zip(names, pool, strict=True)]
+        words = [tokenise(text) for text, _ in pool]
+        texts = zip(text_names(words), words, pool, strict=True)
+        candidates = [(name, builder.text(tokens, written=text), label) for name, tokens, (text, label) in texts]
         builder.question(split, question.id, asked, candidates)
         if split == "train":
             for _, candidate, _ in candidates:

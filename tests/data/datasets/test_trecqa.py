@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from hydra.utils import instantiate
 from qaexp.config import compose
 from qaexp.data.corpus_builder import text_names
 from qaexp.data.datasets.trecqa import TrecQAJsonlReader, TrecQAReader, TrecQAToksReader, TrecQAXMLReader
-from qaexp.data.tokenise import lower_tokens_v1
+from qaexp.data.tokenise import lower_tokens_v1, published_words_v1
 from qaexp.errors import BadDataError, ConfigError, MissingDataError
 
 Written = dict[str, list[str]]
@@ -122,6 +123,17 @@ def test_long_candidates_are_left_out_before_a_split_is_cleaned(small: Any, told
         "dev: questions without a right or without a wrong candidate (left out)": 1,
         "test: questions without a right or without a wrong candidate (left out)": 1 if layout == "toks" else 2,
     }
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_another_tokeniser_reads_the_same_candidates(small: Any, layout: str) -> None:
+    """The limit counts the tokens of the file, so that a variant of the data set does not depend on the tokeniser."""
+    reader = small(layout, longest={"dev": 6}, clean=("dev",))
+    published, words = (replace(reader, tokenise=tokenise).read() for tokenise in (lower_tokens_v1, published_words_v1))
+    assert words.notes == published.notes
+    assert words.splits["dev"].relevance.tolist() == published.splits["dev"].relevance.tolist() == [1, 0]
+    assert "." in published.vocabulary.words
+    assert "." not in words.vocabulary.words
 
 
 def test_candidates_are_named_by_their_text_alone(small: Any) -> None:
