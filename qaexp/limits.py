@@ -12,13 +12,14 @@ from pydoc import locate
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
-from annotated_types import Ge, GroupedMetadata, Gt, Interval, Lt
+from annotated_types import Ge, GroupedMetadata, Gt, Interval, Le, Lt
 
 PositiveInt = Annotated[int, Ge(1)]
 NonNegativeInt = Annotated[int, Ge(0)]
 PositiveFloat = Annotated[float, Gt(0)]
 NonNegativeFloat = Annotated[float, Ge(0)]
 Rate = Annotated[float, Ge(0), Lt(1)]
+Fraction = Annotated[float, Gt(0), Le(1)]
 Seed = Annotated[int, Interval(ge=0, le=2**32 - 1)]
 
 OPTIONS: Mapping[str, Any] = {

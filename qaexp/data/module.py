@@ -26,7 +26,7 @@ from qaexp.errors import BadDataError, ConfigError
 from qaexp.evaluation.conventions import METRICS, file_tie_order, find_convention
 from qaexp.evaluation.measures import measure_keys, metric_key
 from qaexp.evaluation.metrics import RankingMetrics
-from qaexp.limits import PositiveInt, Seed
+from qaexp.limits import Fraction, PositiveInt, Seed
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +64,7 @@ class RankingDataModule(pl.LightningDataModule):
         cache_dir: str,
         expected: card.Card | None,
         measures: Sequence[str] = (),  # a default, since runs from before there was a choice have none
+        train_fraction: Fraction = 1.0,
     ) -> None:
         super().__init__()
         self.name = name
@@ -75,7 +76,7 @@ class RankingDataModule(pl.LightningDataModule):
         self.max_question_length = max_question_length
         self.max_candidate_length = max_candidate_length
         self.reader, self._vectors, self._negatives = reader, vectors, negatives
-        self._keep_unanswered, self._shuffle_seed = keep_unanswered, shuffle_seed
+        self._keep_unanswered, self._shuffle_seed, self._train_fraction = keep_unanswered, shuffle_seed, train_fraction
         self._batch_size, self.block_tokens = batch_size, block_tokens
         self.seed, self._cache = seed, Path(cache_dir).expanduser()
         self._expected = expected
@@ -127,7 +128,8 @@ class RankingDataModule(pl.LightningDataModule):
 
     @cached_property
     def splits(self) -> Mapping[str, RankingSplit]:
-        """The splits as they are used: pools shuffled, and questions without a right candidate left out if the field does so.
+        """The splits as they are used: pools shuffled, questions without a right candidate left out if the field does so, and of training
+        questions the chosen fraction.
 
         Raises:
             ConfigError: there is none to rank.
@@ -144,6 +146,8 @@ class RankingDataModule(pl.LightningDataModule):
                 fault = f"split {name}: none of its {split.num_questions} questions has {lacking}, so there is nothing to learn or measure"
                 remedy = "Put the published files in place of these; of your own, give questions a candidate that is labelled 1."
                 raise BadDataError(f"data set {self.name}", [fault], remedy)
+            if name == "train" and self._train_fraction < 1:
+                used = used.keep(self._drawn(used.num_questions))
             splits[name] = used if self._shuffle_seed is None else used.shuffled(self._shuffle_seed + number)
         self._warn_of_repeats(splits)
         self._warn_of_sure_ranks(splits)
@@ -153,6 +157,11 @@ class RankingDataModule(pl.LightningDataModule):
                 *(self.name, self.convention, self._shuffle_seed),
             )
         return splits
+
+    def _drawn(self, num_questions: int) -> Int[np.ndarray, " kept"]:
+        """The training questions of a fraction, drawn by the run's seed. A smaller fraction of the same seed is a part of a larger one."""
+        order = np.random.default_rng([self.seed, num_questions]).permutation(num_questions)
+        return np.sort(order[: max(1, round(self._train_fraction * num_questions))])
 
     def _warn_of_repeats(self, splits: Mapping[str, RankingSplit]) -> None:
         """Warn if most ranked questions are in training, too, as with a file that was copied to two names."""

@@ -47,6 +47,9 @@ ONLY_WATCH = (
 )
 """Callbacks that do not change what a run measures."""
 
+LATER_OPTIONS: Mapping[str, Any] = {"measures": [], "train_fraction": 1.0}
+"""Options of a data set that older records lack, with the values at which a run measures what those did."""
+
 QUICK_LOOKS = ("fast_dev_run", "overfit_batches", "limit_val_batches", "limit_test_batches")
 """Options of the trainer with which a run measures a part of dev or test."""
 
@@ -322,8 +325,8 @@ def _digest(identity: Mapping[str, Any]) -> str:
         named["callbacks"] = counting
     else:
         named.pop("callbacks", None)  # as records from before there was a choice
-    if isinstance(dataset := named.get("dataset"), dict) and not dataset.get("measures"):  # only what every run measures
-        named["dataset"] = {name: value for name, value in dataset.items() if name != "measures"}
+    if isinstance(dataset := named.get("dataset"), dict):
+        named["dataset"] = {name: value for name, value in dataset.items() if name not in LATER_OPTIONS or value != LATER_OPTIONS[name]}
     if not _leaves_word_vectors_out(named):
         named.pop("decay_word_vectors", None)  # records from before there was a choice are of weight decay on all parameters
     return hashlib.sha256(json.dumps(named, sort_keys=True, default=str).encode()).hexdigest()[:16]

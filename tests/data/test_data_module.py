@@ -76,6 +76,18 @@ def test_training_draws_nothing_from_an_unanswered_question(wikiqa: Make, module
     assert [[data.corpus.vocabulary.words[i] for i in row] for row in rows] == [["who", "wrote", "it"]]
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_fraction_of_training_questions_is_drawn_by_the_seed(module: Make, cache_dir: Path, seed: int) -> None:
+    reader = instantiate(compose(["dataset.reader.num_train=40", "dataset.reader.num_dev=5", "dataset.reader.num_test=5"]).dataset.reader)
+    quarter, half, whole = (module(reader, seed=seed, train_fraction=fraction).splits for fraction in (0.25, 0.5, 1.0))
+    names = [splits["train"].question_ids.tolist() for splits in (quarter, half, whole)]
+    assert [len(each) for each in names] == [10, 20, 40]
+    assert set(names[0]) < set(names[1]) < set(names[2])
+    assert names[0] != module(reader, seed=3, train_fraction=0.25).splits["train"].question_ids.tolist()
+    assert [splits["dev"].num_questions for splits in (quarter, half, whole)] == [5, 5, 5]
+    assert len(module(reader, seed=seed, train_fraction=1e-6).splits["train"].question_ids) == 1
+
+
 def test_long_texts_are_cut_and_counted(wikiqa: Make, module: Make) -> None:
     data = module(wikiqa(), max_question_length=2, max_candidate_length=3)
     counted = {name: (split["cut questions"], split["cut candidates"]) for name, split in data.describe()["splits"].items()}

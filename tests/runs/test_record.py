@@ -211,9 +211,10 @@ def test_a_profiler_is_no_part_of_a_run() -> None:
     assert key(profiler="simple", matmul="mkl") == key(profiler=None) == key() != key(max_steps=1)
 
 
-def test_measures_count_in_the_key_only_where_there_are_more_than_every_run_has() -> None:
+def test_later_options_of_a_data_set_count_in_the_key_only_where_they_change_a_run() -> None:
     def key(**dataset: object) -> str:
         return config_key({"dataset": {"name": "toy", **dataset}})
 
     assert key(measures=[]) == key(), "as records have it from before there was a choice"
     assert key(measures=["R@5"]) != key()
+    assert key(train_fraction=1.0) == key() != key(train_fraction=0.5)
