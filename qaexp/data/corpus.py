@@ -201,6 +201,12 @@ class RankingCorpus:
         """The words of a text, field after field."""
         return [self.vocabulary.words[number] for number in self.texts.words(text)]
 
+    def document_frequencies(self) -> Int[np.ndarray, " word"]:
+        """How many of the distinct texts have each word of the vocabulary."""
+        texts = np.repeat(np.arange(len(self.texts) * self.texts.num_fields), np.diff(self.texts.offsets)) // self.texts.num_fields
+        distinct = np.unique(texts * np.int64(len(self.vocabulary)) + self.texts.ids) % len(self.vocabulary)
+        return np.bincount(distinct, minlength=len(self.vocabulary))
+
     def written(self, text: int) -> str:
         """A text as its file has it: the first spelling of those with these tokens. Its words with blanks between, if it is not known."""
         return (self.as_written and self.as_written[text]) or " ".join(self.words(text))

@@ -4,13 +4,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from qaexp.data.batch import token_mask
+from qaexp.data.corpus import RankingCorpus
 from qaexp.data.vocabulary import PADDING
+from qaexp.errors import ConfigError
 from qaexp.limits import PositiveInt, Rate
 from qaexp.models.stage import Embedding
 from qaexp.models.types import Text
@@ -80,26 +83,40 @@ class WordTable(nn.Module):
 
 
 class WordEmbedding(Embedding):
-    """x = dropout(table[word]); with a `project_dim`, x = dropout(W·table[word] + b) behind a frozen table.
+    """x = dropout(table[word]); with a `project_dim`, x = dropout(W·table[word] + b); with `squash` too, x = dropout(tanh(W·table[word] + b)).
 
-    Xu et al. 2019, §4.2: "fixed during training, which are learned by a projection layer instead", as Tay et al. 2018 have it.
+    Xu et al. 2019, §4.2: "fixed during training, which are learned by a projection layer instead", as Tay et al. 2018 have it. The layer of
+    tanh is the one that questions and answers share before the convolution in Feng et al. 2015, architecture II.
 
     Reading: dropout "performed on the word embeddings" (§4.2) is on what the projection gives, where there is one.
 
     The padding row is zero and stays so.
+
+    Raises:
+        ConfigError: there is no layer to squash.
     """
 
-    def __init__(self, vectors: Float[Tensor, "word dim"], tuned: bool, project_dim: PositiveInt | None, dropout_rate: Rate) -> None:
+    def __init__(
+        self,
+        vectors: Float[Tensor, "word dim"],
+        tuned: bool,
+        project_dim: PositiveInt | None,
+        dropout_rate: Rate,
+        squash: bool = False,
+    ) -> None:
         super().__init__()
+        if squash and project_dim is None:
+            raise ConfigError("model.embedding.squash=true: there is no layer without a width; set model.embedding.project_dim too")
         self.words = WordTable(vectors, tuned)
+        self.squash = squash
         self.projection = nn.Identity() if project_dim is None else nn.Linear(vectors.shape[1], project_dim)
         self.dropout = nn.Dropout(dropout_rate)
         self.output_dim = project_dim or vectors.shape[1]
         self._looked_up: tuple[Tensor, Tensor] | None = None  # words in ascending order, their vectors
 
     def forward(self, text: Text) -> Text:
-        states = self.dropout(self.projection(self._vectors(text["tokens"])))
-        return {"mask": text["mask"], "states": states}
+        states = self.projection(self._vectors(text["tokens"]))
+        return {"mask": text["mask"], "states": self.dropout(states.tanh() if self.squash else states)}
 
     def of(self, tokens: Int[Tensor, "text length"]) -> Text:
         """A text with `mask` and `states`."""
@@ -125,3 +142,27 @@ class WordEmbedding(Embedding):
             return self.words(tokens)
         words, vectors = self._looked_up
         return F.embedding(torch.searchsorted(words, tokens.contiguous()), vectors)
+
+
+class IDFWeightedEmbedding(WordEmbedding):
+    """x = idf(word) · table[word], with dropout; idf(w) = 1 + ln((1 + N) / (1 + n(w))), where n(w) of the N distinct texts of the data have w.
+
+    The release of Lei et al. 2016 weighs words so, with the smoothed idf of scikit-learn's TfidfVectorizer; their paper does not say it.
+    Words that are met after training have n(w) = 0.
+    """
+
+    def __init__(self, vectors: Float[Tensor, "word dim"], **settings: Any) -> None:
+        super().__init__(vectors, **settings)
+        self.idf: Tensor
+        self.register_buffer("idf", torch.ones(len(vectors)))
+
+    def fit(self, corpus: RankingCorpus, examples: object) -> None:
+        """Count the texts of the data."""
+        self.idf.copy_(1 + torch.from_numpy(np.log((1 + len(corpus.texts)) / (1 + corpus.document_frequencies()))))
+
+    def add_words(self, words: Sequence[str], vectors: Float[Tensor, "word dim"]) -> None:
+        """Weigh words that no text of the data has."""
+        self.idf = torch.cat([self.idf, self.idf.max().repeat(len(words))])
+
+    def _vectors(self, tokens: Int[Tensor, "text *field length"]) -> Float[Tensor, "text *field length dim"]:
+        return super()._vectors(tokens) * self.idf[tokens].unsqueeze(-1)

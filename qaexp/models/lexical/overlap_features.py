@@ -58,10 +58,7 @@ class WordOverlapFeatures(nn.Module):
                 "word-overlap features need texts of one field: leave them out with model.similarity.overlap=false (for MV-LSTM "
                 "model.overlap=false), or give dataset.reader.fields a single field"
             )
-        texts = np.repeat(np.arange(len(corpus.texts)), np.diff(corpus.texts.offsets))
-        distinct = np.unique(texts * np.int64(len(corpus.vocabulary)) + corpus.texts.ids) % len(corpus.vocabulary)
-        frequency = np.bincount(distinct, minlength=len(corpus.vocabulary)).clip(min=1)
-        self.idf.copy_(torch.from_numpy(np.log(len(corpus.texts) / frequency)))
+        self.idf.copy_(torch.from_numpy(np.log(len(corpus.texts) / corpus.document_frequencies().clip(min=1))))
         self.content.copy_(content_words(corpus.vocabulary))
         if "train" in corpus.splits and corpus.splits["train"].num_pairs:
             measured = self._measured(corpus)  # (pair, 4)

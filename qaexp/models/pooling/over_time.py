@@ -85,12 +85,19 @@ class FirstPooling(_StatePooling):
 class LastPooling(_StatePooling):
     """v = h_L, the state of the last real token; zeros for a text that has none. Lei et al. 2016, §4.1: "simply taking the last one".
 
-    An encoder of two directions gives the last state of each (Tan et al. 2016, §3.1).
-
-    Reading: title and body are averaged by their states as they are; the authors' release divides each by its norm before.
+    With `normalise`, v = h_L / ‖h_L‖, so that title and body weigh the same in their average, as in the release of Lei et al. An encoder of
+    two directions gives the last state of each (Tan et al. 2016, §3.1).
 
     Raises:
         ConfigError: at the first text, if the encoder has no last state that has read the whole text.
     """
 
     state, choice, encoders = "last", "LastPooling", "a recurrent encoder like lstm"
+
+    def __init__(self, input_dim: int, normalise: bool = False) -> None:
+        super().__init__(input_dim)
+        self.normalise = normalise
+
+    def forward(self, text: Text) -> Text:
+        pooled = super().forward(text)
+        return {"vector": F.normalize(pooled["vector"], dim=-1)} if self.normalise else pooled

@@ -1,10 +1,15 @@
 """The word table: what it starts from, what of it learns, and its padding row."""
 
+import math
+
 import pytest
 import torch
+from sklearn.feature_extraction.text import TfidfVectorizer
 from torch import Tensor
 
-from qaexp.models.embedding.word_vectors import WordEmbedding
+from qaexp.data.corpus_builder import CorpusBuilder
+from qaexp.errors import ConfigError
+from qaexp.models.embedding.word_vectors import IDFWeightedEmbedding, WordEmbedding
 from qaexp.models.types import Text
 
 TOKENS = torch.tensor([[2, 3, 0], [3, 3, 1]])
@@ -55,6 +60,33 @@ def test_a_frozen_table_gets_no_gradient_and_its_projection_does(vectors: Tensor
     assert embedding.words.weight.grad is None
     assert torch.equal(embedding.words.weight, vectors)
     assert all(p.grad is not None and p.grad.any() for p in embedding.projection.parameters())
+
+
+def test_a_layer_of_tanh_is_squashed_and_has_a_width(vectors: Tensor) -> None:
+    embedding = WordEmbedding(vectors, tuned=True, project_dim=3, dropout_rate=0.0, squash=True)
+    torch.testing.assert_close(embedding(text())["states"], embedding.projection(vectors[TOKENS]).tanh())
+    with pytest.raises(ConfigError, match=r"set model\.embedding\.project_dim too"):
+        WordEmbedding(vectors, tuned=True, project_dim=None, dropout_rate=0.0, squash=True)
+
+
+def test_words_are_weighed_by_the_idf_of_scikit_learn(vectors: Tensor) -> None:
+    """A text that repeats a word counts once."""
+    texts = [["a", "b", "a"], ["b"], ["c", "b"]]
+    builder = CorpusBuilder()
+    question, *answers = [builder.text(words) for words in texts]
+    builder.question("train", "q", question, [(str(answer), answer, 1) for answer in answers])
+    corpus = builder.build()
+    embedding = IDFWeightedEmbedding(vectors, tuned=False, project_dim=None, dropout_rate=0.0)
+    embedding.fit(corpus, None)
+    known = TfidfVectorizer(analyzer=list).fit(texts)
+    weight = dict(zip(known.get_feature_names_out(), known.idf_, strict=True))
+    tokens = torch.tensor([corpus.vocabulary.ids(["a", "b", "c"])])
+    states = embedding({"tokens": tokens, "mask": tokens != 0})["states"][0]
+    torch.testing.assert_close(states, torch.stack([vectors[number] * weight[word] for number, word in zip(tokens[0], "abc", strict=True)]))
+    embedding.words.add_words(["new"], torch.ones(1, 4))
+    embedding.add_words(["new"], torch.ones(1, 4))
+    new = torch.tensor([[5]])
+    assert embedding({"tokens": new, "mask": new != 0})["states"].unique().item() == pytest.approx(1 + math.log(4))
 
 
 def test_one_look_into_the_table_gives_the_vectors_and_the_gradient_of_many(vectors: Tensor) -> None:

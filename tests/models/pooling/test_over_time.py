@@ -34,6 +34,11 @@ def test_the_last_real_state_is_read() -> None:
     assert LastPooling(1)(with_last_state(states, mask))["vector"].flatten().tolist() == [3.0, 4.0, 0.0]
 
 
+def test_the_last_state_can_be_made_of_length_one() -> None:
+    states, mask = torch.tensor([[[1.0, 0.0], [3.0, 4.0]]]), torch.tensor([[True, True]])
+    torch.testing.assert_close(LastPooling(2, normalise=True)(with_last_state(states, mask))["vector"], torch.tensor([[0.6, 0.8]]))
+
+
 def test_each_direction_is_read_where_it_ends() -> None:
     states = torch.tensor([[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]])
     text = with_last_state(states, torch.tensor([[True, True, False]]), backward_dim=1)
