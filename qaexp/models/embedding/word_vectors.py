@@ -83,7 +83,9 @@ class WordTable(nn.Module):
 
 
 class WordEmbedding(Embedding):
-    """x = dropout(table[word]); with a `project_dim`, x = dropout(W·table[word] + b); with `squash` too, x = dropout(tanh(W·table[word] + b)).
+    """x = dropout(table[word]).
+
+    With a `project_dim`, x = dropout(W·table[word] + b), and with `squash` too, x = dropout(tanh(W·table[word] + b)).
 
     Xu et al. 2019, §4.2: "fixed during training, which are learned by a projection layer instead", as Tay et al. 2018 have it. The layer of
     tanh is the one that questions and answers share before the convolution in Feng et al. 2015, architecture II.
@@ -145,7 +147,7 @@ class WordEmbedding(Embedding):
 
 
 class IDFWeightedEmbedding(WordEmbedding):
-    """x = idf(word) · table[word], with dropout; idf(w) = 1 + ln((1 + N) / (1 + n(w))), where n(w) of the N distinct texts of the data have w.
+    """x = dropout(idf(word) · table[word]), idf(w) = 1 + ln((1 + N) / (1 + n(w))), where n(w) of the N distinct texts of the data have w.
 
     The release of Lei et al. 2016 weighs words so, with the smoothed idf of scikit-learn's TfidfVectorizer; their paper does not say it.
     Words that are met after training have n(w) = 0.
