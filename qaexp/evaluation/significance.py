@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 LEVEL = 0.05
+POWER = 0.8
 MAX_PARTS = 60
 """p is exact if all differences are multiples of 1/n for some n up to this."""
 MAX_SIGNS_TRIED = 20
@@ -146,13 +147,36 @@ def welch(ours: Sequence[float], theirs: Sequence[float], random: tuple[bool, bo
     if any(drawn and len(values) < 2 for drawn, values in zip(random, (ours, theirs), strict=True)):
         return None
     difference = mean(ours) - mean(theirs)
-    errors = [stdev(values) ** 2 / len(values) if drawn else 0.0 for drawn, values in zip(random, (ours, theirs), strict=True)]
-    if not (error := sum(errors)):
+    error, freedom = welch_error(ours, theirs, random)
+    if not error:
         return float(difference == 0)
     from scipy import special
 
-    freedom = error**2 / sum(each**2 / (len(values) - 1) for each, values in zip(errors, (ours, theirs), strict=True) if each)
-    return float(2 * special.stdtr(freedom, -abs(difference) / math.sqrt(error)))
+    return float(2 * special.stdtr(freedom, -abs(difference) / error))
+
+
+def welch_error(ours: Sequence[float], theirs: Sequence[float], random: tuple[bool, bool]) -> tuple[float, float]:
+    """The standard error of a difference of two means over seeds, and its degrees of freedom; 0 and ∞ where no seed makes a difference."""
+    sides = list(zip(random, (ours, theirs), strict=True))
+    errors = [stdev(values) ** 2 / len(values) if drawn else 0.0 for drawn, values in sides]
+    if not (error := sum(errors)):
+        return 0.0, math.inf
+    return math.sqrt(error), error**2 / sum(each**2 / (len(values) - 1) for each, (_, values) in zip(errors, sides, strict=True) if each)
+
+
+def detectable(error: float, freedom: float) -> float:
+    """The smallest difference that a two-sided t-test at 5% finds four times in five (Bloom 1995, "Minimum Detectable Effects").
+
+        (t(0.975) + t(0.8)) · error, with so many degrees of freedom
+
+    >>> round(detectable(1.0, 8.0), 2), round(detectable(1.0, 1e6), 2), detectable(0.0, math.inf)
+    (3.19, 2.8, 0.0)
+    """
+    if not error:
+        return 0.0
+    from scipy import special
+
+    return error * float(special.stdtrit(freedom, 1 - LEVEL / 2) + special.stdtrit(freedom, POWER))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

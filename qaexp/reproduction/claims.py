@@ -3,6 +3,7 @@
 Statement → claims (one for each two rows) → comparison of two rows, question by question → verdict.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,7 @@ import pandas as pd
 from jaxtyping import Float
 
 from qaexp.errors import ConfigError
-from qaexp.evaluation.significance import LEVEL, holm, paired_randomisation, welch
+from qaexp.evaluation.significance import LEVEL, detectable, holm, paired_randomisation, welch, welch_error
 from qaexp.reproduction.ledger import PARAMETERS
 from qaexp.reproduction.measured import Measured, Scored
 from qaexp.reproduction.spec import EXPERIMENTS, READING_ERRORS, Table, content_of, describe, filled, result_figures, result_tables
@@ -24,7 +25,10 @@ HELD, REVERSED, UNDECIDED, NOT_MEASURED = "held", "reversed", "undecided", "not 
 AS_COUNTED, NOT_AS_COUNTED = "as counted", "not as counted"
 VERDICTS = (HELD, REVERSED, UNDECIDED, NOT_MEASURED, AS_COUNTED, NOT_AS_COUNTED)
 P_VALUES = ["p (questions)", "p (seeds)", "p (Holm)"]
-COLUMNS = ["claim", "where", "of", "column", "above", "below", "data", "seeds", "difference", *P_VALUES, "verdict", "note"]
+POWERED = "80% power from"
+POINTS = "points"
+"""The same as `POWERED` on a scale of 0 to 100, whatever the table's scale; with the note, it is no column of the page."""
+COLUMNS = ["claim", "where", "of", "column", "above", "below", "data", "seeds", "difference", POWERED, *P_VALUES, "verdict", POINTS, "note"]
 
 
 @dataclass(frozen=True)
@@ -110,6 +114,16 @@ class Comparison:
     """How many seeds the first row has, and the second."""
     p_seeds: float | None
     """p of Welch's test over seeds; None if a row has only one."""
+    detectable_by_seeds: float | None
+    """The smallest difference that this test finds with a power of 80%."""
+
+    @property
+    def detectable(self) -> float | None:
+        """The smallest difference that both tests find with a power of 80%, before any correction."""
+        if self.detectable_by_seeds is None or (num_questions := len(self.differences)) < 2:
+            return None
+        error = float(self.differences.std(ddof=1)) / math.sqrt(num_questions)
+        return max(self.detectable_by_seeds, detectable(error, float(num_questions - 1)))
 
     @property
     def difference(self) -> float:
@@ -138,8 +152,9 @@ def compare(one: Scored | None, other: Scored | None) -> Comparison | None:
     if one.data[0] == other.data[0] and one.data[1] != other.data[1]:
         return None
     differences = np.array(one.questions.values) - np.array(other.questions.values)
-    seeds = len(one.by_seed), len(other.by_seed)
-    return Comparison(differences, seeds, welch(one.by_seed, other.by_seed, (one.random, other.random)))
+    seeds, sides = (len(one.by_seed), len(other.by_seed)), (one.by_seed, other.by_seed, (one.random, other.random))
+    p_seeds = welch(*sides)
+    return Comparison(differences, seeds, p_seeds, None if p_seeds is None else detectable(*welch_error(*sides)))
 
 
 def holm_corrected(comparisons: Sequence[Comparison | None]) -> list[float | None]:
@@ -201,16 +216,24 @@ def _line(claim: Claim, measured: Measured | None, found: Comparison | None, p: 
     if measured and found:
         decided = p is not None and p < LEVEL
         verdict = UNDECIDED if not decided else HELD if found.difference > 0 else REVERSED
-        return {**line, **_data_and_difference(claim, measured, found.difference), **_seeds_and_p_values(found, p), "verdict": verdict}
+        line |= _data_and_difference(claim, measured, found.difference)
+        if (smallest := found.detectable) is not None:
+            line |= {POWERED: _number(claim, measured, smallest), POINTS: f"{100 * smallest:.1f}"}
+        return {**line, **_seeds_and_p_values(found, p), "verdict": verdict}
     if measured and (more := _more_parameters(claim, measured)) is not None:
         return {**line, **_data_and_difference(claim, measured, more), "verdict": AS_COUNTED if more > 0 else NOT_AS_COUNTED}
     return {**line, "verdict": NOT_MEASURED}
 
 
 def _data_and_difference(claim: Claim, measured: Measured, difference: float) -> dict[str, str]:
-    column, state = measured.table.columns[claim.column], measured.state_in(claim.above, claim.column)
-    number = f"{difference * measured.table.scale_of(column):+.{measured.table.decimals_of(column)}f}{column.unit}"
-    return {"data": state.cell.dataset if state else "", "difference": number}
+    state = measured.state_in(claim.above, claim.column)
+    return {"data": state.cell.dataset if state else "", "difference": _number(claim, measured, difference, sign="+")}
+
+
+def _number(claim: Claim, measured: Measured, number: float, sign: str = "") -> str:
+    """A number as its column shows it."""
+    column = measured.table.columns[claim.column]
+    return f"{number * measured.table.scale_of(column):{sign}.{measured.table.decimals_of(column)}f}{column.unit}"
 
 
 def _more_parameters(claim: Claim, measured: Measured) -> float | None:

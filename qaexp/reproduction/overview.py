@@ -3,11 +3,12 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from statistics import median
 
 import pandas as pd
 
 from qaexp.files import RESULTS_REMEDY, atomic_write_text
-from qaexp.reproduction.claims import VERDICTS
+from qaexp.reproduction.claims import POINTS, POWERED, VERDICTS
 from qaexp.reproduction.ledger import Entry
 from qaexp.reproduction.measured import Measured
 from qaexp.reproduction.page import CLAIMS_EXPLAINED, notes_of
@@ -61,7 +62,9 @@ def write_overview(
     """
     verdicts = pd.DataFrame(
         [
-            {"paper": f"[{paper}]({paper}/claims.md)"} | {verdict: frame["verdict"].tolist().count(verdict) for verdict in VERDICTS}
+            {"paper": f"[{paper}]({paper}/claims.md)"}
+            | {verdict: frame["verdict"].tolist().count(verdict) for verdict in VERDICTS}
+            | {f"{POWERED} (median)": _median_points(frame)}
             for paper, frame in claims.items()
         ]
     )
@@ -87,6 +90,12 @@ def write_overview(
         *(_figure_page(each) for each in figures if _drawn(each, folder)),
     ]
     atomic_write_text(folder / "README.md", "\n\n".join(part.strip("\n") for part in parts) + "\n", remedy=RESULTS_REMEDY)
+
+
+def _median_points(claims: pd.DataFrame) -> str:
+    """The median of what the tests of a paper's claims can find."""
+    points = [float(each) for each in claims[POINTS] if each]
+    return f"{median(points):.1f} points" if points else ""
 
 
 def _made_by(entries: Iterable[Entry]) -> str:

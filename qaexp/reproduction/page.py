@@ -11,7 +11,7 @@ from qaexp.config import join_options
 from qaexp.evaluation.significance import INCOMPARABLE
 from qaexp.files import RESULTS_REMEDY, atomic_write_text, csv_text
 from qaexp.reproduction.cells import Cell
-from qaexp.reproduction.claims import comparisons
+from qaexp.reproduction.claims import POINTS, comparisons
 from qaexp.reproduction.measured import QUICK, Measured, by_setting_text
 from qaexp.reproduction.settings import ConfigurationTable
 from qaexp.reproduction.spec import Table, Tuning
@@ -159,7 +159,8 @@ CLAIMS_EXPLAINED = """\
 Claims are what a paper says about one model against another. Two tests compare the two rows on our runs: a paired randomisation test \
 over questions (on means over seeds), and Welch's t-test over seeds. The larger p counts, Holm-corrected over all claims of the paper \
 that could be tested. At 5% a claim is `held`, `reversed` or `undecided`, on the data that the line names; with one seed it is \
-undecided. Numbers of parameters are only compared: `as counted` or not."""
+undecided. `80% power from` is the smallest difference that each test finds four times in five, before the correction: a smaller one of a \
+paper cannot be decided here. Numbers of parameters are only compared: `as counted` or not."""
 
 
 def write_table(measured: Measured, folder: Path, latex: bool) -> None:
@@ -189,7 +190,7 @@ def write_claims(paper: str, claims: pd.DataFrame, folder: Path) -> None:
     """
     _write(folder / "claims.csv", csv_text(claims))
     noted = dict.fromkeys(f"- {claim}: {note}" for claim, note in zip(claims["claim"], claims["note"], strict=True) if note)
-    shown, said = claims.drop(columns="note"), ["claim", "where", "of"]
+    shown, said = claims.drop(columns=[POINTS, "note"]), ["claim", "where", "of"]
     shown.loc[shown[said].eq(shown[said].shift()).all(axis=1), said] = ""  # the same sentence as in the line before
     lines = [f"# Claims of {paper}", "", CLAIMS_EXPLAINED, "", markdown(shown), "", *noted]
     _write(folder / "claims.md", "\n".join(lines).rstrip() + "\n")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from qaexp.evaluation.significance import Interval, holm, paired_randomisation, verdict, welch
+from qaexp.evaluation.significance import Interval, detectable, holm, paired_randomisation, verdict, welch, welch_error
 
 
 def test_the_interval_is_that_of_scipys_t() -> None:
@@ -116,6 +116,19 @@ def test_welch_needs_two_seeds_unless_a_side_is_deterministic() -> None:
     assert welch([0.39], [0.35], (False, False)) == 0.0
     assert welch([0.39], [0.39], (False, False)) == 1.0
     assert welch([0.4, 0.4], [0.3, 0.3], (True, True)) == 0.0
+
+
+@pytest.mark.parametrize(("num_ours", "num_theirs"), [(5, 5), (20, 5)])
+def test_a_detectable_difference_is_found_four_times_in_five(num_ours: int, num_theirs: int) -> None:
+    """Of samples with known deviations, 1 and 2."""
+    ours, theirs = ([-1.0, 1.0] * (num // 2) + [0.0] * (num % 2) for num in (num_ours, num_theirs))
+    ours, theirs = [value / np.std(ours, ddof=1) for value in ours], [2 * value / np.std(theirs, ddof=1) for value in theirs]
+    error, freedom = welch_error(ours, theirs, (True, True))
+    assert error == pytest.approx((1 / num_ours + 4 / num_theirs) ** 0.5)
+    rng = np.random.default_rng(0)
+    samples = rng.normal(detectable(error, freedom), 1.0, (20_000, num_ours)), rng.normal(0.0, 2.0, (20_000, num_theirs))
+    found = stats.ttest_ind(*samples, axis=1, equal_var=False).pvalue < 0.05
+    assert found.mean() == pytest.approx(0.8, abs=0.03)
 
 
 @pytest.mark.parametrize("level", [0.01, 0.05, 0.2])

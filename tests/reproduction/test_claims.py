@@ -10,6 +10,7 @@ from scipy import stats
 from small_table import TABLE, claim_of, over
 
 from qaexp.errors import ConfigError
+from qaexp.evaluation.significance import detectable, welch_error
 from qaexp.reproduction.claims import Comparison, claim_verdicts, claims, comparisons, holm_corrected
 from qaexp.reproduction.ledger import PARAMETERS
 from qaexp.reproduction.measured import Measured
@@ -90,12 +91,13 @@ def test_one_seed_decides_nothing(filled: Measured) -> None:
     assert line[["p (questions)", "p (seeds)", "p (Holm)", "significant"]].tolist() == ["0.00781", "", "", "one seed"]
     [claim] = claim_verdicts([claim_of("wide is better", "MAP", above="CNN, wide", below="CNN")], [alone]).to_dict("records")
     assert (claim["verdict"], claim["seeds"], claim["p (Holm)"]) == ("undecided", "1; 1", "")
+    assert claim["80% power from"] == ""
 
 
 def test_rows_that_share_a_run_make_one_test_with_a_third_row() -> None:
     """Of a, b and a again: a − b and b − a are one test, and a − a is none."""
     differences = np.array([0.0] + [1.0] * 6)
-    of = [Comparison(each, (5, 5), 0.01) for each in (differences, np.zeros(7), -differences)]
+    of = [Comparison(each, (5, 5), 0.01, 0.02) for each in (differences, np.zeros(7), -differences)]
     assert holm_corrected(of) == pytest.approx([2 / 2**6, 1.0, 2 / 2**6])
 
 
@@ -119,6 +121,11 @@ def test_verdicts_of_claims(filled: Measured) -> None:
     assert found["difference"].tolist() == ["+29.5", "-29.5", "", ""]
     assert float(found.loc[0, "p (Holm)"]) == pytest.approx(2 / 2**8, abs=5e-5), "one test, whichever way it is said"  # type: ignore[arg-type]
     assert found.loc[0, "seeds"] == "2; 3"
+    by_seed = [0.51, 0.52, 0.53], [0.81, 0.82]
+    seeds = detectable(*welch_error(*by_seed, (True, True)))
+    differences = np.array(filled.scored("CNN, wide", "MAP").questions.values) - filled.scored("CNN", "MAP").questions.values  # type: ignore[union-attr]
+    questions = detectable(float(stats.sem(differences)), len(differences) - 1.0)
+    assert (found.loc[0, "80% power from"], found.loc[2, "80% power from"]) == (f"{100 * max(seeds, questions):.1f}", "")
     assert found.loc[2, "note"] == "as ever"
     again = claim_verdicts([*claims, claims[0], claims[0]], [filled])
     assert again.loc[[0, 4, 5], "p (Holm)"].tolist() == [found.loc[0, "p (Holm)"]] * 3, "what is said again is no further test"
