@@ -134,8 +134,7 @@ def test_data_sets_are_named_as_people_write_them(site: Path) -> None:
 def test_escape_closes_what_the_keyboard_opened(see: Any) -> None:
     page = see("ap/table5.html")
     number = page.locator("button.ours").first
-    number.focus()
-    page.keyboard.press("Enter")
+    number.press("Enter")
     pop = page.locator(f"#{number.get_attribute('popovertarget')}")
     pop.wait_for(state="visible")
     page.keyboard.press("Escape")
