@@ -166,7 +166,7 @@ class Times:
 
     def expected(self, run: Run) -> float | None:
         """The mean epochs of the most similar past runs on its data set, at the pace of the newest of them. Similarity is the share of
-        common overrides. None if there is no past run.
+        common overrides. None if there is no past run whose epochs are as large a part of the training batches.
         """
         return self.left(run, None)
 
@@ -182,7 +182,10 @@ class Times:
 
     def _most_like(self, run: Run) -> list[Past]:
         wanted = frozenset(run.cell.overrides)
-        same_data = [past for past in self.known if f"dataset={run.cell.dataset}" in past.overrides]
+        epoch = _part_of_batches(wanted)
+        same_data = [
+            past for past in self.known if f"dataset={run.cell.dataset}" in past.overrides and _part_of_batches(past.overrides) == epoch
+        ]
         model = {override for override in wanted if override.startswith("model=")}
         known = [past for past in same_data if past.trained or model <= past.overrides]
         if len({past.gpu for past in known}) > 1:
@@ -190,3 +193,8 @@ class Times:
             known = [past for past in known if past.gpu == gpu]
         shares = [len(wanted & past.overrides) / len(wanted | past.overrides) for past in known]
         return [past for past, share in zip(known, shares, strict=True) if share == max(shares)]
+
+
+def _part_of_batches(overrides: frozenset[str]) -> set[str]:
+    """The options that make an epoch a part of the training batches."""
+    return {option for option in overrides if option.startswith(("trainer=", "trainer.limit_train_batches=", "dataset.train_fraction="))}

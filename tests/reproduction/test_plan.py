@@ -65,6 +65,9 @@ def test_a_run_is_expected_to_take_as_long_as_the_most_similar_one() -> None:
     assert times.expected(run) == times.left(run, None) == 60.0
     assert Times(times.known[1:]).expected(run) == 10.0
     assert Times(times.known[2:]).expected(run) is None
+    assert Times([times.known[0]._replace(overrides=frozenset([*cnn.overrides, "trainer=part"]))]).expected(run) is None, (
+        "its epochs were parts"
+    )
     overlap = next(alternatives(TABLE, TABLE.rows[1], "toy"))
     untrained = Past(frozenset(overlap.overrides), epochs=0, epoch=0.0, test=1.0, trained=False)
     assert Times([untrained, *times.known[1:]]).expected(run) == 10.0, "what is trained takes longer"
