@@ -14,7 +14,7 @@ from qaexp.reproduction.cells import Cell
 from qaexp.reproduction.claims import POINTS, comparisons
 from qaexp.reproduction.measured import QUICK, Measured, by_setting_text
 from qaexp.reproduction.settings import ConfigurationTable
-from qaexp.reproduction.spec import Table, Tuning
+from qaexp.reproduction.spec import UNPRINTED, Table, Tuning
 from qaexp.reproduction.statistics import MeasuredRow, StatisticsTable, cell_of, to_csv
 from qaexp.runs.table import markdown
 
@@ -48,8 +48,8 @@ def notes_of(table: Table | ConfigurationTable) -> list[str]:
 
 def legend(table: Table) -> str:
     """What its cells show."""
-    if isinstance(table, Tuning):
-        return "Ours ± 95% interval over seeds; the paper prints none."
+    if all(printed == UNPRINTED for row in table.rows for printed in row.published):
+        return "Mean over seeds ± half the width of its 95% confidence interval; one seed has none."
     return "Ours ± 95% interval over seeds (paper's)."
 
 
@@ -159,8 +159,8 @@ CLAIMS_EXPLAINED = """\
 Claims are what a paper says about one model against another. Two tests compare the two rows on our runs: a paired randomisation test \
 over questions (on means over seeds), and Welch's t-test over seeds. The larger p counts, Holm-corrected over all claims of the paper \
 that could be tested. At 5% a claim is `held`, `reversed` or `undecided`, on the data that the line names; with one seed it is \
-undecided. `80% power from` is the smallest difference that each test finds four times in five, before the correction: a smaller one of a \
-paper cannot be decided here. Numbers of parameters are only compared: `as counted` or not."""
+undecided. `80% power from` is the smallest true difference that each test detects with a probability of 80%, before the correction: \
+our runs can hardly decide a claim of less. Numbers of parameters are only compared: `as counted` or not."""
 
 
 def write_table(measured: Measured, folder: Path, latex: bool) -> None:
