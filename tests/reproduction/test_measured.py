@@ -183,6 +183,18 @@ def test_seconds_of_another_machine_are_not_compared(filled: Measured) -> None:
     assert "MAP: not comparable: another machine" in Measured(timed, states).frame["verdict"][2]
 
 
+def test_seconds_have_no_interval_as_other_work_on_the_machine_moves_them(filled: Measured) -> None:
+    timed = replace(TABLE, columns={**TABLE.columns, "MAP": Column("seconds per batch", "toy", scale=1)})
+    [place] = [place for place in filled.states if place[0] == "CNN, wide"]
+    state = filled.states[place]
+    entries = [replace(entry, seconds={"steps": seconds}, steps=2) for entry, seconds in zip(state.entries, (3.0, 5.0, 7.0), strict=False)]
+    line = Measured(timed, {**filled.states, place: replace(state, cell=replace(state.cell, table=timed), entries=entries)}).frame
+    shown = line.set_index(timed.label).loc["CNN, wide"]
+    assert shown["MAP"]
+    assert shown["MAP ci95"] == ""
+    assert shown["P@1 ci95"]
+
+
 def test_seconds_on_a_gpu_and_without_are_not_averaged(filled: Measured) -> None:
     state = filled.states["CNN", "toy"]
     first, *others = (replace(entry, seconds={"steps": 3.0}, steps=2) for entry in state.entries)
