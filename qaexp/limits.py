@@ -20,6 +20,7 @@ PositiveFloat = Annotated[float, Gt(0)]
 NonNegativeFloat = Annotated[float, Ge(0)]
 Rate = Annotated[float, Ge(0), Lt(1)]
 Fraction = Annotated[float, Gt(0), Le(1)]
+Share = Annotated[float, Ge(0), Le(1)]
 Seed = Annotated[int, Interval(ge=0, le=2**32 - 1)]
 
 OPTIONS: Mapping[str, Any] = {

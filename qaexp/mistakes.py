@@ -2,7 +2,6 @@
 
 import difflib
 import errno
-import inspect
 import logging
 import re
 import sys
@@ -23,6 +22,7 @@ from omegaconf.errors import OmegaConfBaseException
 from qaexp.config import PRETRAIN, RANK, Program, choice_file, choices, compose, is_choice
 from qaexp.errors import ConfigError, QaexpError, missing_library
 from qaexp.limits import parameter_types, violations
+from qaexp.own_choices import parameters_of
 
 log = logging.getLogger(__name__)
 
@@ -205,9 +205,7 @@ def _parameters(cfg: Any, key: str) -> list[str] | None:
     built: Any = locate(target) if target else None
     if target and not callable(built):
         raise ConfigError(f"{name}={target}: there is no such class; is its package installed, or its folder in PYTHONPATH?")
-    parameters = inspect.signature(built).parameters if target else {}
-    anything = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
-    return None if anything or not parameters else list(parameters)
+    return parameters_of(built) or None if target else None
 
 
 def config_of_choices(arguments: Sequence[str], program: Program = RANK) -> Any:

@@ -106,9 +106,9 @@ def drop_replaced_options(cfg: DictConfig, loader: ConfigLoader, config: str, ov
             options[place] = options.get(place, set()) | names
     for place, names in stale.items():
         node = OmegaConf.select(cfg, place) if names else None
-        if isinstance(node, DictConfig) and (taken := _parameters(node.get("_target_"))) is not None:
+        if isinstance(node, DictConfig) and (taken := parameters_of(locate(node.get("_target_") or ""))) is not None:
             with open_dict(node):
-                for name in names - taken:
+                for name in names - set(taken):
                     node.pop(name, None)
 
 
@@ -124,8 +124,7 @@ def _nodes(content: Any, place: str = "") -> Iterator[tuple[str, Mapping[str, An
             yield from _nodes(inner, f"{place}.{name}".lstrip("."))
 
 
-def _parameters(target: str | None) -> set[str] | None:
-    """The parameters of a class; None if it takes any keyword, or cannot be found (a later check says so)."""
-    built: Any = locate(target) if target else None
+def parameters_of(built: object) -> list[str] | None:
+    """The parameters of a class; None if it takes any keyword, or is none (a later check says so)."""
     parameters = inspect.signature(built).parameters if callable(built) else {}
-    return None if not callable(built) or any(each.kind is each.VAR_KEYWORD for each in parameters.values()) else set(parameters)
+    return None if not callable(built) or any(each.kind is each.VAR_KEYWORD for each in parameters.values()) else list(parameters)

@@ -55,6 +55,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
             record.of_data({**data.describe(), "pairs": pairs.describe()}, data.convention)
             vectors = data.word_vectors
         scorer = instantiate(cfg.model, vectors=vectors)
+        scorer.fit(data.corpus, data.training_batches)
         decoder = TitleDecoder(instantiate(cfg.model.encoder), scorer.embedding.output_dim, instantiate(cfg.output), pairs.word_uses)
         record.parameters = {**num_parameters(scorer), "decoder": num_parameters(decoder)["trainable"]}
         optimizer = as_optimizer(instantiate(cfg.optimizer), cfg.get("decay_word_vectors", True))

@@ -401,6 +401,13 @@ def test_a_run_that_ones_own_callback_has_stopped_is_not_trained_further_when_re
     assert [entry["epoch"] for entry in train(stopped, tmp_path, resume=True).history] == [1, 2]
 
 
+def test_a_metric_may_be_spelled_as_in_the_field(overrides: list[str], tmp_path: Path) -> None:
+    """For the best epoch and for early stopping, which monitor the key that is logged."""
+    record = train(compose([*overrides, "dataset.selection_metric=dev/nDCG@5", "trainer.max_epochs=3", "patience=1"]), tmp_path)
+    by_epoch = [epoch["dev/ndcg@5"] for epoch in record.history]
+    assert record.best_epoch == by_epoch.index(max(by_epoch)) + 1
+
+
 def test_without_early_stopping_all_epochs_are_trained(overrides: list[str], tmp_path: Path) -> None:
     still = [*overrides, "optimizer.lr=0", "patience=1", "callbacks=best_checkpoint"]
     assert len(train(compose(still), tmp_path).history) == 3

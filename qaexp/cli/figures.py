@@ -58,7 +58,9 @@ def _neurons_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _pretraining_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="a folder that qaexp.pretrain left, or one with several of them")
+    parser.add_argument(
+        "runs", nargs="+", type=Path, metavar="RUN", help="a folder that `qaexp pretrain` left, or one with several of them"
+    )
     _add_to(parser, "of figure3.png, .svg and .csv")
 
 

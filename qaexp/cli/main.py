@@ -32,8 +32,6 @@ from qaexp.runs.other_runs import require_other_runs
 
 log = logging.getLogger(__name__)
 
-"""The options with which a run goes on past its end."""
-
 SECONDS_TO_FAIL = 10.0
 """The time that the first of several processes has to write into its record why another one failed. Lightning then kills it."""
 

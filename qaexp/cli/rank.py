@@ -177,7 +177,8 @@ def _trec_lines(scored: Iterable[tuple[Pair, "Tensor"]], faults: Faults, tokenis
     for pair, score in scored:
         if (of := pair.question_id or seen(pair.question)) != key or not pool:
             yield from _ranked(name, pool)
-            finished.add(hash(key))
+            if pool:
+                finished.add(hash(key))
             if hash(of) in finished:
                 faults.add(pair.line, "other questions stand between this line and those of its question; sort the file by question")
             key, name, pool = of, pair.question_id or f"Q{pair.line}", {}

@@ -15,7 +15,7 @@ from rich.text import Text
 from qaexp.cli.command import exit_code, positive_int
 from qaexp.cli.screen import results_table, sparkline, title_of
 from qaexp.errors import ConfigError, MissingDataError, QaexpError, meant
-from qaexp.evaluation.measures import heading, is_measure, metric_key
+from qaexp.evaluation.measures import FALLING, heading, is_curve, metric_key
 from qaexp.logs import duration
 from qaexp.runs.folder import RECORD, RUNS
 from qaexp.runs.record import RunRecord
@@ -109,22 +109,17 @@ def _curves(record: RunRecord, width: int) -> Table:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
     for column in ("", f"epochs 1 to {len(record.history)}", "first", "best", "last"):
         table.add_column(column, justify="right" if column in ("first", "best", "last") else "left", no_wrap=True)
-    names = dict.fromkeys(name for epoch in record.history for name in epoch if _is_curve(name))
+    names = dict.fromkeys(name for epoch in record.history for name in epoch if is_curve(name))
     for name in sorted(names, key=lambda name: (name != "train/loss", name != chosen)):
         values = [float(epoch[name]) for epoch in record.history if name in epoch]
         split, _, measure = name.rpartition("/")
-        falling = measure in ("loss", "perplexity")
+        falling = measure in FALLING
         ends = values[0], (min if falling else max)(values), values[-1]
         bars = sparkline(values, max(10, min(60, width - OTHER_COLUMNS)))
         table.add_row(f"{split} {heading(measure)}", bars, *(f"{value:.4f}" if falling else f"{100 * value:.2f}" for value in ends))
     if record.best_epoch:
         table.caption, table.caption_justify = f"the best epoch is {record.best_epoch}, by {chosen}", "left"
     return table
-
-
-def _is_curve(name: str) -> bool:
-    split, _, measure = name.rpartition("/")
-    return bool(split) and (measure in ("loss", "perplexity") or is_measure(measure))
 
 
 def _show_question(record: RunRecord, run: Path, options: argparse.Namespace, console: Console) -> None:

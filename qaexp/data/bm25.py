@@ -15,7 +15,7 @@ from qaexp.data.negatives import Groups, Keys, NegativeSampling, no_negatives
 from qaexp.data.prepare import kept
 from qaexp.data.vocabulary import UNKNOWN
 from qaexp.errors import ConfigError
-from qaexp.limits import PositiveInt
+from qaexp.limits import NonNegativeFloat, PositiveInt, Share
 
 log = logging.getLogger(__name__)
 
@@ -92,8 +92,8 @@ class BM25Negatives(NegativeSampling):
 
     num: PositiveInt
     hits: PositiveInt
-    k1: float
-    b: float
+    k1: NonNegativeFloat
+    b: Share
     cache_dir: str
     _known: dict[str, Retrieved] = field(default_factory=dict, init=False, repr=False, compare=False)
 

@@ -189,7 +189,7 @@ class RankingCorpus:
     answer_set: Int[np.ndarray, " answer"]
     """The texts that negatives may be drawn from."""
     held_out: Int[np.ndarray, " text"] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    """Texts that are excluded from all training, if the data set names any."""
+    """Texts that are in neither the answer set nor pre-training, if the data set names any. Pools keep what their files list."""
     notes: Mapping[str, int] = field(default_factory=dict)
     """Counted irregularities: repeated candidates, empty texts, questions without a right candidate."""
     fingerprint: str = ""

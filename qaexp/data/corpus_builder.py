@@ -77,7 +77,7 @@ class CorpusBuilder:
         self._answer_set[text] = None
 
     def hold_out(self, text: int) -> None:
-        """Exclude this text from all training."""
+        """Exclude this text from the answer set and from pre-training; pools keep what their files list."""
         self._held_out[text] = None
 
     def split(self, name: str) -> None:

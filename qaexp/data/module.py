@@ -195,6 +195,11 @@ class RankingDataModule(pl.LightningDataModule):
         """The splits that are ranked at the end: dev, then the test splits."""
         return [name for name in self.splits if name != "train"]
 
+    @property
+    def shown_split(self) -> str:
+        """The split that pages and pictures take, unless one is named: the first test set; of data without one, dev."""
+        return self.ranked_splits[min(1, len(self.ranked_splits) - 1)]
+
     def limited(self, parts: Mapping[str, int | float | None]) -> "RankingDataModule":
         """The same data with the first questions of some splits: a whole number of batches of `batch_size`, or a share."""
         limited = copy(self)

@@ -170,7 +170,7 @@ class QuestionLists(_FromPools):
     """
 
     num: PositiveInt
-    max_answers: int
+    max_answers: PositiveInt
 
     def draw(self, split: RankingSplit, corpus: RankingCorpus, rng: np.random.Generator) -> Groups:
         of_pair = split.pair_question

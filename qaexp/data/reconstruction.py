@@ -58,7 +58,7 @@ def title_pairs(corpus: RankingCorpus, kind: str) -> TitlePairs:
 
 
 def held_out_pairs(corpus: RankingCorpus) -> TitlePairs:
-    """The title of each held-out question with its body, or with itself if there is no body."""
+    """The title of each held-out question with its body; of data with one field, with itself. A title without a body is left out."""
     titles = np.unique(corpus.held_out) * corpus.texts.num_fields
     return _not_empty(corpus.texts, titles, titles + corpus.texts.num_fields - 1)
 

@@ -133,6 +133,20 @@ def measure_keys(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(find_measure(name).key for name in names))
 
 
+FALLING = ("loss", "perplexity")
+"""What is better the lower it is."""
+
+
+def is_curve(name: str) -> bool:
+    """Whether a metric of an epoch's history is drawn over epochs.
+
+    >>> is_curve("train/loss"), is_curve("dev/map"), is_curve("epoch"), is_curve("speed/tokens_per_second")
+    (True, True, False, False)
+    """
+    split, _, measure = name.rpartition("/")
+    return bool(split) and (measure in FALLING or is_measure(measure))
+
+
 def metric_key(metric: str) -> str:
     """`split/measure` as records have it. What is no measure, such as an accuracy or a count, stays as it is.
 

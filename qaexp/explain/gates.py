@@ -140,5 +140,5 @@ def write_figures(options: argparse.Namespace) -> list[Path]:
         table = of_words(ranker, options.words)
         paths += save(draw_words(table), table, options.to, "figure4")
     data = data_of(options.run, options.data)
-    table = by_position(ranker.scorer, data.corpus, data.ranked_splits, data.max_question_length)
+    table = by_position(ranker.scorer, data.corpus, data.ranked_splits, max(data.max_question_length, data.max_candidate_length))
     return paths + save(draw_positions(table), table, options.to, "figure5")

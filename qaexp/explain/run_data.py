@@ -67,13 +67,13 @@ class Pair:
 
 
 def pairs_of(run: Path, data: RankingDataModule, questions: Sequence[str], count: int) -> list[Pair]:
-    """Of the first test set, the questions with these ids, or the first `count` that have a right answer, each with the right answer
-    that the run ranked best. Of classes, the pairs themselves.
+    """The questions with these ids, or the first `count` that have a right answer, each with the right answer that the run ranked best. Of
+    classes, the pairs themselves. They are of the first test set, or of dev where there is none.
 
     Raises:
         ConfigError: there is no such question, or it has no right answer, or the run has not ranked it.
     """
-    name = data.ranked_splits[1]
+    name = data.shown_split
     split = data.splits[name]
     ids = [question.decode() for question in split.question_ids.tolist()]
     task = task_of(data)

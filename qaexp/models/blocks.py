@@ -29,6 +29,9 @@ SHARE_OF_CELLS = 0.05
 MAX_TOKENS = {"cpu": 2**13, "cuda": 2**15}
 """How many tokens of either side, padding included, are best gathered at once where no gradients are wanted."""
 
+MAX_NUMBERS = 2**24
+"""How many numbers of either side are gathered at once then, of texts that are encoded as vectors."""
+
 
 def encode_fields(encode: Callable[[Tensor], Text], tokens: Int[Tensor, "text *field length"]) -> Text:
     """The encodings of all texts, in order. Of texts with fields (title, body), the mean of the vectors of the fields that are not empty.
@@ -117,11 +120,13 @@ def score_pairs(
 ) -> Float[Tensor, "pair *class"]:
     """The scores of pairs of encoded texts, in order.
 
-    `max_tokens` bounds the tokens (padding included) of either side that are gathered at once.
+    `max_tokens` bounds the tokens (padding included) of either side that are gathered at once; of vectors, MAX_NUMBERS bounds their
+    numbers.
     """
     places, scores = list[Tensor](), list[Tensor]()
+    width = max(side["vector"][0].numel() if len(side.get("vector", ())) else 1 for side in (questions, candidates))
     for block, *lengths in _blocks(questions, candidates, pair_question, pair_candidate, work_per_cell):
-        size = max(1, len(block) if max_tokens is None else max_tokens // max(lengths))
+        size = max(1, len(block) if max_tokens is None else min(max_tokens // max(lengths), MAX_NUMBERS // width))
         for part in block.split(size):
             texts = zip((questions, candidates), (pair_question, pair_candidate), lengths, strict=True)
             found = score(*(gather_texts(side, rows[part], length) for side, rows, length in texts))

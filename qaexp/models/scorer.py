@@ -221,7 +221,10 @@ class Scorer(AnswerScorer):
             if q.ndim == 2:
                 return self.similarity(q, c, *features)
             by_hop = self.similarity(q.flatten(0, 1), c.flatten(0, 1), *(each.repeat_interleave(q.shape[1], dim=0) for each in features))
-            return by_hop.unflatten(0, q.shape[:2]).sum(dim=1)
+            by_hop = by_hop.unflatten(0, q.shape[:2])  # (pair, hop, *class)
+            if "mask" in question:  # hops are words
+                by_hop = by_hop.masked_fill(~question["mask"].view(*q.shape[:2], *[1] * (by_hop.ndim - 2)), 0.0)
+            return by_hop.sum(dim=1)
 
     def _pooled(self, text: Text) -> Text:
         return require_key("vector", self.pooling(text), self.pooling, "pooling")
@@ -233,7 +236,14 @@ class Scorer(AnswerScorer):
         if not self.interaction.pairwise:
             text = self.interaction(text)
             text = self.pooling.once_per_text(side, text) if self.pooling.pairwise else self._pooled(text)
-        return text if self.overlap is None else {**text, "tokens": tokens, "mask": words["mask"]}
+        if self.overlap is None:
+            return text
+        if "states" in text and text["states"].shape[1] != tokens.shape[1]:
+            raise ConfigError(
+                f"{type(encoder).__name__} shortens texts, and {type(self.pooling).__name__} reads its states beside the words that word "
+                "overlap is counted of; set model.similarity.overlap=false, or choose a pooling of each text by itself, such as max"
+            )
+        return {**text, "tokens": tokens, "mask": words["mask"]}
 
 
 def num_parameters(scorer: nn.Module) -> dict[str, int]:

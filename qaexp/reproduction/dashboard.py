@@ -118,7 +118,7 @@ def run_lines(table: ReportedTable, records: Sequence[RunRecord]) -> pd.DataFram
             lines.append(
                 {
                     "row": labels["row"],
-                    "data set": record.data["name"] + (" (partial data)" if record.data["partial"] else ""),
+                    "data set": record.dataset_title,
                     "seed": record.seed,
                     **{m: "" if value is None else f"{100 * value:.2f}" for m, value in zip(metrics, values, strict=True)},
                     "best epoch": "" if record.best_epoch is None else record.best_epoch,
@@ -142,13 +142,13 @@ def report(reported: ReportedTable, ours: pd.DataFrame | None, records: Sequence
     if len(runs):
         blocks += [wr.H2("Finished runs"), wr.MarkdownBlock(markdown(runs))]
     for measurement in reported.measurements:
-        blocks += [wr.H2(f"Runs: {measurement.title}"), _grid(reported, measurement, project)]
+        blocks += [wr.H2(f"Runs: {measurement.title}"), _grid(reported, measurement, entity, project)]
     return Report(
         project=project, entity=entity, title=reported.source, description=reported.caption or reported.group, blocks=blocks, width="fluid"
     )
 
 
-def _grid(reported: ReportedTable, measurement: Measurement, project: str) -> wr.PanelGrid:
+def _grid(reported: ReportedTable, measurement: Measurement, entity: str, project: str) -> wr.PanelGrid:
     splits = dict.fromkeys(metric.partition("/")[0] for metric in measurement.metrics)
     dev = dict.fromkeys(f"dev/{metric.partition('/')[2]}" for metric in measurement.metrics)
     panels = [
@@ -161,6 +161,8 @@ def _grid(reported: ReportedTable, measurement: Measurement, project: str) -> wr
         wr.RunComparer(diff_only="split"),
     ]
     runs = Runset(
+        entity=entity,
+        project=project,
         name=measurement.title,
         filters=expr.And(expr.Metric("Group") == reported.group, expr.Tags().isin(list(measurement.datasets))),
         groupby=[f"config.{ROW}"],

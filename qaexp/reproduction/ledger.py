@@ -110,8 +110,8 @@ class Entry:
 
     @property
     def random(self) -> bool:
-        """Whether a seed makes a difference."""
-        return self.trained or "seed" in self.config.get("model", {})
+        """Whether a seed makes a difference: weights are trained, scores are drawn, or a model is fitted to pairs that are drawn."""
+        return self.trained or not {"seed", "num_pairs"}.isdisjoint(self.config.get("model", {}))
 
     @property
     def cut_short(self) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import product
 from pathlib import Path
 from string import ascii_lowercase
 
@@ -61,7 +62,8 @@ def _lettered(verdicts: Sequence[str], reasons: Iterable[str]) -> tuple[list[str
     """
     named = [reason for reason in dict.fromkeys(reasons) if reason and any(f"{INCOMPARABLE}: {reason}" in verdict for verdict in verdicts)]
     single = dict.fromkeys(part for reason in named for part in reason.split("; "))
-    letter = dict(zip(single, ascii_lowercase, strict=False))
+    letters_of_reasons = (*ascii_lowercase, *map("".join, product(ascii_lowercase, repeat=2)))
+    letter = dict(zip(single, letters_of_reasons, strict=False))
     shown = list(verdicts)
     for reason in sorted(named, key=len, reverse=True):  # a reason may be the beginning of a longer one
         letters = ", ".join(letter[part] for part in reason.split("; "))

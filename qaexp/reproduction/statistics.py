@@ -20,14 +20,13 @@ from qaexp.data.fetch.remotes import data_root
 from qaexp.data.files import locate
 from qaexp.errors import MissingDataError
 from qaexp.files import atomic_write_text, name_another_place
+from qaexp.reproduction.cell_state import MEASURED, MISSING, PARTIAL
 from qaexp.reproduction.spec import EXPERIMENTS, PaperTable, read_all
 
 if TYPE_CHECKING:  # it needs torch, which writing tables does not
     from qaexp.data.module import RankingDataModule
 
 log = logging.getLogger(__name__)
-
-MEASURED, PARTIAL, MISSING = "measured", "partial data", "data missing"
 
 
 @dataclass(frozen=True)

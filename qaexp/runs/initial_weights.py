@@ -63,8 +63,11 @@ def begin_from(source: Mapping[str, Any] | None, scorer: AnswerScorer, vocabular
 
 
 def _copy(source: nn.Module, target: nn.Module, slot: str, rows: Sequence[int] | None = None) -> None:
-    """Copy all weights. With `rows`, the source's row of each word of the target, a table of words is copied row by row."""
-    state = source.state_dict()
+    """Copy all weights, and leave buffers, which were fitted to this run's data. With `rows`, the source's row of each word of the target,
+    a table of words is copied row by row.
+    """
+    held = source.state_dict()
+    state = {**held, **{name: buffer for name, buffer in target.named_buffers() if name in held}}
     if rows is not None:
         ours, known = target.state_dict(), (torch.tensor(rows) != UNKNOWN) | (torch.arange(len(rows)) == UNKNOWN)
         for name in {f"{prefix}.weight" for prefix, module in source.named_modules() if isinstance(module, WordTable)} & ours.keys():

@@ -174,6 +174,11 @@ class RunRecord:
             )
         self.data, self.convention = described, convention
 
+    @property
+    def dataset_title(self) -> str:
+        """Its data set's name, and whether the data are a part of it."""
+        return self.data["name"] + (" (partial data)" if self.data.get("partial") else "")
+
     def is_over(self, fingerprint: str, vector_files: Sequence[str] | None) -> bool:
         """Whether the run is on these texts and word vectors; see `is_over`."""
         return is_over(self.data, fingerprint, vector_files)
@@ -312,7 +317,12 @@ def config_key(config: dict[str, Any]) -> str:
 
 
 def key_without_max_epochs(placeless: Mapping[str, Any]) -> str:
-    """The key without the limit of epochs. Of two runs that share it, one is the beginning of the other."""
+    """The key without the limit of epochs. Of two runs that share it, one is the beginning of the other.
+
+    With a warm-up, learning rates depend on the limit from the first step on, so that it stays in the key.
+    """
+    if "warmup" in (placeless.get("schedule") or {}):
+        return _digest(placeless)
     return _digest({**placeless, "trainer": {**placeless.get("trainer", {}), "max_epochs": None}})
 
 

@@ -73,7 +73,7 @@ def run_table(records: Sequence[RunRecord], split: str) -> pd.DataFrame:
 
 def _line(record: RunRecord, split: str, measured: Sequence[str]) -> dict[str, Any]:
     return {
-        "dataset": record.data["name"] + (" (partial data)" if record.data["partial"] else "") + _look(record),
+        "dataset": record.dataset_title + _look(record),
         "model": record.config["choices"]["model"],
         "options": row_name(record),
         "seed": record.seed,

@@ -15,7 +15,7 @@ import pytorch_lightning as pl
 import torch
 from hydra.utils import instantiate
 from jaxtyping import Float
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.callbacks import Callback, EarlyStopping, ModelCheckpoint, ProgressBar
 from pytorch_lightning.plugins.io import TorchCheckpointIO
 from torch import Tensor
@@ -27,6 +27,7 @@ from qaexp.data.files import digest
 from qaexp.data.module import RankingDataModule
 from qaexp.ddp import rank_and_world_size
 from qaexp.errors import ConfigError
+from qaexp.evaluation.measures import metric_key
 from qaexp.files import atomic_write
 from qaexp.runs.checkpoint import load_verified, settle_best
 from qaexp.runs.folder import BEST, LAST, NEXT, part_of_test
@@ -49,6 +50,7 @@ def callbacks(
         ConfigError: the best checkpoint is left out, or has another metric than the data set.
     """
     chosen = {name: each for name, each in (cfg.get("callbacks") or usual_callbacks(cfg)).items() if each}
+    chosen = {name: with_metric_key(each) for name, each in chosen.items()}
     best, given = chosen.pop("best_checkpoint", None), [instantiate(each) for each in chosen.values()]
     if best is None:
         raise ConfigError(
@@ -75,6 +77,11 @@ def callbacks(
         *(watchers or ()),
     ]
     return {"callbacks": kept, "plugins": [WholeCheckpoints()], "enable_progress_bar": terminal}
+
+
+def with_metric_key(callback: Any) -> Any:
+    """A callback's configuration whose `monitor` has the key that is logged, however the metric is spelled: dev/map for dev/AP."""
+    return OmegaConf.merge(callback, {"monitor": metric_key(callback.monitor)}) if callback.get("monitor") else callback
 
 
 class WholeCheckpoints(TorchCheckpointIO):

@@ -164,7 +164,8 @@ class InfoNCE(ListwiseSoftmax):
 
     van den Oord et al. 2018; for bi-encoders Henderson et al. 2017, and sentence-transformers' MultipleNegativesRankingLoss.
 
-    A candidate that is right for the same question is no negative. Several processes have the negatives of their own share alone.
+    A candidate that the batch has as a right one of the same question is no negative; a right one that it has only as another question's
+    negative is. Several processes have the negatives of their own share alone.
     """
 
     name = "info_nce"
@@ -217,6 +218,8 @@ class MarginMSE(Loss):
             self._ranker = load(self._teacher)
         else:
             self._ranker = ranker_of(open_pinned("loss.teacher", self._teacher), self._teacher["path"])
+        if self._ranker.classes:
+            raise ConfigError("loss.teacher: that run predicts classes and has no score to learn from; name a run that ranks")
 
     def pairs_to_learn(self, scorer: AnswerScorer, batch: RankingBatch) -> RankingBatch:
         """The batch with the teacher's scores."""

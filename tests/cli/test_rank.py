@@ -86,6 +86,13 @@ def test_equal_scores_are_in_the_order_of_trec_eval_and_repeated_candidates_coun
     ]
 
 
+def test_a_question_without_words_is_a_question(run: Path) -> None:
+    same = [{"question": question, "candidate": candidate} for question, candidate in (("", "me"), ("", "you"), ("who?", "me"))]
+    Path("faq.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in same))
+    assert main(["rank", str(run), "faq.jsonl", "--to", "out.run"]) == 0
+    assert [line.split()[0] for line in Path("out.run").read_text().splitlines()] == ["Q1", "Q1", "Q3"]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [

@@ -88,6 +88,14 @@ def test_a_fraction_of_training_questions_is_drawn_by_the_seed(module: Make, cac
     assert len(module(reader, seed=seed, train_fraction=1e-6).splits["train"].question_ids) == 1
 
 
+def test_pages_show_the_first_test_set_or_dev(module: Make) -> None:
+    reader = instantiate(compose(["dataset.reader.num_train=4", "dataset.reader.num_dev=2", "dataset.reader.num_test=2"]).dataset.reader)
+    data = module(reader)
+    assert data.shown_split == "test"
+    data.__dict__["splits"] = {name: split for name, split in data.splits.items() if name != "test"}
+    assert data.shown_split == "dev"
+
+
 def test_long_texts_are_cut_and_counted(wikiqa: Make, module: Make) -> None:
     data = module(wikiqa(), max_question_length=2, max_candidate_length=3)
     counted = {name: (split["cut questions"], split["cut candidates"]) for name, split in data.describe()["splits"].items()}

@@ -53,6 +53,10 @@ def test_stages_that_do_not_fit_are_named(overrides: list[str], named: list[str]
         (["model=qa_lstm", "model/interaction=question_residual"], ["QuestionResidual", "BiLSTM", "interaction=none"]),
         (["model=iarnn_gate", "model/encoder=cnn"], ["QuestionGates", "gru_gates", "CNN", "mask, states"]),
         (["model=ctrn", "model/encoder=gated_gru"], ["TemporalCrossing", "GatedGRU", "qrnn_gates", "gru_gates"]),
+        (
+            ["model=arc_i", "model/pooling=attentive", "model.similarity.overlap=true"],
+            ["StackedCNN shortens texts", "AttentivePooling", "model.similarity.overlap=false"],
+        ),
     ],
 )
 def test_a_stage_that_lacks_its_key_in_a_text_says_so(overrides: list[str], named: list[str]) -> None:

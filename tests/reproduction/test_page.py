@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from qaexp.reproduction.measured import Measured
-from qaexp.reproduction.page import as_latex, as_markdown, write_table
+from qaexp.reproduction.page import _lettered, as_latex, as_markdown, write_table
 
 
 def test_markdown_and_latex_show_each_number_once(filled: Measured, tmp_path: Path) -> None:
@@ -24,3 +24,10 @@ def test_markdown_and_latex_show_each_number_once(filled: Measured, tmp_path: Pa
         "table9.tex",
     ]
     assert pd.read_csv(tmp_path / "out" / "table9.csv")["MAP"].isna().tolist() == [True, True, False, False]
+
+
+def test_more_reasons_than_letters_get_two_letters() -> None:
+    reasons = [f"reason {number}" for number in range(28)]
+    verdicts, lines = _lettered([f"not comparable: {reason}" for reason in reasons], reasons)
+    assert verdicts[25:] == ["not comparable (z)", "not comparable (aa)", "not comparable (ab)"]
+    assert lines[-2] == "(ab) reason 27"

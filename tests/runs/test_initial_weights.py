@@ -13,9 +13,12 @@ import qaexp
 import qaexp.errors
 from qaexp.cli.main import main
 from qaexp.config import PRETRAIN, compose
+from qaexp.errors import CheckpointError
+from qaexp.models.embedding.word_vectors import IDFWeightedEmbedding, WordEmbedding
 from qaexp.models.scorer import Scorer
 from qaexp.pretrain import pretrain
 from qaexp.runs.checkpoint import open_checkpoint
+from qaexp.runs.initial_weights import _copy
 from qaexp.runs.record import RunRecord, config_key
 from qaexp.runs.table import read_records, row_name, run_table
 from qaexp.train import train
@@ -168,6 +171,20 @@ def test_a_model_without_an_encoder_is_refused(data: list[str], pretrained: Path
     assert "has no encoder of its own; leave init_from out" in caplog.text
     assert main([*data, *FINE, f"init_from={tmp_path / 'nowhere'}", f"output_dir={tmp_path}"]) == 2
     assert "nowhere does not exist; name a run's folder" in caplog.text
+
+
+def test_document_frequencies_stay_those_of_the_run_s_own_data() -> None:
+    """They are fitted to the data, not learned."""
+    vectors = torch.randn(4, 3)
+    theirs, ours = (IDFWeightedEmbedding(vectors, tuned=True, project_dim=None, dropout_rate=0.0) for _ in range(2))
+    theirs.idf.fill_(9.0)
+    ours.idf.copy_(torch.arange(4.0))
+    theirs.words.weight.data.add_(1.0)
+    _copy(theirs, ours, "embedding")
+    assert ours.idf.tolist() == [0.0, 1.0, 2.0, 3.0]
+    assert torch.equal(ours.words.weight, vectors + 1.0)
+    with pytest.raises(CheckpointError, match=r"init_from: idf of its model\.embedding is absent"):
+        _copy(WordEmbedding(vectors, tuned=True, project_dim=None, dropout_rate=0.0), ours, "embedding")
 
 
 def test_another_data_set_with_the_same_word_vectors_keeps_what_was_learned_of_common_words(tmp_path: Path) -> None:

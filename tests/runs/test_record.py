@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from qaexp.errors import ConfigError, RecordError
-from qaexp.runs.record import RunRecord, _version, commit_of, config_key
+from qaexp.runs.record import RunRecord, _version, commit_of, config_key, key_without_max_epochs
 
 WHOLE = '{"key": "k", "config": {}, "seed": 1, "command": ""'
 
@@ -209,6 +209,16 @@ def test_a_profiler_is_no_part_of_a_run() -> None:
         return config_key({"dataset": {"name": "toy"}, "trainer": {"max_epochs": 3, **trainer}})
 
     assert key(profiler="simple", matmul="mkl") == key(profiler=None) == key() != key(max_steps=1)
+
+
+def test_runs_with_a_warm_up_are_no_beginnings_of_longer_ones() -> None:
+    """Their learning rates depend on the number of epochs from the first step on."""
+
+    def key(epochs: int, **schedule: object) -> str:
+        return key_without_max_epochs({"dataset": {"name": "toy"}, "trainer": {"max_epochs": epochs}, "schedule": schedule})
+
+    assert key(3, gamma=0.9) == key(30, gamma=0.9)
+    assert key(3, warmup=0.1) != key(30, warmup=0.1)
 
 
 def test_later_options_of_a_data_set_count_in_the_key_only_where_they_change_a_run() -> None:

@@ -2,6 +2,7 @@
 
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -235,6 +236,12 @@ def test_a_student_learns_from_a_run_that_reads_otherwise(tmp_path: Path) -> Non
     student = compose(["model=qa_cnn", "model.encoder.num_filters=8", "loss=margin_mse", f"loss.teacher={tmp_path / 'teacher'}", *TOY])
     student.cache_dir = str(tmp_path / "cache")
     assert train(student, tmp_path / "student").status == "finished"
+
+
+def test_a_teacher_that_predicts_classes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qaexp.training.losses.load", lambda path: SimpleNamespace(classes=("yes", "no")))
+    with pytest.raises(ConfigError, match="predicts classes and has no score to learn from"):
+        MarginMSE(teacher="a run", scale=1.0).require_match(ANY, instantiate(compose(TOY).dataset))
 
 
 def test_distillation_without_a_teacher_says_what_to_name() -> None:

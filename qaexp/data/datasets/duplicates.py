@@ -49,6 +49,8 @@ class AskUbuntuDuplicatesReader:
 
     Reading: pairs marked as no duplicates were drawn at random, and only lend their texts as candidates. `num_held_out` of these texts are
     kept from training and pools, for the perplexity of pre-training.
+
+    Wrong candidates come from all splits, as those of AskUbuntu do: a right one of dev or test may be a wrong one in training.
     """
 
     folder: str

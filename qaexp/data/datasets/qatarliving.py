@@ -10,6 +10,7 @@ from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.data.fetch.remotes import fetch_hint
 from qaexp.data.files import Faults, json_lines, locate, published, raw_lines
 from qaexp.data.tokenise import bare
+from qaexp.limits import NonNegativeInt
 
 LABELS = {"Good": 1, "PotentiallyUseful": 0, "Bad": 0}
 
@@ -50,7 +51,7 @@ class QatarLivingReader:
     folder: str
     splits: Mapping[str, Sequence[str]]
     """Split to files."""
-    num_comments: int
+    num_comments: NonNegativeInt
     """Comments of every thread outside train; another number is a fault."""
     tokenise: Callable[[str], list[str]]
 

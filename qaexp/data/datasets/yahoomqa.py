@@ -20,7 +20,7 @@ from qaexp.data.files import Faults, locate, progress, published
 from qaexp.data.tokenise import bare
 from qaexp.data.vocabulary import Vocabulary
 from qaexp.errors import ConfigError
-from qaexp.limits import PositiveInt, Seed
+from qaexp.limits import NonNegativeFloat, NonNegativeInt, PositiveInt, Seed, Share
 
 
 class Pair(NamedTuple):
@@ -57,15 +57,15 @@ class YahooMQAReader(ABC):
 
     folder: str
     tokenise: Callable[[str], list[str]]
-    min_length: int
-    max_length: int
-    num_pairs: int | None
+    min_length: NonNegativeInt
+    max_length: PositiveInt
+    num_pairs: PositiveInt | None
     """Number of selected pairs to use, drawn with `split_seed`; null: all."""
     num_candidates: PositiveInt
     """Candidates per question: one right, the others wrong."""
     hits: PositiveInt
-    k1: float
-    b: float
+    k1: NonNegativeFloat
+    b: Share
     parts: Mapping[str, int]
     """Split to its share of the pairs; the first gets the remainder of rounding."""
     split_seed: Seed

@@ -44,7 +44,7 @@ class Questions:
     """
 
     def __init__(self, data: RankingDataModule, as_written: bool) -> None:
-        self.name = data.ranked_splits[min(1, len(data.ranked_splits) - 1)]
+        self.name = data.shown_split
         self.data, self.split, self.as_written = data, data.splits[self.name], as_written
         self.texts = [self._text(text) for text in self.split.questions.tolist()]
         self._listed = self.texts

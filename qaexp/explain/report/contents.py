@@ -58,7 +58,7 @@ def open_runs(runs: Sequence[Path], data: RankingDataModule, split: str | None) 
     if len({run.resolve() for run in runs}) < len(runs):
         raise ConfigError("a run is named twice; name each run once")
     records = [RunRecord.load(run) for run in runs]
-    chosen = split or data.ranked_splits[min(1, len(data.ranked_splits) - 1)]
+    chosen = split or data.shown_split
     if chosen not in data.ranked_splits:
         raise ConfigError(f"--split {chosen}: {meant(chosen, data.ranked_splits)}")
     for run, record in zip(runs, records, strict=True):

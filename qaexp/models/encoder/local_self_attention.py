@@ -37,8 +37,8 @@ class LocalSelfAttention(GatedSelfAttention):
         gate: bool,
     ) -> None:
         super().__init__(input_dim, num_heads, feed_forward_factor, scale_by, input_scale, gate)
-        if window_size < 1 or window_size % 2 == 0:
-            raise ConfigError(f"model.encoder.window_size={window_size}: a window has a middle word, so it is odd and at least 1")
+        if window_size % 2 == 0:
+            raise ConfigError(f"model.encoder.window_size={window_size}: a window has a middle word, so it is odd")
         self.window_size = window_size
 
     def attend(

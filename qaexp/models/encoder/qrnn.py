@@ -24,6 +24,8 @@ class QRNN(Encoder):
 
     Reading: words before the first one are zeros (Bradbury et al. 2016, §2, mask their convolutions so).
 
+    Under autocast the recurrence stays in float32, because rounding errors would add up over time.
+
     Shows `forget_gate` and `output_gate` (text, length, dim).
     """
 
@@ -43,4 +45,4 @@ class QRNN(Encoder):
             _, forget, output = text["qrnn_gates"].chunk(3, dim=2)
             show("forget_gate", forget)
             show("output_gate", output)
-        return with_last_state(fo_pool(text["qrnn_gates"]), text["mask"])
+        return with_last_state(fo_pool(text["qrnn_gates"].float()), text["mask"])

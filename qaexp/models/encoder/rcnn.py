@@ -36,15 +36,13 @@ class RCNN(RecurrentEncoder):
     Under autocast the recurrence stays in float32, because rounding errors would add up over time.
 
     Raises:
-        ConfigError: the gate is neither a vector nor a scalar, or the order is below 1.
+        ConfigError: the gate is neither a vector nor a scalar.
     """
 
-    def __init__(self, input_dim: int, hidden_dim: PositiveInt, order: int, gate: str) -> None:
+    def __init__(self, input_dim: int, hidden_dim: PositiveInt, order: PositiveInt, gate: str) -> None:
         super().__init__()
         if gate not in ("vector", "scalar"):
             raise ConfigError(f"model.encoder.gate={gate}: choose vector or scalar")
-        if order < 1:
-            raise ConfigError(f"model.encoder.order={order}: patterns have at least one word; the paper's have 2")
         gate_dim = hidden_dim if gate == "vector" else 1
         self.W = nn.Parameter(torch.empty(gate_dim + order * hidden_dim, input_dim))  # W^λ, W_1, …, W_n
         self.U = nn.Parameter(torch.empty(gate_dim, hidden_dim))  # U^λ

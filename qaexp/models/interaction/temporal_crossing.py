@@ -24,6 +24,8 @@ class TemporalCrossing(Interaction):
     and the same for the answer under the question's gates. Tay et al. 2018, "Lightweight Temporal Crossing". Shows the steps t* (from 0):
     `question_alignment`, (pair, question length), and `candidate_alignment`, (pair, candidate length).
 
+    Under autocast the recurrences stay in float32.
+
     Reading: the printed t* = t·⌈max(|q|,|a|) / min(|q|,|a|)⌉ runs beyond the end of a text. `alignment: proportional` takes
     t* = ⌈t·|a| / |q|⌉. For the shorter text this is the printed step if one length divides the other; for the longer text the printed step
     runs beyond its partner's end almost at once. `alignment: index` takes t* = t, the "simple index-wise alignment" of "Why does this
@@ -52,7 +54,9 @@ class TemporalCrossing(Interaction):
         of_candidate = aligned(candidate["mask"], question["mask"], self.proportional)
         show("question_alignment", of_question)
         show("candidate_alignment", of_candidate)
-        H_question, H_candidate = crossed_fo_pool(question["qrnn_gates"], candidate["qrnn_gates"], of_question, of_candidate)
+        H_question, H_candidate = crossed_fo_pool(
+            question["qrnn_gates"].float(), candidate["qrnn_gates"].float(), of_question, of_candidate
+        )
         return with_last_state(H_question, question["mask"]), with_last_state(H_candidate, candidate["mask"])
 
 

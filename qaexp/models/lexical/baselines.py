@@ -9,7 +9,7 @@ from torch import Tensor
 from qaexp.data.batch import token_mask
 from qaexp.data.corpus import RankingCorpus
 from qaexp.errors import ConfigError
-from qaexp.limits import PositiveInt, Seed
+from qaexp.limits import PositiveFloat, PositiveInt, Seed
 from qaexp.models.lexical.bag import NgramTable, bag, ngrams
 from qaexp.models.scorer import Examples, LexicalScorer
 from qaexp.models.types import Text
@@ -80,7 +80,7 @@ class CandidateOnly(LexicalScorer):
         ConfigError: the pairs are all right or all wrong.
     """
 
-    def __init__(self, C: float, num_pairs: int, vectors: Float[Tensor, "word dim"]) -> None:
+    def __init__(self, C: PositiveFloat, num_pairs: PositiveInt, vectors: Float[Tensor, "word dim"]) -> None:
         super().__init__()
         self._C, self._num_pairs = C, num_pairs
         self.weight: Tensor

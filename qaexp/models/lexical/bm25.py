@@ -7,6 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from qaexp.data.corpus import RankingCorpus
+from qaexp.limits import NonNegativeFloat, Share
 from qaexp.models.lexical.bag import bag, collection, look_up, ngrams, padded_chunks
 from qaexp.models.scorer import Examples, LexicalScorer
 from qaexp.models.types import Text
@@ -26,7 +27,7 @@ class BM25(LexicalScorer):
     Reading: title and body are one text, end to end.
     """
 
-    def __init__(self, k1: float, b: float, vectors: Float[Tensor, "word dim"]) -> None:
+    def __init__(self, k1: NonNegativeFloat, b: Share, vectors: Float[Tensor, "word dim"]) -> None:
         super().__init__()
         self._k1, self._b, self._num_words = k1, b, len(vectors)
         self.idf: Tensor

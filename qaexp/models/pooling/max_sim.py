@@ -14,7 +14,7 @@ class MaxSim(Stage):
     """s = Σ_i max_j cos(q_i, a_j), over real tokens, with model/similarity=cosine (Khattab & Zaharia 2020, ColBERT, eq. 3).
 
     Each word of the question is a hop: its own state, beside the state of the candidate's nearest word. The scorer sums the similarity
-    over hops.
+    over the hops that are words.
 
     Departs: without ColBERT's projection to 128 numbers, and without its masks in place of a short question's padding.
 
@@ -36,4 +36,4 @@ class MaxSim(Stage):
         cosines = Q @ A.transpose(1, 2)  # (pair, M, L)
         show("alignment", cosines)
         nearest = cosines.masked_fill(~candidate["mask"].unsqueeze(1), -2.0).argmax(dim=2)  # (pair, M)
-        return {"vector": Q}, {"vector": A.gather(1, nearest.unsqueeze(2).expand(-1, -1, A.shape[2]))}
+        return {"vector": Q, "mask": question["mask"]}, {"vector": A.gather(1, nearest.unsqueeze(2).expand(-1, -1, A.shape[2]))}

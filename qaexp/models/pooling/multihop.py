@@ -34,17 +34,12 @@ class MultihopPooling(Stage):
     o_q^(k), as in the equations.
 
     Shows `question_attention` (text, k, length), α of the hops 1 ... K, and `attention` (pair, hop, length), β of the candidate's words.
-
-    Raises:
-        ConfigError: there is no hop.
     """
 
     pairwise: ClassVar[bool] = True
 
     def __init__(self, input_dim: int, num_hops: PositiveInt) -> None:
         super().__init__()
-        if num_hops < 1:
-            raise ConfigError(f"model.pooling.num_hops={num_hops} must be at least 1; for no attention choose model/pooling=mean")
         self.num_hops = num_hops
         self.W = nn.Parameter(torch.empty(num_hops, input_dim, input_dim).uniform_(-0.1, 0.1))
         self.U = nn.Parameter(torch.empty(num_hops, input_dim, input_dim).uniform_(-0.1, 0.1))

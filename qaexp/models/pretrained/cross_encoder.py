@@ -39,9 +39,11 @@ class CrossEncoder(AnswerScorer):
     ) -> None:
         super().__init__()
         self._subwords, self._weights, self._tuned = Subwords(weights, num_texts=2), weights, tuned
-        self.model = trained(open_model(weights, head=num_classes), tuned, lora_rank, gradient_checkpointing)
-        linear = [module for module in self.model.modules() if isinstance(module, nn.Linear) and module.out_features == num_classes]
-        linear[-1].register_forward_hook(_in_float32)
+        model = open_model(weights, head=num_classes)
+        linear = {name: each for name, each in model.named_modules() if isinstance(each, nn.Linear) and each.out_features == num_classes}
+        name, head = list(linear.items())[-1]
+        head.register_forward_hook(_in_float32)
+        self.model = trained(model, "model", tuned, lora_rank, gradient_checkpointing, whole=name)
 
     @property
     def subwords(self) -> Subwords:

@@ -14,8 +14,12 @@ from qaexp.models.stage import Embedding, Encoder
 from qaexp.models.types import Text
 
 
-def trained(model: nn.Module, tuned: bool, lora_rank: int | None, gradient_checkpointing: bool) -> nn.Module:
+def trained(
+    model: nn.Module, place: str, tuned: bool, lora_rank: int | None, gradient_checkpointing: bool, whole: str | None = None
+) -> nn.Module:
     """The model with what is to be trained of it: all, nothing, or LoRA's matrices (Hu et al. 2022) beside each linear layer.
+
+    `place` is where its options are, as in `model.encoder`. With LoRA, the layer named `whole`, which may be new, is trained as it is.
 
     Raises:
         ConfigError: LoRA is wanted of weights that are not tuned.
@@ -26,11 +30,17 @@ def trained(model: nn.Module, tuned: bool, lora_rank: int | None, gradient_check
     if lora_rank is None:
         return model
     if not tuned:
-        raise ConfigError(f"model.encoder.lora_rank={lora_rank} trains LoRA's matrices, and tuned=false trains nothing; set tuned=true")
+        raise ConfigError(
+            f"{place}.lora_rank={lora_rank} trains LoRA's matrices, and {place}.tuned=false trains nothing; set {place}.tuned=true"
+        )
     import peft
 
-    config = peft.LoraConfig(r=lora_rank, lora_alpha=2 * lora_rank, target_modules="all-linear")
-    return peft.inject_adapter_in_model(config, model)  # type: ignore[arg-type, return-value]
+    excluded = None if whole is None else [whole]
+    config = peft.LoraConfig(r=lora_rank, lora_alpha=2 * lora_rank, target_modules="all-linear", exclude_modules=excluded)
+    adapted: nn.Module = peft.inject_adapter_in_model(config, model)  # type: ignore[arg-type, assignment]
+    if whole is not None:
+        adapted.get_submodule(whole).requires_grad_()
+    return adapted
 
 
 KEPT_BYTES = 1 << 30
@@ -53,7 +63,7 @@ class Transformer(Encoder):
 
     def __init__(self, input_dim: int, weights: str, tuned: bool, lora_rank: PositiveInt | None, gradient_checkpointing: bool) -> None:
         super().__init__()
-        self.model = trained(open_model(weights), tuned, lora_rank, gradient_checkpointing)
+        self.model = trained(open_model(weights), "model.encoder", tuned, lora_rank, gradient_checkpointing)
         self.pretrained, self._tuned = (weights,), tuned
         self.output_dim = int(self.model.config.hidden_size)  # type: ignore[union-attr, arg-type]
         self._keeps, self._kept, self._bytes = False, dict[bytes, Tensor](), 0

@@ -4,7 +4,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from qaexp.errors import ConfigError
 from qaexp.limits import PositiveInt
 from qaexp.models.lexical.overlap_features import WordOverlapFeatures
 from qaexp.models.stage import Similarity
@@ -66,15 +65,10 @@ class TensorLayer(Similarity):
     c starts at `initial_bias` (None: as in torch's Linear). If most pairs are wrong and c starts near 0, the first steps lower the scores
     by pushing every slice to one side, and the slices saturate before they tell any two pairs apart: on TrecQA all slices ended at −1 for
     every pair. With ln(p / (1 − p)), p the share of right pairs, this does not happen.
-
-    Raises:
-        ConfigError: the tensor has no slice.
     """
 
     def __init__(self, input_dim: int, num_slices: PositiveInt, num_classes: int, overlap: bool, initial_bias: float | None) -> None:
         super().__init__()
-        if num_slices < 1:
-            raise ConfigError(f"model.similarity.num_slices={num_slices}: TensorLayer needs at least 1 slice of {input_dim} × {input_dim}")
         self.reads_overlap = overlap
         self.M = bilinear_weights(num_slices, input_dim)
         self.V = nn.Linear(2 * input_dim, num_slices)

@@ -6,7 +6,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from qaexp.errors import ConfigError
 from qaexp.limits import NonNegativeInt, PositiveInt, Rate
 from qaexp.models.lexical.overlap_features import WordOverlapFeatures
 from qaexp.models.similarity.bilinear import bilinear_forms, bilinear_weights, by_class
@@ -81,27 +80,19 @@ class Holographic(Similarity):
 
     Reading: the paper's σ of the hidden layer is taken for tanh, and its softmax over two outputs belongs to the loss. Dropout follows
     each dense layer.
-
-    Raises:
-        ConfigError: there is no dense layer, or its width is below 1.
     """
 
     def __init__(
         self,
         input_dim: int,
         hidden_dim: PositiveInt,
-        num_layers: NonNegativeInt,
+        num_layers: PositiveInt,
         num_classes: int,
         dropout_rate: Rate,
         bilinear: bool,
         overlap: bool,
     ) -> None:
         super().__init__()
-        if num_layers < 1 or hidden_dim < 1:
-            raise ConfigError(
-                f"model.similarity.num_layers={num_layers}, model.similarity.hidden_dim={hidden_dim}: "
-                "Holographic needs at least 1 dense layer of at least 1 unit"
-            )
         self.reads_overlap = overlap
         self.M = bilinear_weights(1, input_dim) if bilinear else None
         width = input_dim + bilinear + (WordOverlapFeatures.num_features if overlap else 0)

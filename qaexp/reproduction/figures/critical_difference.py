@@ -25,7 +25,8 @@ class CriticalDifference:
     """A line for each row of the figure's one column, the best first, and a bar for each group of neighbours of which no two differ.
 
     Two rows differ if the larger p of the paired randomisation test over questions and of Welch's over seeds is below 5%, Holm-corrected
-    over all pairs. A row of one seed, where another seed would give another number, is not compared: a cross, in no group.
+    over all pairs. A row of one seed, where another seed would give another number, is not compared: a cross, in no group. Rows that were
+    measured on other questions share no bar.
     """
 
     def frame(self, measured: Measured, ledger: Ledger) -> pd.DataFrame:
@@ -41,7 +42,7 @@ class CriticalDifference:
         labels = [line[table.label] for line in lines if not math.isnan(line["ci95"])]
         pairs = {(one, other): compare(scored[one], scored[other]) for one, other in combinations(labels, 2)}
         p_values = dict(zip(pairs, holm_corrected(list(pairs.values())), strict=True))
-        groups = alike(labels, {pair: p is not None and p < LEVEL for pair, p in p_values.items()})
+        groups = alike(labels, {pair: pairs[pair] is None or (p is not None and p < LEVEL) for pair, p in p_values.items()})
         names = [_letters(number) for number in range(len(groups))]
         of = {
             label: " ".join(each for each, (first, last) in zip(names, groups, strict=True) if first <= place <= last)

@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from qaexp.errors import MissingDataError
-from qaexp.evaluation.measures import heading, is_measure
+from qaexp.evaluation.measures import FALLING, heading, is_curve, is_measure
 from qaexp.explain.names import data_set_in_words
 from qaexp.files import FIGURES_REMEDY, atomic_write_text
 from qaexp.reproduction.claims import VERDICTS
@@ -253,16 +253,13 @@ class Curve:
 
 
 def _curves(entry: Entry) -> Iterator[Curve]:
-    names = dict.fromkeys(name for epoch in entry.history for name in epoch if "/" in name)
-    for name in names:
+    for name in dict.fromkeys(name for epoch in entry.history for name in epoch if is_curve(name)):
         split, _, measure = name.rpartition("/")
-        if measure not in ("loss", "perplexity") and not is_measure(measure):
-            continue
         values = [float(epoch[name]) for epoch in entry.history if name in epoch]
         low, high = min(values), max(values)
         width, span = max(1, len(values) - 1), (high - low) or 1.0
         points = [f"{100 * place / width:.1f},{28 - 26 * (value - low) / span:.1f}" for place, value in enumerate(values)]
-        best = (min if measure in ("loss", "perplexity") else max)(values)
+        best = (min if measure in FALLING else max)(values)
         at = 100 * (entry.best_epoch - 1) / width if entry.best_epoch else None
         ends = {"first": f"{values[0]:.4f}", "best": f"{best:.4f}", "last": f"{values[-1]:.4f}"}
         yield Curve(f"{split} {heading(measure)}", " ".join(points), **ends, best_at=at)

@@ -1,9 +1,14 @@
 """Late interaction against a loop straight from ColBERT's equation."""
 
+import pytest
 import torch
-from small_texts import some_states
+from hydra.utils import instantiate
+from jaxtyping import Int
+from small_texts import some_states, some_tokens
+from torch import Tensor
 from torch.nn import functional as F
 
+from qaexp.config import compose
 from qaexp.models.pooling.max_sim import MaxSim
 from qaexp.models.similarity.cosine import Cosine
 
@@ -19,3 +24,16 @@ def test_the_sum_over_hops_is_the_sum_of_maxima() -> None:
         best = [max(F.cosine_similarity(word, other, dim=0).item() for other in others) for word in words]
         assert abs(score - sum(best)) < 1e-5
     assert torch.isfinite(ours).all()
+
+
+@pytest.mark.parametrize("similarity", ["cosine", "gesd", "mlp", "tensor", "holographic", "join"])
+def test_padding_is_no_hop_under_any_similarity(similarity: str) -> None:
+    cfg = compose(["model=qa_cnn", "model.encoder.num_filters=6", "model/pooling=max_sim", f"model/similarity={similarity}"])
+    torch.manual_seed(1)
+    scorer = instantiate(cfg.model, vectors=torch.randn(20, 6)).eval()
+    question, candidate = some_tokens([3, 2], words=20), some_tokens([4, 5], words=20, seed=2)
+
+    def scores(question: Int[Tensor, "text length"]) -> Tensor:
+        return scorer.score(scorer.encode_question(question), scorer.encode_candidate(candidate))
+
+    torch.testing.assert_close(scores(F.pad(question, (0, 4))), scores(question))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from hydra.errors import InstantiationException
 from hydra.utils import instantiate
 from small_texts import built
 from tiny_weights import write_tiny_weights
@@ -72,9 +73,22 @@ def test_lora_trains_its_matrices_alone() -> None:
     assert {name.split(".")[-3] for name, p in encoder.named_parameters() if p.requires_grad} == {"lora_A", "lora_B"}
 
 
-def test_lora_of_frozen_weights_is_refused(tiny_weights: Path) -> None:
-    with pytest.raises(ConfigError, match=r"lora_rank=2 trains LoRA's matrices, and tuned=false trains nothing; set tuned=true"):
-        Transformer(0, str(tiny_weights), tuned=False, lora_rank=2, gradient_checkpointing=False)
+def test_lora_of_a_cross_encoder_trains_its_head_whose_scores_stay_in_float32() -> None:
+    pytest.importorskip("peft", reason="LoRA needs peft: pip install 'qaexp[pretrained]'")
+    scorer = built("model=cross_encoder", "model.lora_rank=2", words=3, dim=0)
+    learned = {name for name, parameter in scorer.named_parameters() if parameter.requires_grad and "lora" not in name}
+    assert learned == {"model.classifier.weight", "model.classifier.bias"}
+    with torch.autocast("cpu", torch.bfloat16):
+        text = scorer.encode_question(torch.tensor([[5, 6, 7]]))
+        assert scorer.score(text, text).dtype == torch.float32
+
+
+@pytest.mark.parametrize(("model", "place"), [("bi_encoder", "model.encoder"), ("cross_encoder", "model")])
+def test_lora_of_frozen_weights_is_refused(model: str, place: str) -> None:
+    with pytest.raises(InstantiationException) as refused:
+        built(f"model={model}", f"{place}.lora_rank=2", f"{place}.tuned=false", words=3, dim=0)
+    said = f"{place}.lora_rank=2 trains LoRA's matrices, and {place}.tuned=false trains nothing; set {place}.tuned=true"
+    assert any(said in str(error) for error in (refused.value, refused.value.__cause__))
 
 
 def test_gradient_checkpointing_changes_no_gradient() -> None:

@@ -205,6 +205,11 @@ def test_bars_join_the_rows_that_cannot_be_told_apart() -> None:
     frame = picture_of(of).frame(measured, Ledger(Path("none")))
     assert dict(zip(frame["Model"], frame["groups"], strict=True))["D"] == ""  # one seed is not compared
 
+    others = [replace(each, questions={"test": {**each.questions["test"], "of": "others"}}) for each in seeds(half, 0.5)]
+    measured = filled(of, {"A": seeds(half, 0.5), "B": others})
+    frame = picture_of(of).frame(measured, Ledger(Path("none")))
+    assert frame["groups"].tolist() == ["a", "b"], "rows on other questions are not compared"
+
 
 LENGTHS = {"_target_": "qaexp.reproduction.figures.answer_length.AnswerLength", "every": 10, "fewest": 2}
 
