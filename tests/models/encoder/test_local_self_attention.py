@@ -50,7 +50,6 @@ def test_the_gate_is_ggsas() -> None:
     torch.testing.assert_close(local(text)["states"][text["mask"]], ggsa(text)["states"][text["mask"]], rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("window", [0, 10])
-def test_a_window_has_a_middle(window: int) -> None:
-    with pytest.raises(ConfigError, match=f"window_size={window}"):
-        LocalSelfAttention(6, window_size=window, gate=False, **OPTIONS)
+def test_a_window_has_a_middle() -> None:
+    with pytest.raises(ConfigError, match="window_size=10"):
+        LocalSelfAttention(6, window_size=10, gate=False, **OPTIONS)

@@ -83,5 +83,3 @@ def test_parameters_are_those_of_table_3() -> None:
 def test_settings_out_of_range_are_refused() -> None:
     with pytest.raises(ConfigError, match="gate=matrix: choose vector or scalar"):
         RCNN(4, 4, 2, "matrix")
-    with pytest.raises(ConfigError, match="order=0"):
-        RCNN(4, 4, 0, "vector")

@@ -78,12 +78,6 @@ def test_every_hop_reads_the_question_and_then_the_answer(make: type[MultihopPoo
         assert not shown["question_attention"][pair, :, M:].any()
 
 
-@pytest.mark.parametrize("make", [MultihopMLP, MultihopSequential])
-def test_no_hop_is_refused(make: type[MultihopPooling]) -> None:
-    with pytest.raises(ConfigError, match=r"model\.pooling\.num_hops=0 must be at least 1"):
-        make(DIM, num_hops=0)
-
-
 def test_an_odd_width_cannot_be_halved() -> None:
     with pytest.raises(ConfigError, match="width 5"):
         MultihopSequential(5, num_hops=1)

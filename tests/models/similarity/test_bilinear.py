@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from qaexp.errors import ConfigError
 from qaexp.models.similarity.bilinear import Bilinear, TensorLayer
 from qaexp.models.similarity.dense import JoinLayer
 
@@ -78,8 +77,3 @@ def test_the_join_layer_puts_the_match_between_the_vectors(num_classes: int, ove
         assert len(hidden) == len(x)
         expected.append(affine(similarity.output, [math.tanh(unit) for unit in hidden]))
     equal(scores, expected, num_classes)
-
-
-def test_a_tensor_without_slices_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"num_slices=0: TensorLayer needs at least 1 slice of 3 × 3"):
-        TensorLayer(DIM, num_slices=0, num_classes=1, overlap=False, initial_bias=None)

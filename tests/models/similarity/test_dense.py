@@ -7,7 +7,6 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from qaexp.errors import ConfigError
 from qaexp.models.similarity.dense import MLP, Holographic, circular_correlation
 
 
@@ -93,9 +92,3 @@ def test_dropout_follows_each_layer_over_the_correlation() -> None:
     for layer in similarity.layers:
         x = F.dropout(layer(x).tanh(), 0.5)
     torch.testing.assert_close(scores, similarity.output(x).squeeze(1))
-
-
-@pytest.mark.parametrize(("num_layers", "hidden_dim"), [(0, 3), (1, 0)])
-def test_no_dense_layer_is_refused(num_layers: int, hidden_dim: int) -> None:
-    with pytest.raises(ConfigError, match=rf"num_layers={num_layers}, model\.similarity\.hidden_dim={hidden_dim}"):
-        Holographic(4, hidden_dim=hidden_dim, num_layers=num_layers, num_classes=1, dropout_rate=0.0, bilinear=False, overlap=False)
