@@ -142,13 +142,13 @@ def report(reported: ReportedTable, ours: pd.DataFrame | None, records: Sequence
     if len(runs):
         blocks += [wr.H2("Finished runs"), wr.MarkdownBlock(markdown(runs))]
     for measurement in reported.measurements:
-        blocks += [wr.H2(f"Runs: {measurement.title}"), _grid(reported, measurement, entity, project)]
+        blocks += [wr.H2(f"Runs: {measurement.title}"), _grid(reported, measurement)]
     return Report(
         project=project, entity=entity, title=reported.source, description=reported.caption or reported.group, blocks=blocks, width="fluid"
     )
 
 
-def _grid(reported: ReportedTable, measurement: Measurement, entity: str, project: str) -> wr.PanelGrid:
+def _grid(reported: ReportedTable, measurement: Measurement) -> wr.PanelGrid:
     splits = dict.fromkeys(metric.partition("/")[0] for metric in measurement.metrics)
     dev = dict.fromkeys(f"dev/{metric.partition('/')[2]}" for metric in measurement.metrics)
     panels = [
@@ -161,8 +161,6 @@ def _grid(reported: ReportedTable, measurement: Measurement, entity: str, projec
         wr.RunComparer(diff_only="split"),
     ]
     runs = Runset(
-        entity=entity,
-        project=project,
         name=measurement.title,
         filters=expr.And(expr.Metric("Group") == reported.group, expr.Tags().isin(list(measurement.datasets))),
         groupby=[f"config.{ROW}"],
