@@ -21,7 +21,7 @@ SEARCH_PATH = "hydra.searchpath="
 
 
 def own_folders(config_dir: str | None, overrides: Sequence[str], config: str | None = None) -> list[Path]:
-    """The folders of `--config-dir` and of `hydra.searchpath`. The latter may stand in the user's primary configuration.
+    """The folders of `--config-dir` and of `hydra.searchpath`. The user's primary configuration may set `hydra.searchpath`.
 
     Raises:
         ConfigError: there is none at such a place.

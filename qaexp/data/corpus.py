@@ -202,7 +202,7 @@ class RankingCorpus:
         return [self.vocabulary.words[number] for number in self.texts.words(text)]
 
     def document_frequencies(self) -> Int[np.ndarray, " word"]:
-        """How many of the distinct texts have each word of the vocabulary."""
+        """For each word of the vocabulary, the number of distinct texts that contain it."""
         texts = np.repeat(np.arange(len(self.texts) * self.texts.num_fields), np.diff(self.texts.offsets)) // self.texts.num_fields
         distinct = np.unique(texts * np.int64(len(self.vocabulary)) + self.texts.ids) % len(self.vocabulary)
         return np.bincount(distinct, minlength=len(self.vocabulary))

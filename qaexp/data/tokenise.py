@@ -93,7 +93,7 @@ _BRACKETS = frozenset(f"-{side}{kind}b-" for side in "lr" for kind in "rsc")
 
 
 def published_words_v1(text: str) -> list[str]:
-    """The words among the published tokens, in lower case: those with a letter or digit that are no bracket's name (`-LRB-`).
+    """The published tokens in lower case, without punctuation and without names of brackets (`-LRB-`).
 
     >>> published_words_v1("`` It 's <num> years old '' -LRB- he said -RRB- .")
     ['it', "'s", '<num>', 'years', 'old', 'he', 'said']

@@ -67,8 +67,9 @@ class Pair:
 
 
 def pairs_of(run: Path, data: RankingDataModule, questions: Sequence[str], count: int) -> list[Pair]:
-    """The questions with these ids, or the first `count` that have a right answer, each with the right answer that the run ranked best. Of
-    classes, the pairs themselves. They are of the first test set, or of dev where there is none.
+    """Questions of the first test set (dev, where there is none), each with the right answer that the run ranked best.
+
+    They are those with these ids, or the first `count` that have a right answer. If the data have classes, they are the pairs themselves.
 
     Raises:
         ConfigError: there is no such question, or it has no right answer, or the run has not ranked it.

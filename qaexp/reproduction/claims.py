@@ -27,7 +27,7 @@ VERDICTS = (HELD, REVERSED, UNDECIDED, NOT_MEASURED, AS_COUNTED, NOT_AS_COUNTED)
 P_VALUES = ["p (questions)", "p (seeds)", "p (Holm)"]
 POWERED = "80% power from"
 POINTS = "points"
-"""The same as `POWERED` on a scale of 0 to 100, whatever the table's scale; with the note, it is no column of the page."""
+"""The same number in percentage points, whatever the table's scale. The page leaves this column and the notes out."""
 COLUMNS = ["claim", "where", "of", "column", "above", "below", "data", "seeds", "difference", POWERED, *P_VALUES, "verdict", POINTS, "note"]
 
 
@@ -115,7 +115,7 @@ class Comparison:
     p_seeds: float | None
     """p of Welch's test over seeds; None if a row has only one."""
     detectable_by_seeds: float | None
-    """The smallest difference that this test finds with a power of 80%."""
+    """The smallest true difference that Welch's test detects with a power of 80%; None if a row has only one seed."""
 
     @property
     def detectable(self) -> float | None:

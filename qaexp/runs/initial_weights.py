@@ -63,8 +63,9 @@ def begin_from(source: Mapping[str, Any] | None, scorer: AnswerScorer, vocabular
 
 
 def _copy(source: nn.Module, target: nn.Module, slot: str, rows: Sequence[int] | None = None) -> None:
-    """Copy all weights, and leave buffers, which were fitted to this run's data. With `rows`, the source's row of each word of the target,
-    a table of words is copied row by row.
+    """Copy all weights, but no buffers: those of the target were fitted to this run's data.
+
+    `rows` has the source's row for each word of the target; with it, a table of words is copied row by row.
     """
     held = source.state_dict()
     state = {**held, **{name: buffer for name, buffer in target.named_buffers() if name in held}}

@@ -47,7 +47,7 @@ def _can_be_shown(record: RunRecord, run: Path) -> bool:
 
 
 def row_name(record: RunRecord) -> str:
-    """The command that makes the row, without seed and folders. In place of the path of another run stands the command of that run."""
+    """The command that makes the row, without seed and folders. The path of another run is replaced by the command of that run."""
     named = [f"{option}=({_lasting(run['command'])})" for option, run in other_runs(record.config).items()]
     return " ".join([_lasting(record.command), *named]).strip()
 
@@ -144,7 +144,7 @@ def _several(runs: pd.DataFrame, same: Sequence[str], column: str) -> list[str]:
 
 
 def _configuration(record: RunRecord) -> str:
-    """A key that all seeds of a row share. Other runs differ with the seed, so they enter by their commands."""
+    """The same key for all seeds of a row. Runs that it refers to differ with the seed, so their commands count, not their keys."""
     config, named = _seedless(record.config), other_runs(record.config)
     commands = {option: _lasting(run["command"]) for option, run in named.items()}
     return config_key({**with_other_runs(config, dict.fromkeys(named)), "other runs": commands} if named else config)[:8]

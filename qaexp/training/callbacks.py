@@ -80,7 +80,7 @@ def callbacks(
 
 
 def with_metric_key(callback: Any) -> Any:
-    """A callback's configuration whose `monitor` has the key that is logged, however the metric is spelled: dev/map for dev/AP."""
+    """A callback's configuration, its `monitor` replaced by the name under which the metric is logged: dev/AP becomes dev/map."""
     return OmegaConf.merge(callback, {"monitor": metric_key(callback.monitor)}) if callback.get("monitor") else callback
 
 

@@ -164,8 +164,8 @@ class InfoNCE(ListwiseSoftmax):
 
     van den Oord et al. 2018; for bi-encoders Henderson et al. 2017, and sentence-transformers' MultipleNegativesRankingLoss.
 
-    A candidate that the batch has as a right one of the same question is no negative; a right one that it has only as another question's
-    negative is. Several processes have the negatives of their own share alone.
+    A candidate that the batch labels right for the same question is no negative. A right one that occurs only as another question's
+    negative counts as wrong. Several processes have the negatives of their own share alone.
     """
 
     name = "info_nce"
