@@ -114,16 +114,16 @@ class Comparison:
     """How many seeds the first row has, and the second."""
     p_seeds: float | None
     """p of Welch's test over seeds; None if a row has only one."""
-    detectable_by_seeds: float | None
-    """The smallest true difference that Welch's test detects with a power of 80%; None if a row has only one seed."""
+    error_of_seeds: tuple[float, float] | None
+    """The standard error of Welch's test and its degrees of freedom; None if a row has only one seed."""
 
     @property
     def detectable(self) -> float | None:
         """The smallest difference that both tests find with a power of 80%, before any correction."""
-        if self.detectable_by_seeds is None or (num_questions := len(self.differences)) < 2:
+        if self.error_of_seeds is None or (num_questions := len(self.differences)) < 2:
             return None
         error = float(self.differences.std(ddof=1)) / math.sqrt(num_questions)
-        return max(self.detectable_by_seeds, detectable(error, float(num_questions - 1)))
+        return max(detectable(*self.error_of_seeds), detectable(error, float(num_questions - 1)))
 
     @property
     def difference(self) -> float:
@@ -154,7 +154,7 @@ def compare(one: Scored | None, other: Scored | None) -> Comparison | None:
     differences = np.array(one.questions.values) - np.array(other.questions.values)
     seeds, sides = (len(one.by_seed), len(other.by_seed)), (one.by_seed, other.by_seed, (one.random, other.random))
     p_seeds = welch(*sides)
-    return Comparison(differences, seeds, p_seeds, None if p_seeds is None else detectable(*welch_error(*sides)))
+    return Comparison(differences, seeds, p_seeds, None if p_seeds is None else welch_error(*sides))
 
 
 def holm_corrected(comparisons: Sequence[Comparison | None]) -> list[float | None]:

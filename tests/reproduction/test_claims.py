@@ -97,7 +97,7 @@ def test_one_seed_decides_nothing(filled: Measured) -> None:
 def test_rows_that_share_a_run_make_one_test_with_a_third_row() -> None:
     """Of a, b and a again: a − b and b − a are one test, and a − a is none."""
     differences = np.array([0.0] + [1.0] * 6)
-    of = [Comparison(each, (5, 5), 0.01, 0.02) for each in (differences, np.zeros(7), -differences)]
+    of = [Comparison(each, (5, 5), 0.01, (0.02, 8.0)) for each in (differences, np.zeros(7), -differences)]
     assert holm_corrected(of) == pytest.approx([2 / 2**6, 1.0, 2 / 2**6])
 
 
