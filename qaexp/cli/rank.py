@@ -109,6 +109,7 @@ def _add_words(ranker: "Ranker", run: Path, path: Path, columns: dict[str, str])
             new.update(dict.fromkeys(word for word in map(readable, ranker.tokenise(text)) if word not in known))
     if not new:
         return
+    import numpy as np
     import torch
 
     from qaexp.training.evaluate import vectors_of  # needs Lightning
@@ -117,9 +118,12 @@ def _add_words(ranker: "Ranker", run: Path, path: Path, columns: dict[str, str])
     builder.text(list(new))
     corpus = builder.build()
     if vectors := vectors_of(corpus, run):
-        words = corpus.vocabulary.words[len(SPECIAL_WORDS) :]
-        if ranker.add_words(words, torch.from_numpy(vectors.matrix[len(SPECIAL_WORDS) :])):
-            log.info("%s words are new to the run; %s of them have vectors in its files", f"{len(words):,}", f"{len(vectors.known):,}")
+        added = vectors.known if ranker.drop_unknown else np.arange(len(SPECIAL_WORDS), len(corpus.vocabulary))
+        if ranker.add_words([corpus.vocabulary.words[number] for number in added], torch.from_numpy(vectors.matrix[added])):
+            log.info(
+                "%s words are new to the run; %s of them have vectors in its files%s",
+                *(f"{len(new):,}", f"{len(vectors.known):,}", ", and the others are left out" if ranker.drop_unknown else ""),
+            )
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float32, Int, Int8, UInt8
 
-from qaexp.data.vocabulary import PADDING, Vocabulary
+from qaexp.data.vocabulary import PADDING, SPECIAL_WORDS, UNKNOWN, Vocabulary
 from qaexp.errors import BadDataError
 
 WRITTEN = "written.npy"
@@ -67,6 +67,24 @@ class TokenTable:
         positions = np.where(real, self.offsets[self._fields(texts)][:, :, None] + columns, 0)
         padded = np.where(real, self.ids[positions], PADDING).astype(np.int64)
         return padded if self.num_fields > 1 else padded[:, 0]
+
+    def without(self, new_ids: Int[np.ndarray, " word"]) -> "TokenTable":
+        """The same texts with a new id for each word. Words with a negative one are left out, and a text without any word becomes one
+        unknown word.
+
+        >>> table = TokenTable(np.array([2, 3, 3, 2]), np.array([0, 2, 3, 4])).without(np.array([0, -1, 2, -1]))
+        >>> [table.words(text).tolist() for text in range(3)]
+        [[2], [1], [2]]
+        """
+        ids = new_ids[self.ids]
+        offsets = np.concatenate([[0], np.cumsum(ids >= 0)])[self.offsets]
+        firsts = np.arange(len(self)) * self.num_fields
+        empty = firsts[offsets[firsts] == offsets[firsts + self.num_fields]]
+        return TokenTable(
+            np.insert(ids[ids >= 0], offsets[empty], UNKNOWN).astype(self.ids.dtype),
+            offsets + np.searchsorted(empty, np.arange(len(offsets))),
+            self.num_fields,
+        )
 
     def _fields(self, texts: Int[np.ndarray, " text"]) -> Int[np.ndarray, "text field"]:
         return texts[:, None] * self.num_fields + np.arange(self.num_fields)
@@ -196,6 +214,17 @@ class RankingCorpus:
     """SHA-256 of words, tokens and splits: the same data give the same fingerprint however they are compressed."""
     as_written: WrittenTexts | None = None
     """The texts before they were split into tokens, if the reader gives them."""
+
+    def of_words(self, kept: Int[np.ndarray, " kept_word"]) -> "RankingCorpus":
+        """The same texts without all other words; see `TokenTable.without`."""
+        new_ids = np.full(len(self.vocabulary), -1)
+        new_ids[kept] = len(SPECIAL_WORDS) + np.arange(len(kept))
+        words, texts = [self.vocabulary.words[number] for number in kept.tolist()], self.texts.without(new_ids)
+        dropped = int((new_ids[self.texts.ids] < 0).sum())
+        corpus = replace(
+            self, vocabulary=Vocabulary.of_words(words), texts=texts, notes={**self.notes, "words without a vector (left out)": dropped}
+        )
+        return replace(corpus, fingerprint=corpus.compute_fingerprint())
 
     def words(self, text: int) -> list[str]:
         """The words of a text, field after field."""

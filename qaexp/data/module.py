@@ -65,6 +65,7 @@ class RankingDataModule(pl.LightningDataModule):
         expected: card.Card | None,
         measures: Sequence[str] = (),  # a default, since runs from before there was a choice have none
         train_fraction: Fraction = 1.0,
+        drop_unknown: bool = False,
     ) -> None:
         super().__init__()
         self.name = name
@@ -77,7 +78,7 @@ class RankingDataModule(pl.LightningDataModule):
         self.max_candidate_length = max_candidate_length
         self.reader, self._vectors, self._negatives = reader, vectors, negatives
         self._keep_unanswered, self._shuffle_seed, self._train_fraction = keep_unanswered, shuffle_seed, train_fraction
-        self._batch_size, self.block_tokens = batch_size, block_tokens
+        self._drop_unknown, self._batch_size, self.block_tokens = drop_unknown, batch_size, block_tokens
         self.seed, self._cache = seed, Path(cache_dir).expanduser()
         self._expected = expected
         self._text_reader: TextReader | None = None
@@ -92,12 +93,22 @@ class RankingDataModule(pl.LightningDataModule):
 
     @cached_property
     def corpus(self) -> RankingCorpus:
-        """The whole data set, read once and memory-mapped after.
+        """The whole data set, read once and memory-mapped after; without words that the word vectors lack, if these are to be left out.
 
         Raises:
             MissingDataError, BadDataError: from the reader.
             BadDataError: its counts are not those of the data card.
+            ConfigError: the word vectors have none of its words.
         """
+        if not self._drop_unknown:
+            return self._whole_corpus
+        known = self._all_vectors.known
+        if not len(known):
+            raise ConfigError("dataset.drop_unknown=true would leave no word, as all vectors are drawn; choose other dataset/vectors")
+        return self._whole_corpus.of_words(known)
+
+    @cached_property
+    def _whole_corpus(self) -> RankingCorpus:
         return card.as_expected(prepared(self.reader, self._cache), self._expected, str(self.name), self.classes)
 
     @cached_property
@@ -248,8 +259,12 @@ class RankingDataModule(pl.LightningDataModule):
         return digests(self._vectors, self._cache)
 
     @cached_property
+    def _all_vectors(self) -> WordVectors:
+        return self._vectors.build(self._whole_corpus, self._cache, self.seed)
+
+    @property
     def _word_vectors(self) -> WordVectors:
-        return self._vectors.build(self.corpus, self._cache, self.seed)
+        return self._all_vectors.of_known_words() if self._drop_unknown else self._all_vectors
 
     @property
     def word_vectors(self) -> Float[Tensor, "word dim"]:
@@ -331,7 +346,7 @@ class RankingDataModule(pl.LightningDataModule):
             "as read": {name: self._spelled_counts(split) for name, split in self.corpus.splits.items()},
             **self.describe_splits(),
             "notes": dict(self.corpus.notes),
-            "vectors": self._describe_vectors() if reads_vectors else {"source": "none read", "coverage": {}},
+            "vectors": self._describe_vectors() if reads_vectors or self._drop_unknown else {"source": "none read", "coverage": {}},
         }
 
     def describe_splits(self) -> dict[str, Any]:
@@ -339,7 +354,7 @@ class RankingDataModule(pl.LightningDataModule):
         return {"splits": {name: self._describe_split(split) for name, split in self.splits.items()}}
 
     def _describe_vectors(self) -> dict[str, Any]:
-        return {"source": repr(self._vectors), "files": self.vector_files, "coverage": coverage(self._word_vectors, self.corpus)}
+        return {"source": repr(self._vectors), "files": self.vector_files, "coverage": coverage(self._all_vectors, self._whole_corpus)}
 
     def _describe_split(self, split: RankingSplit) -> dict[str, int]:
         cut = {}

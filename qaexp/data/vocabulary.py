@@ -37,6 +37,9 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self.words)
 
+    def __contains__(self, word: str) -> bool:
+        return self._id_of.get(word, UNKNOWN) != UNKNOWN
+
     def ids(self, words: Iterable[str]) -> list[int]:
         """The id of each word; unknown words get `UNKNOWN`."""
         return [self._id_of.get(word, UNKNOWN) for word in words]

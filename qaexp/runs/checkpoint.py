@@ -141,6 +141,7 @@ def _require_parts(checkpoint: Mapping[str, Any], plan: Mapping[str, Any], size:
         "classes": isinstance(plan["classes"], list) and all(isinstance(name, str) for name in plan["classes"]),
         "plan of the model": all(isinstance(plan[name], dict) and "_target_" in plan[name] for name in ("model", "tokenise")),
         "part of pretrained weights": _is_text_by_name(plan.get("pretrained", {}), depth=2),
+        "choice to drop unknown words": isinstance(plan.get("drop_unknown", False), bool),
         "key or command": all(isinstance(plan.get(name, ""), str) for name in ("key", "command")),
         "step, width or length": all(type(number) is int and 0 <= number < 1 << 63 for number in numbers),
     }

@@ -40,14 +40,16 @@ class Ranker:
         tokenise: Callable[[str], list[str]],
         max_lengths: tuple[int, int],
         classes: Sequence[str] = (),
+        drop_unknown: bool = False,
     ) -> None:
         self.scorer = scorer.eval()
         self.vocabulary, self.tokenise, self._max_lengths, self.classes = vocabulary, tokenise, max_lengths, tuple(classes)
+        self.drop_unknown = drop_unknown
         self.words_read = self.words_unknown = 0  # so far, and how many of them the vocabulary lacks
 
     @torch.no_grad()
     def rank(self, question: str, answers: Iterable[str]) -> list[RankedAnswer]:
-        """The answers, best first. Words that the vocabulary lacks are read as one unknown word.
+        """The answers, best first. Words that the vocabulary lacks are read as one unknown word, or left out as in the run's training.
 
         Raises:
             ValueError: there is no answer to rank, or one text in place of a list, or the model predicts classes.
@@ -99,8 +101,12 @@ class Ranker:
         return self._words(question, self._max_lengths[0]), ids
 
     def _words(self, text: str, limit: int) -> list[str]:
-        reader = self.scorer.subwords
-        return (self.tokenise(text)[:limit] or [""]) if reader is None else reader.words(text, limit)
+        if (reader := self.scorer.subwords) is not None:
+            return reader.words(text, limit)
+        words = self.tokenise(text)
+        if self.drop_unknown:
+            words = [word for word in words if word in self.vocabulary]
+        return words[:limit] or [""]
 
     def _scores(self, question: str, answers: Sequence[str]) -> Float[torch.Tensor, "pair *class"]:
         blocks = (answers[start : start + BLOCK] for start in range(0, len(answers), BLOCK))
@@ -174,4 +180,5 @@ def ranker_of(checkpoint: Mapping[str, Any], path: str | Path) -> Ranker:
     except (InstantiationException, TypeError, ValueError) as error:
         fault = str(error).splitlines()[-1]
         raise CheckpointError(f"{path} has a tokeniser that cannot read a text ({fault}); train again, or take a copy") from error
-    return Ranker(rebuild_scorer(checkpoint), Vocabulary(plan["vocabulary"]), tokenise, max_lengths, plan["classes"])
+    vocabulary, drop_unknown = Vocabulary(plan["vocabulary"]), plan.get("drop_unknown", False)
+    return Ranker(rebuild_scorer(checkpoint), vocabulary, tokenise, max_lengths, plan["classes"], drop_unknown)

@@ -47,7 +47,7 @@ ONLY_WATCH = (
 )
 """Callbacks that do not change what a run measures."""
 
-LATER_OPTIONS: Mapping[str, Any] = {"measures": [], "train_fraction": 1.0}
+LATER_OPTIONS: Mapping[str, Any] = {"measures": [], "train_fraction": 1.0, "drop_unknown": False}
 """Options of a data set that older records lack, with the values at which a run measures what those did."""
 
 QUICK_LOOKS = ("fast_dev_run", "overfit_batches", "limit_val_batches", "limit_test_batches")

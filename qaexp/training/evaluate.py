@@ -77,6 +77,9 @@ def evaluate_run(run: Path, overrides: Sequence[str] = (), folder: Path | None =
     cfg = _configuration(file.parent, overrides)
     checkpoint = open_checkpoint(file)
     plan, scorer = checkpoint["qaexp"], rebuild_scorer(checkpoint).eval()
+    if plan.get("drop_unknown"):  # the words to leave out are those that the run's vectors lack
+        cfg.dataset.drop_unknown = True
+        cfg.dataset.vectors = OmegaConf.to_container(saved_config(file.parent, data_dir=str(cfg.data_dir)).dataset.vectors, resolve=True)
     data: RankingDataModule = instantiate(cfg.dataset)
     if tuple(plan["classes"]) != tuple(data.classes):
         ours, theirs = (", ".join(classes) or "a ranking" for classes in (plan["classes"], data.classes))

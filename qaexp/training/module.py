@@ -158,6 +158,7 @@ def rebuild_plan(
     """
     return {
         **({"pretrained": {name: kept_files(name) for name in pretrained}} if pretrained else {}),
+        **({"drop_unknown": True} if config["dataset"].get("drop_unknown") else {}),
         "key": key,
         "command": command,
         "model": config["model"],

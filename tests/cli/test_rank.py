@@ -139,17 +139,29 @@ def rank_of(chunk: Any) -> Any:
     return torch.arange(len(chunk)).float()
 
 
-def test_words_that_the_run_has_not_met_get_vectors_from_its_files_as_in_evaluate(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("drop", [False, True])
+def test_words_that_the_run_has_not_met_get_vectors_from_its_files_as_in_evaluate(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, drop: bool
+) -> None:
     rng, words = np.random.default_rng(0), ["is", "the", "a", "what", "violin", "who", "nobody", "soup"]
     Path("glove.txt").write_text("".join(" ".join([word, *map(str, rng.normal(size=50))]) + "\n" for word in words))
     vectors = ["dataset/vectors=glove50", "dataset.vectors.path=glove.txt"]
     small = [option for option in SMALL if not option.startswith("dataset.vectors")]
-    options = ["model=gru", "model.encoder.hidden_dim=4", "trainer.max_epochs=1", "cache_dir=cache", *small, *vectors]
+    options = [
+        "model=gru",
+        "model.encoder.hidden_dim=4",
+        "trainer.max_epochs=1",
+        "cache_dir=cache",
+        *small,
+        *vectors,
+        f"dataset.drop_unknown={drop}",
+    ]
     run = qaexp.train(options, logger="none", runs="runs").folder
-    Path("faq.tsv").write_text("question\tcandidate\tlabel\nwho is violin?\ta violin\t1\nwho is violin?\tnobody\t0\n")
+    Path("faq.tsv").write_text("question\tcandidate\tlabel\nwho is zebra violin?\ta zebra violin\t1\nwho is zebra violin?\tnobody\t0\n")
     caplog.set_level("INFO")
     assert main(["rank", str(run), "faq.tsv", "--to", "ranked.run"]) == 0
-    assert "words are new to the run; 3 of them have vectors in its files" in caplog.text
+    assert "4 words are new to the run; 3 of them have vectors in its files" in caplog.text
+    assert ("and the others are left out" in caplog.text) == drop
     assert main(["evaluate", str(run), "dataset=own", "dataset.reader.folder=faq.tsv", "cache_dir=cache", "--to", "there"]) == 0
     ranked, evaluated = ([line.split() for line in Path(name).read_text().splitlines()] for name in ("ranked.run", "there/test.run"))
     assert [line[2] for line in ranked] == [line[2] for line in evaluated]

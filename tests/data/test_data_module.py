@@ -88,6 +88,22 @@ def test_a_fraction_of_training_questions_is_drawn_by_the_seed(module: Make, cac
     assert len(module(reader, seed=seed, train_fraction=1e-6).splits["train"].question_ids) == 1
 
 
+def test_words_that_the_vectors_lack_are_left_out(wikiqa: Make, module: Make, spelled: Any, tmp_path: Path) -> None:
+    (tmp_path / "vectors.txt").write_text("who 1 0\nit 0 1\n")
+    known = PublishedVectors("v", str(tmp_path / "vectors.txt"), 1.0)
+    whole, data = module(wikiqa(), vectors=known), module(wikiqa(), vectors=known, drop_unknown=True)
+    assert data.corpus.vocabulary.words[2:] == [word for word in whole.corpus.vocabulary.words if word in ("who", "it")]
+    texts = range(len(whole.texts))
+    expected = [" ".join(word for word in text.split() if word in ("who", "it")) or "<unk>" for text in spelled(whole.corpus, texts)]
+    assert spelled(data.corpus, texts) == expected
+    assert "<unk>" in expected
+    assert data.word_vectors[2:].tolist() == [[1.0, 0.0], [0.0, 1.0]]
+    assert data.word_vectors[:2].tolist() == whole.word_vectors[:2].tolist()
+    assert data.corpus.fingerprint != whole.corpus.fingerprint
+    with pytest.raises(ConfigError, match="would leave no word"):
+        _ = module(wikiqa(), drop_unknown=True, vectors=RandomVectors(4, 0.2)).corpus
+
+
 def test_pages_show_the_first_test_set_or_dev(module: Make) -> None:
     reader = instantiate(compose(["dataset.reader.num_train=4", "dataset.reader.num_dev=2", "dataset.reader.num_test=2"]).dataset.reader)
     data = module(reader)

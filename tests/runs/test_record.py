@@ -228,3 +228,4 @@ def test_later_options_of_a_data_set_count_in_the_key_only_where_they_change_a_r
     assert key(measures=[]) == key(), "as records have it from before there was a choice"
     assert key(measures=["R@5"]) != key()
     assert key(train_fraction=1.0) == key() != key(train_fraction=0.5)
+    assert key(drop_unknown=False) == key() != key(drop_unknown=True)

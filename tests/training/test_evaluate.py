@@ -104,6 +104,23 @@ def test_new_words_get_vectors_from_the_files_of_the_run(tmp_path: Path, own: li
     assert evaluate_run(run, own).words.unknown == done.words.outside
 
 
+def test_a_run_that_leaves_unknown_words_out_does_so_on_other_data(tmp_path: Path, own: list[str], vectors: list[str]) -> None:
+    run = trained(tmp_path, *GRU, *vectors, "dataset.drop_unknown=true")
+    record = json.loads((run / "record.json").read_text())
+    ranker = qaexp.load(run)
+    assert {"what", "chain"} <= set(ranker.vocabulary.words[2:]) <= {"is", "the", "a", "what", "chain"}
+    assert record["data"]["vectors"]["coverage"]["running words"] < 1
+    assert record["data"]["notes"]["words without a vector (left out)"] > 0
+    assert evaluate_run(run).metrics == record["metrics"]
+    done = evaluate_run(run, own)
+    assert (done.words.outside, done.words.with_vectors, done.words.unknown) == (1, 1, 0)  # violin
+    scores = [float(line.split()[4]) for line in (done.folder / "test.run").read_text().splitlines() if line.startswith("Q1 ")]
+    [soup] = ranker.rank("What is hot soup?", ["Soup is a zebra dish."])
+    assert soup.score == ranker.rank("what is", ["is a"])[0].score
+    assert min(abs(soup.score - score) for score in scores) < 1e-6
+    assert ranker.words("zebra?", "soup is a dish") == ([""], ["is", "a"])
+
+
 def test_an_added_word_has_the_vector_that_training_would_have_given_it(tmp_path: Path, vectors: list[str]) -> None:
     run = trained(tmp_path, *GRU, *vectors)
     scorer = rebuild_scorer(open_checkpoint(run)).eval()

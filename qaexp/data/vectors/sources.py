@@ -41,6 +41,10 @@ class WordVectors:
     known: Int[np.ndarray, " known_word"]
     """The rows that come from the source; the others are random."""
 
+    def of_known_words(self) -> "WordVectors":
+        """The special rows and those of the source alone, for `RankingCorpus.of_words`."""
+        return WordVectors(self.matrix[[PADDING, UNKNOWN, *self.known]], len(SPECIAL_WORDS) + np.arange(len(self.known)))
+
 
 @runtime_checkable
 class VectorSource(Protocol):
