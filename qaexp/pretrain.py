@@ -11,6 +11,7 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from qaexp.ddp import require_one_process
+from qaexp.errors import ConfigError
 from qaexp.runs.record import RunRecord
 
 
@@ -55,6 +56,10 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
             record.of_data({**data.describe(), "pairs": pairs.describe()}, data.convention)
             vectors = data.word_vectors
         scorer = instantiate(cfg.model, vectors=vectors)
+        if scorer.subwords:
+            raise ConfigError(
+                "pre-training predicts the words of titles, and this model reads subwords; choose model/embedding=frozen or tuned"
+            )
         scorer.fit(data.corpus, data.training_batches)
         decoder = TitleDecoder(instantiate(cfg.model.encoder), scorer.embedding.output_dim, instantiate(cfg.output), pairs.word_uses)
         record.parameters = {**num_parameters(scorer), "decoder": num_parameters(decoder)["trainable"]}

@@ -189,6 +189,12 @@ def test_mistakes_are_answered_with_one_sentence(
     assert "Traceback" not in caplog.text
 
 
+def test_a_model_of_subwords_is_refused(overrides: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture, tiny_weights: Path) -> None:
+    argument = ["model/embedding=transformer", f"model.embedding.weights={tiny_weights}"]
+    assert main([*overrides, f"output_dir={tmp_path}", *argument], PRETRAIN) == 2
+    assert "pre-training predicts the words of titles" in caplog.text
+
+
 def test_texts_that_have_no_titles_are_refused(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Without advice on fields, which such a data set has not."""
     places = [f"output_dir={tmp_path}", f"cache_dir={tmp_path / 'cache'}", "logger=none"]

@@ -285,8 +285,12 @@ class RankingDataModule(pl.LightningDataModule):
         return np.unique(np.concatenate([self.corpus.texts.words(text) for text in texts.tolist()]))
 
     def train_dataloader(self) -> TrainingBatches:
-        """The batches of the trainer's current epoch: order and negatives depend on (seed, epoch) alone."""
-        return self.training_batches(self.trainer.current_epoch if self.trainer else 0)
+        """The batches of the trainer's current epoch, or of the last one for which it took new ones: order and negatives depend on
+        (seed, epoch) alone."""
+        if self.trainer is None:
+            return self.training_batches(0)
+        epoch, every = self.trainer.current_epoch, getattr(self.trainer, "reload_dataloaders_every_n_epochs", 1)
+        return self.training_batches(epoch - epoch % every if every else 0)
 
     def training_batches(self, epoch: int) -> TrainingBatches:
         self._require("train", "nothing to train on")

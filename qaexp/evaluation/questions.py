@@ -60,7 +60,8 @@ def _by_ir_measures(ranks: Ranks, measures: Sequence[Measure]) -> Mapping[str, F
             run[str(group)][str(pair)] = -float(rank)
     measured = {each.key: torch.zeros(len(ranks.question), dtype=torch.float64, device=ranks.question.device) for each in measures}
     parsed = {ir_measures.parse_measure(each.key): each.key for each in measures}
-    for found in ir_measures.iter_calc(list(parsed), qrels, run):
+    judged = {group: labels for group, labels in qrels.items() if max(labels.values(), default=-1) >= 0}  # others may crash trec_eval
+    for found in ir_measures.iter_calc(list(parsed), judged, {group: run[group] for group in judged}):
         measured[parsed[found.measure]][int(found.query_id)] = found.value
     return measured
 

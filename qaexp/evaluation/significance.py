@@ -110,7 +110,7 @@ def _of_all_signs(sizes: Float[np.ndarray, " question"], observed: float) -> flo
     sums = np.zeros(1)
     for size in sizes:
         sums = np.concatenate([sums + size, sums - size])
-    return float(np.mean(np.abs(sums) >= observed - 1e-9))
+    return float(np.mean(np.abs(sums) >= observed - ROUNDING * len(sizes)))
 
 
 def _approximated(sizes: Float[np.ndarray, " question"], observed: float) -> float:

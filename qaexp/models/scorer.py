@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
+from itertools import chain
 
 import torch
 from jaxtyping import Float, Int
@@ -48,6 +49,11 @@ class AnswerScorer(nn.Module, ABC):
     def pretrained(self) -> list[str]:
         """The names of the pretrained weights that it is built from."""
         return sorted({name for module in self.modules() if isinstance(module, Stage) for name in module.pretrained})
+
+    @property
+    def device(self) -> torch.device:
+        """Where its weights and tables are; `to(device)` moves it."""
+        return next(chain(self.parameters(), self.buffers()), torch.empty(0)).device
 
     work_per_cell: int = 1
     """Relative cost of one question-word × candidate-word cell. Where cells are costly, more blocks save more padding."""
@@ -254,13 +260,14 @@ def num_parameters(scorer: nn.Module) -> dict[str, int]:
 
 
 def draw_uniformly(model: nn.Module, bound: float) -> None:
-    """Draw every trained weight and bias again from U(−bound, bound), but for the word vectors.
+    """Draw every trained weight and bias again from U(−bound, bound), but for word vectors and pretrained weights.
 
     Liu et al. 2016, §6.1, of all their models: "The other parameters are initialized by randomly sampling from uniform distribution in
     [−0.1, 0.1]."
     """
+    pretrained = {each for module in model.modules() if isinstance(module, Stage) and module.pretrained for each in module.parameters()}
     for name, parameter in model.named_parameters():
-        if parameter.requires_grad and not name.startswith("embedding.words"):
+        if parameter.requires_grad and not name.startswith("embedding.words") and parameter not in pretrained:
             nn.init.uniform_(parameter, -bound, bound)
 
 

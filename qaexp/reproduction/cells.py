@@ -27,7 +27,10 @@ from qaexp.runs import record, renamed
 from qaexp.runs.other_runs import with_other_runs
 from qaexp.runs.record import config_key
 
-READING = ("dataset=", "dataset.reader.", "dataset.tokenise", "dataset.expected=")
+DROPS = "dataset.drop_unknown="
+"""Words may be left out that the word vectors lack; the texts then depend on these."""
+
+READING = ("dataset=", "dataset.reader.", "dataset.tokenise", "dataset.expected=", DROPS)
 """Beginnings of the overrides that choose a cell's texts."""
 
 VECTORS = ("dataset/vectors=", "dataset.vectors.")
@@ -147,14 +150,19 @@ def fingerprint(cell: Cell) -> str:
     Raises:
         QaexpError: the files are damaged, or not what the data set's YAML expects.
     """
-    return _fingerprint(*cell.beginning(*READING))
+    vectors = cell.beginning(*VECTORS) if cell.beginning(DROPS) else ["dataset/vectors=random"]
+    return _fingerprint(*cell.beginning(*READING), *vectors)
 
 
 @cache
 def _fingerprint(*overrides: str) -> str:
-    dataset = compose([*overrides, "dataset/vectors=random"]).dataset
-    corpus = prepared(instantiate(dataset.reader, _convert_="all"), Path(dataset.cache_dir).expanduser())
-    return as_expected(corpus, dataset.expected, dataset.name, dataset.get("classes", ())).fingerprint
+    cfg = compose(overrides)
+    dataset, cache_dir = cfg.dataset, Path(cfg.cache_dir).expanduser()
+    corpus = prepared(instantiate(dataset.reader, _convert_="all"), cache_dir)
+    corpus = as_expected(corpus, dataset.expected, dataset.name, dataset.get("classes", ()))
+    if dataset.get("drop_unknown"):
+        corpus = corpus.of_words(instantiate(dataset.vectors, _convert_="all").build(corpus, cache_dir, cfg.seed).known)
+    return corpus.fingerprint
 
 
 def vector_files(cell: Cell) -> Sequence[str] | None:

@@ -90,11 +90,12 @@ def claims(paper: str, folder: Path = EXPERIMENTS) -> list[Claim]:
     places = {each.title: each for each in [*result_tables(folder), *result_figures(folder)]}
     try:
         statements = [_statement(content) for content in content_of(path)]
+        faults = [(each.claim, each.fault(places.get(f"{paper}, {each.place}"))) for each in statements]
     except READING_ERRORS as error:
         raise ConfigError(f"{path}: it is not a list of statements: {describe(error)}") from error
-    for statement in statements:
-        if fault := statement.fault(places.get(f"{paper}, {statement.place}")):
-            raise ConfigError(f"{path}: claim {statement.claim!r}: {fault}")
+    for claim, fault in faults:
+        if fault:
+            raise ConfigError(f"{path}: claim {claim!r}: {fault}")
     return [claim for statement in statements for claim in statement.claims()]
 
 

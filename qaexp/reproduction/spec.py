@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from types import NoneType
+from typing import Any, ClassVar, TypeVar, get_args
 
 import yaml
 from yaml import MarkedYAMLError, YAMLError
@@ -312,9 +313,10 @@ def _read(path: Path, content: dict[str, Any], kind: type[Kind]) -> Kind:
         columns = {str(name): filled(kind.column_type, column) for name, column in content["columns"].items()}
         rows = [filled(kind.row_type, row) for row in content["rows"]]
         table = filled(kind, {"paper": path.parent.name, "name": path.stem, **content, "columns": columns, "rows": rows})
+        fault = table.fault() or _row_of_wrong_length(table)
     except READING_ERRORS as error:
         raise ConfigError(f"{path}: it is not {kind.described}: {describe(error)}") from error
-    if fault := table.fault() or _row_of_wrong_length(table):
+    if fault:
         raise ConfigError(f"{path}: {fault}")
     return table
 
@@ -371,6 +373,9 @@ def filled(kind: type[T], content: Mapping[str, Any]) -> T:
             raise ConfigError(f"nothing reads {name!r} in a {what}; {meant(str(name), list(required))}")
     if lacking := [name for name, needed in required.items() if needed and name not in content]:
         raise ConfigError(f"a {what} lacks {' and '.join(map(repr, lacking))}")
+    types = {each.name: each.type for each in fields(kind)}  # type: ignore[arg-type]
+    if empty := [name for name, value in content.items() if value is None and NoneType not in get_args(types[name])]:
+        raise ConfigError(f"{empty[0]!r} is empty in a {what}; fill it in, or leave it out")
     return kind(**content)
 
 

@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -129,7 +128,7 @@ class Ranker:
     @property
     def device(self) -> torch.device:
         """Where the model is; `scorer.to(device)` moves it."""
-        return next(chain(self.scorer.parameters(), self.scorer.buffers()), torch.empty(0)).device
+        return self.scorer.device
 
     def add_words(self, words: Sequence[str], vectors: Float[torch.Tensor, "word dim"]) -> bool:
         """Append words, each with its vector, to the vocabulary. Returns whether the model reads vectors of words."""

@@ -164,11 +164,17 @@ class InfoNCE(ListwiseSoftmax):
 
     van den Oord et al. 2018; for bi-encoders Henderson et al. 2017, and sentence-transformers' MultipleNegativesRankingLoss.
 
-    A candidate that the batch labels right for the same question is no negative. A right one that occurs only as another question's
-    negative counts as wrong. Several processes have the negatives of their own share alone.
+    A candidate that the batch labels right for the same question is no negative, nor is the question's own text where candidates are
+    questions. A right one that occurs only as another question's negative counts as wrong. A batch without a right candidate costs 0.
+    Several processes have the negatives of their own share alone.
     """
 
     name = "info_nce"
+
+    def __call__(
+        self, scores: Float[Tensor, "pair *class"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]
+    ) -> Float[Tensor, ""]:
+        return super().__call__(scores, labels, groups) if (labels == 1).any() else 0.0 * scores.sum()
 
     def pairs_to_learn(self, scorer: AnswerScorer, batch: RankingBatch) -> RankingBatch:
         """Each example's question beside all candidates of the batch."""
@@ -179,7 +185,10 @@ class InfoNCE(ListwiseSoftmax):
         right_of_question[batch.pair_question[right], batch.pair_candidate[right]] = True
         right_of_group = right_of_question.new_zeros(batch.num_groups, num_candidates)
         right_of_group[batch.groups[right], batch.pair_candidate[right]] = True
-        groups, candidates = (right_of_group | ~right_of_question[question_of]).nonzero(as_tuple=True)
+        not_wrong = right_of_question
+        if batch.question_texts is not None and batch.candidate_texts is not None:
+            not_wrong = right_of_question | (batch.question_texts[:, None] == batch.candidate_texts)
+        groups, candidates = (right_of_group | ~not_wrong[question_of]).nonzero(as_tuple=True)
         return replace(
             batch,
             pair_question=question_of[groups],
@@ -199,7 +208,7 @@ class MarginMSE(Loss):
     wider ones, well below 1.
 
     Raises:
-        ConfigError: no teacher is named; or as `PairwiseHinge`.
+        ConfigError: no teacher is named, or texts have several fields; or as `PairwiseHinge`.
         CheckpointError: the teacher has no checkpoint, or is no longer the run that it is pinned to.
     """
 
@@ -213,6 +222,11 @@ class MarginMSE(Loss):
         super().require_match(scorer, data)
         if self._teacher is None:
             raise ConfigError("loss=margin_mse learns from another run's scores; name the run's folder in loss.teacher")
+        if data.corpus.texts.num_fields > 1:
+            raise ConfigError(
+                f"loss=margin_mse has its teacher read whole texts, and those of dataset={data.name} have fields, which a ranking reads "
+                "apart; choose one of them, as in dataset.reader.fields=[title]"
+            )
         self._corpus = data.corpus
         if isinstance(self._teacher, str):
             self._ranker = load(self._teacher)

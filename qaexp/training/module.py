@@ -22,8 +22,8 @@ from qaexp.models.scorer import AnswerScorer
 from qaexp.runs.checkpoint import require_same_vocabulary
 from qaexp.training.scoring import SplitScores
 
-EPOCHS, SEEDS = 1_000_003, 2**40
-"""Larger than any number of epochs. It keeps the seeds of dropout of any two (seed, epoch, process) apart."""
+EPOCHS = 1_000_003
+"""Larger than any number of epochs. It keeps the seeds of dropout of any two (seed, epoch) apart."""
 
 
 class ScoringModule(pl.LightningModule):
@@ -54,7 +54,10 @@ class ScoringModule(pl.LightningModule):
 
     def on_train_epoch_start(self) -> None:
         """Dropout, like the order of the batches, depends on (seed, epoch) alone: a resumed run repeats its epoch exactly."""
-        torch.manual_seed((self._data.seed * EPOCHS + self.current_epoch + rank_and_world_size()[0] * SEEDS) % 2**63)
+        seed, process = self._data.seed * EPOCHS + self.current_epoch, rank_and_world_size()[0]
+        if process:  # mixed, as torch reads only the low 32 bits of a seed on a CPU
+            seed = int(np.random.SeedSequence([seed, process]).generate_state(1, np.uint64)[0])
+        torch.manual_seed(seed % 2**63)
 
     def configure_optimizers(self) -> Any:
         """A schedule that takes `num_steps` changes at each step, others after each epoch."""

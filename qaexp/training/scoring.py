@@ -62,8 +62,7 @@ class SplitScores:
 
 def score_blocks(scorer: AnswerScorer, blocks: Iterable[ScoringBlock], num_pairs: int) -> Float[Tensor, " pair"]:
     """The score of each pair of a split, on the device that the scorer is on."""
-    device = next((p.device for p in scorer.parameters()), torch.device("cpu"))
     split = SplitScores(scorer, num_pairs)
     for block in blocks:
-        split.add(block.to(device))
+        split.add(block.to(scorer.device))
     return split.scores

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,17 @@ def test_words_that_the_vectors_lack_are_left_out(wikiqa: Make, module: Make, sp
     assert data.corpus.fingerprint != whole.corpus.fingerprint
     with pytest.raises(ConfigError, match="would leave no word"):
         _ = module(wikiqa(), drop_unknown=True, vectors=RandomVectors(4, 0.2)).corpus
+
+
+@pytest.mark.parametrize(("every", "expected"), [(1, [0, 1, 2, 3]), (2, [0, 0, 2, 2]), (0, [0, 0, 0, 0])])
+def test_a_resumed_run_has_the_batches_of_the_epoch_that_drew_them(wikiqa: Make, module: Make, every: int, expected: list[int]) -> None:
+    data, drawn = module(wikiqa()), list[int]()
+    batches = data.training_batches
+    data.training_batches = lambda epoch: (drawn.append(epoch), batches(epoch))[1]
+    for epoch in range(4):
+        data.trainer = SimpleNamespace(current_epoch=epoch, reload_dataloaders_every_n_epochs=every)
+        data.train_dataloader()
+    assert drawn == expected
 
 
 def test_pages_show_the_first_test_set_or_dev(module: Make) -> None:

@@ -107,6 +107,12 @@ def test_ir_measures_sees_the_order_of_the_convention_and_what_is_not_judged() -
         assert measured["P(rel=2)@2"].item() == measured["p@2"].item() == 0.5
 
 
+def test_a_question_whose_labels_are_all_negative_has_nothing_right() -> None:
+    labels, questions = torch.tensor([-1, -1, 1, 0]), torch.tensor([0, 0, 1, 1])
+    measured = measure_questions(torch.zeros(4), labels, questions, torch.zeros(4).long(), CONVENTIONS["trec"], ["Rprec", "Bpref"])
+    assert [measured[name][0].item() for name in ("Rprec", "Bpref")] == [0, 0]
+
+
 def test_conventions_keep_their_depth_and_divisors_at_any_depth() -> None:
     labels, zeros = torch.tensor([0] * 10 + [1, 1]), torch.zeros(12).long()
     scores = torch.arange(12, 0, -1).float()

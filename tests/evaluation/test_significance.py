@@ -59,6 +59,15 @@ def test_the_randomisation_test_agrees_with_all_signs_tried(parts: int | None) -
         assert paired_randomisation(differences) == pytest.approx(counted, rel=1e-6)
 
 
+def test_sums_that_are_equal_but_for_six_decimals_tie() -> None:
+    sizes = np.array([1, 2, 3, 62, 63, 64, 66, 67, 126, 126])  # of 67ths, which no common number of parts up to 60 makes whole
+    signed = np.where(np.arange(10) % 3 == 0, -sizes, sizes)
+    sums = np.array(list(product([1, -1], repeat=10))) @ sizes
+    expected = float(np.mean(np.abs(sums) >= abs(signed.sum())))
+    assert paired_randomisation(np.round(signed / 67, 6)) == pytest.approx(expected)
+    assert np.mean(np.abs(sums) == abs(signed.sum())) > 2 / 1024, "there are ties"
+
+
 @pytest.mark.parametrize("shift", [0.0, 0.05, 0.1, 0.15])
 def test_p_of_many_questions_is_nearly_that_of_all_signs(shift: float) -> None:
     """Differences of reciprocal ranks over three seeds, 22 questions: four million sums."""

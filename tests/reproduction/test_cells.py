@@ -5,9 +5,10 @@ from pathlib import Path
 from shutil import copytree
 
 import pytest
+from hydra.utils import instantiate
 
 from qaexp import config
-from qaexp.config import CONF
+from qaexp.config import CONF, compose
 from qaexp.reproduction import cells
 from qaexp.reproduction.cells import Keys, alternatives, at_hand, lacking
 from qaexp.reproduction.spec import Row, Setting, Table, result_tables
@@ -50,6 +51,18 @@ def test_own_data_are_found_in_the_folder_that_the_table_names(disk: Path) -> No
         (disk / f"{split}.tsv").touch()
     cells._lacking.cache_clear()
     assert lacking(cell) == ""
+
+
+def test_texts_without_unknown_words_have_the_fingerprint_of_their_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "glove.txt").write_text("what" + " 0.5" * 50 + "\n")
+    options = [f"dataset.vectors.path={tmp_path / 'glove.txt'}", "dataset.drop_unknown=true", "dataset.reader.num_train=10"]
+    table = Table(**{**YAHOOQA.__dict__, "settings": {"toy": Setting(["toy"], ["glove50"], overrides=options)}})
+    cell = next(alternatives(table, LSTM, "toy"))
+    whole = next(
+        alternatives(Table(**{**table.__dict__, "settings": {"toy": Setting(["toy"], ["glove50"], overrides=options[2:])}}), LSTM, "toy")
+    )
+    assert cells.fingerprint(cell) == instantiate(compose(cell.overrides).dataset).corpus.fingerprint != cells.fingerprint(whole)
 
 
 def test_vectors_on_disk_are_named_even_if_not_read(disk: Path) -> None:

@@ -46,6 +46,8 @@ def test_printed_numbers_agree_with_every_claim(paper: str) -> None:
         ("table: 3", "figure: 5", "the paper has no Figure 5 of runs"),
         ("table: 3", "", "it needs a table or a figure, and not both"),
         ("table: 3", "table: 3\n  figure: 3", "it needs a table or a figure, and not both"),
+        ("below: [QA-CNN]", "below:", "'below' is empty in a statement; fill it in, or leave it out"),
+        ("below: [QA-CNN]", "below: 3", "it is not a list of statements"),
         ("where:", "place:", "it is not a list of statements: nothing reads 'place' in a statement"),
     ],
 )

@@ -178,6 +178,10 @@ def _no_data_at_all(content: dict) -> None:
     content["settings"]["QatarLiving"]["datasets"] = []
 
 
+def _empty_list(content: dict) -> None:
+    content["seeds"] = None
+
+
 def _empty_row(content: dict) -> None:
     content["rows"].append({"label": "CTRM"})
 
@@ -205,6 +209,7 @@ def _empty_row(content: dict) -> None:
         (_seed_twice, "seeds: [1, 1] are not whole numbers, each once"),
         (_no_data_at_all, "each of its settings names a data set or several, as in datasets: [wikiqa]"),
         (_no_rows, "it has no rows"),
+        (_empty_list, "'seeds' is empty in a table; fill it in, or leave it out"),
         (_empty_row, "row 'CTRM' has neither overrides nor printed numbers"),
     ],
 )

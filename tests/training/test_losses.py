@@ -1,6 +1,7 @@
 """Losses against values worked out by hand, and what their gradients touch."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -205,6 +206,32 @@ def test_in_batch_negatives_are_the_candidates_of_other_examples_but_no_right_on
     assert wide.pair_question.tolist() == [0] * 8 + [1] * 5
 
 
+def test_a_question_among_the_candidates_is_no_wrong_one_of_its_own() -> None:
+    """Candidates are questions, as on AskUbuntu: the text of question 0 is the wrong candidate of question 1."""
+    texts = torch.ones(3, 1, dtype=torch.int64)
+    batch = RankingBatch(
+        questions=texts[:2],
+        candidates=texts,
+        pair_question=torch.tensor([0, 1, 1]),
+        pair_candidate=torch.tensor([0, 1, 2]),
+        labels=torch.tensor([1, 1, 0]),
+        groups=torch.tensor([0, 1, 1]),
+        question_texts=torch.tensor([5, 6]),
+        candidate_texts=torch.tensor([7, 8, 5]),
+    )
+    wide = InfoNCE(temperature=0.1).pairs_to_learn(ANY, batch)
+    assert list(zip(wide.groups.tolist(), wide.pair_candidate.tolist(), strict=True)) == [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2)]
+
+
+def test_in_batch_negatives_of_a_batch_without_a_right_candidate_cost_nothing() -> None:
+    scores = torch.tensor([0.3, 0.1], requires_grad=True)
+    loss = InfoNCE(temperature=0.1)(scores, torch.tensor([0, 0]), torch.tensor([0, 1]))
+    loss.backward()
+    assert loss.item() == 0
+    assert scores.grad is not None
+    assert scores.grad.tolist() == [0, 0]
+
+
 def test_the_margins_of_a_student_are_drawn_to_those_of_its_teacher() -> None:
     """Margins 0.5 and 1.0 of the student, 2 and 6 of the teacher, a tenth of which is 0.2 and 0.6."""
     scores, targets = torch.tensor([1.0, 0.5, 0.0]), torch.tensor([5.0, 3.0, -1.0])
@@ -242,6 +269,14 @@ def test_a_teacher_that_predicts_classes_is_refused(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("qaexp.training.losses.load", lambda path: SimpleNamespace(classes=("yes", "no")))
     with pytest.raises(ConfigError, match="predicts classes and has no score to learn from"):
         MarginMSE(teacher="a run", scale=1.0).require_match(ANY, instantiate(compose(TOY).dataset))
+
+
+def test_a_teacher_of_texts_with_fields_is_refused() -> None:
+    """It would read both in one text, and rank by each apart."""
+    data = instantiate(compose(TOY).dataset)
+    data.__dict__["corpus"] = replace(data.corpus, texts=replace(data.corpus.texts, num_fields=2))
+    with pytest.raises(ConfigError, match="have fields, which a ranking reads apart"):
+        MarginMSE(teacher="a run", scale=1.0).require_match(ANY, data)
 
 
 def test_distillation_without_a_teacher_says_what_to_name() -> None:

@@ -92,6 +92,21 @@ def test_all_pairs_of_a_split() -> None:
     assert score_blocks(Digits(with_states=True), BLOCKS, num_pairs=6).tolist() == EXPECTED
 
 
+class Tables(Digits):
+    """A scorer without weights, as BM25 is: its tables are where it was moved to."""
+
+    def __init__(self) -> None:
+        super().__init__(with_states=False)
+        self.register_buffer("idf", torch.ones(2, device="meta"))
+
+
+def test_blocks_go_where_the_tables_are_if_there_are_no_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    places: list[torch.device] = []
+    monkeypatch.setattr(ScoringBlock, "to", lambda block, device: places.append(device) or block)
+    score_blocks(Tables(), BLOCKS, num_pairs=6)
+    assert {place.type for place in places} == {"meta"}
+
+
 def test_a_pair_that_no_block_brought_has_no_score() -> None:
     scores = score_blocks(Digits(with_states=False), BLOCKS[:3], num_pairs=6)
     assert scores.isnan().tolist() == [False, True, False, False, True, False]

@@ -219,7 +219,7 @@ def _grade(label: object) -> int:
     """
     try:
         grade = float(label) if isinstance(label, (str, int, float)) else -1.0
-    except ValueError:
+    except (ValueError, OverflowError):
         grade = -1.0
     if not (grade.is_integer() and 0 <= grade <= MAX_GRADE):
         raise ValueError(f"the label is {label!r}, a whole number from 0 to {MAX_GRADE} expected")

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from qaexp.data.vocabulary import UNKNOWN
+from qaexp.errors import ConfigError
 from qaexp.limits import PositiveInt
 from qaexp.models.embedding.word_vectors import WordEmbedding
 from qaexp.models.intermediates import show
@@ -38,6 +39,9 @@ class ANMM(AnswerScorer):
     Reading: an exact match is the same word in both texts, so that rounding cannot move it to another bin. Two words with the same vector
     are no exact match, and neither are two unknown words. The activation is the logistic function, and w, r and v start uniformly within
     ±1/√(number of weights).
+
+    Raises:
+        ConfigError: the embedding reads subwords.
     """
 
     bounded = True
@@ -51,6 +55,10 @@ class ANMM(AnswerScorer):
     ) -> None:
         super().__init__()
         self.embedding = embedding(vectors=vectors)
+        if self.embedding.subwords:
+            raise ConfigError(
+                "model=anmm looks for exact matches of words, and this embedding reads subwords; choose frozen, tuned or projected"
+            )
         self.num_bins = num_bins
         self.w = _uniform(num_bins + 1, num_weight_sets, by=num_bins + 1)
         self.r = _uniform(num_weight_sets, by=num_weight_sets) if num_weight_sets > 1 else None

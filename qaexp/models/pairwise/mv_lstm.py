@@ -60,10 +60,10 @@ class MVLSTM(AnswerScorer):
             nn.init.constant_(self.classifier.output.bias, initial_bias)
 
     def encode_question(self, tokens: Int[Tensor, "text length"]) -> Text:
-        return {**self.match.begin_question(self._positions(tokens)), "tokens": tokens}
+        return self._with_words(self.match.begin_question(self._positions(tokens)), tokens)
 
     def encode_candidate(self, tokens: Int[Tensor, "text length"]) -> Text:
-        return {**self.match.begin_candidate(self._positions(tokens)), "tokens": tokens}
+        return self._with_words(self.match.begin_candidate(self._positions(tokens)), tokens)
 
     def score(self, question: Text, candidate: Text) -> Float[Tensor, "pair *class"]:
         grid = self.match(question, candidate)
@@ -75,3 +75,7 @@ class MVLSTM(AnswerScorer):
 
     def _positions(self, tokens: Int[Tensor, "text length"]) -> Text:
         return self.encoder(self.embedding.of(tokens))
+
+    def _with_words(self, text: Text, tokens: Int[Tensor, "text length"]) -> Text:
+        """The words, too, where their overlap is counted; subwords are not as many as the states."""
+        return text if self.overlap is None else {**text, "tokens": tokens}

@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from qaexp.data.batch import token_mask
+from qaexp.errors import ConfigError
 from qaexp.models.pretrained.weights import longest_input, open_tokenizer
 from qaexp.models.stage import Embedding
 from qaexp.models.types import Text
@@ -80,11 +81,25 @@ class Subwords:
         return torch.cat(ids, dim=1).gather(1, order).clamp(min=0), torch.cat(types, dim=1).gather(1, order), mask
 
 
+class _WithoutStates(dict[str, Tensor]):
+    """A text whose states only a pretrained encoder can give."""
+
+    def __missing__(self, key: str) -> Tensor:
+        raise ConfigError(
+            f"model/embedding=subwords gives ids for model/encoder=transformer, and no {key}; choose model/embedding=transformer, which "
+            "stands below any encoder"
+        )
+
+
 class SubwordEmbedding(Embedding):
-    """No vectors, but what an encoder of pretrained weights reads: `subwords`, the ids with special tokens, beside their `mask`."""
+    """No vectors, but what an encoder of pretrained weights reads: `subwords`, the ids with special tokens, beside their `mask`.
+
+    Raises:
+        ConfigError: at the first text, if another encoder follows.
+    """
 
     reads_vectors = False
-    output_dim = 0
+    output_dim = 64  # of nothing; another encoder can be built on it, and is then told what it lacks
 
     def __init__(self, vectors: Float[Tensor, "word dim"], weights: str) -> None:
         super().__init__()
@@ -93,4 +108,4 @@ class SubwordEmbedding(Embedding):
 
     def of(self, tokens: Int[Tensor, "text length"]) -> Text:
         ids, _, mask = self._subwords.inputs(tokens)
-        return {"subwords": ids, "mask": mask}
+        return _WithoutStates(subwords=ids, mask=mask)

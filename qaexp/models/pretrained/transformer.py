@@ -56,14 +56,24 @@ class Transformer(Encoder):
     Without `tuned`, a training run on a CPU encodes each text once, not once in each epoch: states are cached, up to KEPT_BYTES. Each text
     is then encoded by itself, so that its states do not depend on the batch, not even in the last bit.
 
+    `place` is where messages say that its options are.
+
     Raises:
         MissingDataError: there are no such weights.
         ConfigError: at the first text, if the embedding gives no subwords.
     """
 
-    def __init__(self, input_dim: int, weights: str, tuned: bool, lora_rank: PositiveInt | None, gradient_checkpointing: bool) -> None:
+    def __init__(
+        self,
+        input_dim: int,
+        weights: str,
+        tuned: bool,
+        lora_rank: PositiveInt | None,
+        gradient_checkpointing: bool,
+        place: str = "model.encoder",
+    ) -> None:
         super().__init__()
-        self.model = trained(open_model(weights), "model.encoder", tuned, lora_rank, gradient_checkpointing)
+        self.model = trained(open_model(weights), place, tuned, lora_rank, gradient_checkpointing)
         self.pretrained, self._tuned = (weights,), tuned
         self.output_dim = int(self.model.config.hidden_size)  # type: ignore[union-attr, arg-type]
         self._keeps, self._kept, self._bytes = False, dict[bytes, Tensor](), 0
@@ -116,12 +126,12 @@ class ContextualEmbedding(Embedding):
     ) -> None:
         super().__init__()
         self.tokens = SubwordEmbedding(vectors, weights)
-        self.transformer = Transformer(0, weights, tuned, lora_rank, gradient_checkpointing)
+        self.transformer = Transformer(0, weights, tuned, lora_rank, gradient_checkpointing, place="model.embedding")
         width = self.transformer.output_dim
         self.projection = nn.Identity() if project_dim is None else nn.Linear(width, project_dim)
         self.dropout = nn.Dropout(dropout_rate)
         self.output_dim = project_dim or width
-        self.subwords, self.pretrained = self.tokens.subwords, (weights,)
+        self.subwords = self.tokens.subwords
 
     def of(self, tokens: Tensor) -> Text:
         text = self.transformer(self.tokens.of(tokens))

@@ -67,7 +67,10 @@ class CriticalDifference:
         axes.set_xlabel(f"{name}, percent")
         axes.grid(axis="y", alpha=0.3)
         for place, rows in enumerate(rows for rows in groups.values() if len(rows) > 1):
-            bars.plot([place, place], [rows[0] - 0.3, rows[-1] + 0.3], color=INK, linewidth=2)
+            bars.plot([place, place], [rows[0], rows[-1]], ":", color=INK, linewidth=1)  # past those that are not in it
+            for row in rows:
+                end = row + (1 if row + 1 in rows else 0.3)
+                bars.plot([place, place], [row - 0.3, end], color=INK, linewidth=2)
         bars.set_xlim(-0.5, max(MANY_GROUPS, len(groups)) - 0.5)  # a few bars stand beside the means, at the left
         bars.set_axis_off()
         write_footer(figure, measured, intervals=True)

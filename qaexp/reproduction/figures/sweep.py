@@ -137,7 +137,8 @@ def _numeric(words: Sequence[str]) -> Scale:
     along = np.log10(np.where(at_foot, 1.0, numbers)) if powers else numbers
     first, last = along[~at_foot].min(), along[~at_foot].max()
     foot = 0.15 if at_foot.any() else 0.0
-    heights = np.where(at_foot, 0.0, foot + (1 - foot) * (along - first) / (last - first))
+    share = (along - first) / (last - first) if last > first else np.full_like(along, 0.5)
+    heights = np.where(at_foot, 0.0, foot + (1 - foot) * share)
     named = {
         height: ", ".join(sorted({word for at, word in zip(heights, words, strict=True) if at == height})) for height in np.unique(heights)
     }

@@ -137,8 +137,9 @@ def read_table(table: Table, results: Path, records: Mapping[str, Entry]) -> Sho
         of_rows = {row.get(table.label, ""): row["status"] for row in rows}
         return Shown(table, picture=drawn, counts=_ordered(Counter(of_rows.values())))
     by_label = {row.label: row for row in table.rows}
-    lines = [_line(table, by_label[row[table.label]], row, records) for row in rows if row[table.label] in by_label]
-    counts = Counter(status for row, line in zip(rows, lines, strict=False) for status in _statuses(table, by_label[line.label], row))
+    rows = [row for row in rows if row[table.label] in by_label]
+    lines = [_line(table, by_label[row[table.label]], row, records) for row in rows]
+    counts = Counter(status for row in rows for status in _statuses(table, by_label[row[table.label]], row))
     shown = Shown(table, lines, drawn, _ordered(counts))
     return replace(shown, lines=_ranked(shown)) if shown.leaderboard else shown
 

@@ -112,6 +112,13 @@ def test_faults_are_named_with_the_layout(own: Make, lines: list[str] | bytes, f
     assert str(error.value).splitlines()[1:] == [f"  {fault}", LAYOUT]
 
 
+def test_a_label_of_hundreds_of_digits_is_a_fault(own: Make, tmp_path: Path) -> None:
+    path = tmp_path / "faq.jsonl"
+    path.write_text('{"question": "Who?", "candidate": "She.", "label": 1' + "0" * 400 + "}\n")
+    with pytest.raises(BadDataError, match="line 1: the label is 1000"):
+        OwnReader(str(path), words_v1).read()
+
+
 def test_a_pair_that_is_repeated_counts_once_and_is_noted(own: Make, pools: Any) -> None:
     corpus = own(test=["Who?\tShe.\t1", "Who?\tHe.\t0", "Who?\tShe.\t1", "Where?\tShe.\t1"]).read()
     assert pools(corpus, corpus.splits["test"]) == {

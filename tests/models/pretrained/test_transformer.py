@@ -83,10 +83,15 @@ def test_lora_of_a_cross_encoder_trains_its_head_whose_scores_stay_in_float32() 
         assert scorer.score(text, text).dtype == torch.float32
 
 
-@pytest.mark.parametrize(("model", "place"), [("bi_encoder", "model.encoder"), ("cross_encoder", "model")])
-def test_lora_of_frozen_weights_is_refused(model: str, place: str) -> None:
+BELOW_GRU = ["model=gru", "model/embedding=transformer"]
+
+
+@pytest.mark.parametrize(
+    ("model", "place"), [(["model=bi_encoder"], "model.encoder"), (["model=cross_encoder"], "model"), (BELOW_GRU, "model.embedding")]
+)
+def test_lora_of_frozen_weights_is_refused(model: list[str], place: str) -> None:
     with pytest.raises(InstantiationException) as refused:
-        built(f"model={model}", f"{place}.lora_rank=2", f"{place}.tuned=false", words=3, dim=0)
+        built(*model, f"{place}.lora_rank=2", f"{place}.tuned=false", words=3, dim=0)
     said = f"{place}.lora_rank=2 trains LoRA's matrices, and {place}.tuned=false trains nothing; set {place}.tuned=true"
     assert any(said in str(error) for error in (refused.value, refused.value.__cause__))
 
@@ -106,6 +111,35 @@ def test_an_encoder_of_subwords_refuses_words(tiny_weights: Path) -> None:
     encoder = Transformer(24, str(tiny_weights), tuned=True, lora_rank=None, gradient_checkpointing=False)
     with pytest.raises(ConfigError, match="model/encoder=transformer reads subwords, and this embedding gives none"):
         encoder({"states": torch.zeros(1, 2, 24), "mask": torch.ones(1, 2, dtype=torch.bool)})
+
+
+@pytest.mark.parametrize("model", ["ap_cnn", "arc_ii", "ggsa"])
+def test_other_encoders_refuse_subwords(model: str) -> None:
+    scorer = built(f"model={model}", "model/embedding=subwords", words=3, dim=0)
+    with pytest.raises(ConfigError, match="subwords"):
+        scorer.encode_question(torch.tensor([[5, 6, 7]]))
+
+
+def test_a_model_of_words_refuses_subwords() -> None:
+    with pytest.raises(InstantiationException, match="model=anmm looks for exact matches of words"):
+        built("model=anmm", "model/embedding=transformer", words=3, dim=0)
+
+
+def test_a_grid_of_positions_reads_subwords_too() -> None:
+    scorer = built("model=mv_lstm", "model/embedding=transformer", words=3, dim=0)
+    sides = (torch.tensor([[5, 6, 7], [8, 9, 0]]), torch.tensor([[5, 6]]))
+    encoded = [scorer.encode_all(encode, ids) for encode, ids in zip((scorer.encode_question, scorer.encode_candidate), sides, strict=True)]
+    assert scorer.score_all(*encoded, torch.tensor([0, 1]), torch.tensor([0, 0])).isfinite().all()
+
+
+@pytest.mark.parametrize("model", ["lc_lstm", "single_lstm", "parallel_lstms"])
+def test_drawing_all_weights_uniformly_keeps_pretrained_ones(model: str, tiny_weights: Path) -> None:
+    from transformers import AutoModel
+
+    scorer = built(f"model={model}", "model/embedding=transformer", "model.embedding.tuned=true", words=3, dim=0)
+    ours = dict(scorer.embedding.transformer.model.named_parameters())
+    for name, parameter in AutoModel.from_pretrained(tiny_weights).named_parameters():
+        assert name.startswith("pooler") or torch.equal(ours[name], parameter)
 
 
 SMALL = [

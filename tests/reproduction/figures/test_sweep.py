@@ -100,6 +100,10 @@ def test_numbers_lie_by_their_size_above_runs_that_lack_the_option() -> None:
     np.testing.assert_allclose(of_sizes.heights, [0.15 + 0.85 * 6 / 8, 0, 0.15, 1, 0, 0.15 + 0.85 * 2 / 8])
 
 
+def test_two_spellings_of_one_number_have_one_place() -> None:
+    assert scale(["1e-3", "0.001"]).heights == [0.5, 0.5]
+
+
 def test_zero_stands_at_the_foot_of_a_logarithmic_scale() -> None:
     of_penalties = scale(["0", "1e-5", "1e-4", "1e-3", None])
     assert of_penalties.marks[0] == (0.0, f"0, {UNSET}")
