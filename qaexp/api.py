@@ -48,6 +48,8 @@ def train(overrides: str | Sequence[str] = (), *, runs: str | Path = RUNS, **opt
     words = _command_line(overrides, options)
     if odd := next((word for word in words if word.startswith(("-", "resume="))), None):
         raise QaexpError(f"{odd} is for the command line alone; call qaexp.train for each run, and an interrupted one goes on")
+    if odd := next((word for word in words if word.startswith("output_dir=")), None):
+        raise QaexpError(f"{odd} is for the command line alone; runs=FOLDER names the folder that a run has its own in")
     with _one_sentence(words):
         outcome = run_overrides(words, Path(runs).expanduser(), watchers=_notebook_bar())
     if outcome.status == "busy":

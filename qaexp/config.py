@@ -6,7 +6,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -102,6 +102,11 @@ PRETRAIN = Program(
     "pairs",
     "choose a model with a recurrent cell (rcnn or gru) and a data set with held-out questions (askubuntu)",
 )
+
+
+def program_of(config: Mapping[str, Any]) -> Program:
+    """The program that a composed configuration is for."""
+    return PRETRAIN if PRETRAIN.own_key in config else RANK
 
 
 def choices(group: str) -> list[str]:

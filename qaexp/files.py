@@ -4,6 +4,7 @@ import logging
 import os
 import re
 import secrets
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -51,6 +52,8 @@ def atomic_write(path: Path, remedy: str = RUNS_REMEDY) -> Iterator[Path]:
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror or error}. {remedy}") from error
     finally:
+        if staging.is_dir():
+            shutil.rmtree(staging, ignore_errors=True)
         with suppress(OSError):  # it was moved, or never made
             staging.unlink()
 

@@ -181,7 +181,13 @@ def _did_you_mean(word: str, known: Sequence[str], first: Sequence[str] = ()) ->
 
 
 def is_sweep(arguments: Sequence[str]) -> bool:
-    return not set(SWEEP_FLAGS).isdisjoint(arguments)
+    """Whether the command is for several jobs: by Hydra's flag, which may be shortened (`--multi`), or by its mode."""
+    return any(
+        argument in SWEEP_FLAGS
+        or (len(argument) > 3 and "--multirun".startswith(argument))
+        or argument.lower() in ("hydra.mode=multirun", "+hydra.mode=multirun", "++hydra.mode=multirun")
+        for argument in arguments
+    )
 
 
 def _keys_of(cfg: Any) -> list[str]:

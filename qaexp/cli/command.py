@@ -31,7 +31,9 @@ def exit_code(work: Callable[[], int], hint: str = "") -> int:
     of the output has gone, as after `| head`."""
     stop_on_signals()
     try:
-        return work()
+        code = work()
+        sys.stdout.flush()  # so that its errors come here
+        return code
     except QaexpError as error:
         log.error("%s", error)
         return USER_ERROR
@@ -42,6 +44,10 @@ def exit_code(work: Callable[[], int], hint: str = "") -> int:
         log.error("interrupted%s", hint and f"; {hint}")
         return INTERRUPTED
     except OSError as error:
+        if error.errno == errno.ENOSPC:
+            log.error("the output cannot be written whole: %s; free some space there", error.strerror)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return USER_ERROR
         if error.errno != errno.ENAMETOOLONG:
             raise
         log.error("%s ...: %s; choose a shorter name", str(error.filename)[:100], error.strerror)

@@ -19,7 +19,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from qaexp.cli.command import USER_ERROR
+from qaexp.cli.command import USER_ERROR, print_lines
 from qaexp.config import CONF, PRETRAIN, RANK, Program, choice_file, compose, composed_by_hydra, is_choice, join_options, look_also_in
 from qaexp.ddp import is_rank_zero
 from qaexp.errors import CheckpointError, ConfigError, OutputError, QaexpError
@@ -45,8 +45,7 @@ def main(arguments: Sequence[str], program: Program = RANK) -> int:
                 look_also_in(own_folders(flags.config_dir, flags.overrides, flags.config_name))
         from qaexp.cli.help import help_text
 
-        sys.stdout.write(help_text(program))
-        return 0
+        return print_lines(lambda: [help_text(program).rstrip("\n")])
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     if getattr(script := sys.modules["__main__"], "__spec__", None) is None:  # the console script, which Lightning's workers cannot be
         script.__spec__ = find_spec(program.module)
@@ -235,11 +234,14 @@ def _lengthen(folder: Path, cfg: Any, more: Sequence[str]) -> None:
     from qaexp.runs.record import RunRecord
 
     record, last = RunRecord.load(folder), cfg.trainer.max_epochs
+    if record.status == "finished" and not record.history:
+        raise ConfigError(f"resume={folder}: its model is not trained in epochs, so that more of them change nothing")
     given = {option.key_or_group: option.value() for option in OverridesParser.create().parse_overrides(list(more))}
     for name, value in given.items():
         before = OmegaConf.select(cfg, name)
         if not isinstance(value, int) or value <= before:
-            raise ConfigError(f"{name}={value}: a whole number above {before} is expected, the one that the run had")
+            written = next(option for option in more if option.startswith(f"{name}="))
+            raise ConfigError(f"{written}: a whole number above {before} is expected, the one that the run had")
         OmegaConf.update(cfg, name, value)
     if "patience" in given and (stopping := OmegaConf.select(cfg, "callbacks.early_stopping")):
         stopping.patience = cfg.patience

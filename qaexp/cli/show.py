@@ -14,6 +14,7 @@ from rich.text import Text
 
 from qaexp.cli.command import exit_code, positive_int
 from qaexp.cli.screen import results_table, sparkline, title_of
+from qaexp.config import program_of
 from qaexp.errors import ConfigError, MissingDataError, QaexpError, meant
 from qaexp.evaluation.measures import FALLING, heading, is_curve, metric_key
 from qaexp.logs import duration
@@ -90,7 +91,7 @@ def _facts(record: RunRecord, run: Path) -> dict[str, str]:
     return {
         "folder": str(run),
         "error": record.error or "",
-        "command": f"qaexp {record.command}".strip(),
+        "command": f"{program_of(record.config).command} {record.command}".strip(),
         "started": record.started.replace("T", " "),
         "took": f"{duration(took['total'])} ({stages})" if "total" in took else "",
         "on": machine,
@@ -154,7 +155,8 @@ def _find(record: RunRecord, run: Path, question: str, split: str | None) -> tup
         ConfigError: no split has it.
         MissingDataError: the run has no rankings.
     """
-    splits = [name for name in sorted(record.metrics, key=lambda name: name == "dev") if (run / f"{name}.run").is_file()]
+    measured = [name.removesuffix(" titles") for name in record.metrics]  # pre-training ranks by titles
+    splits = [name for name in sorted(measured, key=lambda name: name == "dev") if (run / f"{name}.run").is_file()]
     paired = [name for name in record.metrics if (run / f"{name}.pairs.csv").is_file()]
     if not splits + paired:
         raise MissingDataError(f"{run} has no rankings, which a run writes at its end; finish it, or name another run")

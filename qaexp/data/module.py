@@ -78,7 +78,7 @@ class RankingDataModule(pl.LightningDataModule):
         self.max_candidate_length = max_candidate_length
         self.reader, self._vectors, self._negatives = reader, vectors, negatives
         self._keep_unanswered, self._shuffle_seed, self._train_fraction = keep_unanswered, shuffle_seed, train_fraction
-        self._drop_unknown, self._batch_size, self.block_tokens = drop_unknown, batch_size, block_tokens
+        self.drop_unknown, self._batch_size, self.block_tokens = drop_unknown, batch_size, block_tokens
         self.seed, self._cache = seed, Path(cache_dir).expanduser()
         self._expected = expected
         self._text_reader: TextReader | None = None
@@ -100,7 +100,7 @@ class RankingDataModule(pl.LightningDataModule):
             BadDataError: its counts are not those of the data card.
             ConfigError: the word vectors have none of its words.
         """
-        if not self._drop_unknown:
+        if not self.drop_unknown:
             return self._whole_corpus
         known = self._all_vectors.known
         if not len(known):
@@ -264,7 +264,7 @@ class RankingDataModule(pl.LightningDataModule):
 
     @property
     def _word_vectors(self) -> WordVectors:
-        return self._all_vectors.of_known_words() if self._drop_unknown else self._all_vectors
+        return self._all_vectors.of_known_words() if self.drop_unknown else self._all_vectors
 
     @property
     def word_vectors(self) -> Float[Tensor, "word dim"]:
@@ -350,7 +350,7 @@ class RankingDataModule(pl.LightningDataModule):
             "as read": {name: self._spelled_counts(split) for name, split in self.corpus.splits.items()},
             **self.describe_splits(),
             "notes": dict(self.corpus.notes),
-            "vectors": self._describe_vectors() if reads_vectors or self._drop_unknown else {"source": "none read", "coverage": {}},
+            "vectors": self._describe_vectors() if reads_vectors or self.drop_unknown else {"source": "none read", "coverage": {}},
         }
 
     def describe_splits(self) -> dict[str, Any]:

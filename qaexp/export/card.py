@@ -5,6 +5,7 @@ from pathlib import Path
 
 import yaml
 
+from qaexp.config import program_of
 from qaexp.errors import ConfigError
 from qaexp.evaluation.measures import heading, is_measure
 from qaexp.files import atomic_write_text, name_another_place
@@ -29,10 +30,19 @@ def write_card(run: Path, file: Path) -> Path:
 def card_of(record: RunRecord) -> str:
     """The card's text."""
     model, data = record.config["choices"]["model"], record.data["name"]
-    metadata = {"library_name": "qaexp", "pipeline_tag": "text-ranking", "tags": ["answer-selection", model], "model-index": _index(record)}
+    tags = [_task(record).removeprefix("text-"), model] if _has_classes(record) else ["answer-selection", model]
+    metadata = {"library_name": "qaexp", "pipeline_tag": _task(record), "tags": tags, "model-index": _index(record)}
     if bases := [_public(name) for name in record.data.get("weights", {})]:
         metadata["base_model"] = bases
     return "\n".join(["---", yaml.safe_dump(metadata, sort_keys=False).rstrip(), "---", "", f"# {model} on {data}", "", *_body(record), ""])
+
+
+def _has_classes(record: RunRecord) -> bool:
+    return record.config["dataset"].get("num_classes", 1) > 1
+
+
+def _task(record: RunRecord) -> str:
+    return "text-classification" if _has_classes(record) else "text-ranking"
 
 
 def _public(weights: str) -> str:
@@ -50,17 +60,20 @@ def _index(record: RunRecord) -> list[dict[str, object]]:
     for split in record.metrics:
         measured = [{"type": name, "name": heading(name), "value": round(value, 6)} for at, name, value in _measures(record) if at == split]
         dataset = {"name": record.data["name"], "type": record.data["name"], "split": split}
-        results.append({"task": {"type": "text-ranking"}, "dataset": dataset, "metrics": measured})
+        results.append({"task": {"type": _task(record)}, "dataset": dataset, "metrics": measured})
     return [{"name": record.config["choices"]["model"], "results": results}]
 
 
 def _body(record: RunRecord) -> Iterator[str]:
-    data = record.data
-    yield (
-        f"A model of qaexp {record.versions.get('qaexp', '')} for answer selection. It scores a candidate for a question: higher is "
-        f"better. It has {record.parameters['trainable']:,} trained parameters."
+    data, classes = record.data, _has_classes(record)
+    does = (
+        "for pairs of texts. It gives a pair one of several classes."
+        if classes
+        else "for answer selection. It scores a candidate for a question: higher is better."
     )
-    yield from ("", "## Use", "", "```python", "import qaexp", "", 'qaexp.load("RUN").rank("a question", ["an answer", "another"])', "```")
+    yield f"A model of qaexp {record.versions.get('qaexp', '')} {does} It has {record.parameters['trainable']:,} trained parameters."
+    call = 'classify("a text", "another")' if classes else 'rank("a question", ["an answer", "another"])'
+    yield from ("", "## Use", "", "```python", "import qaexp", "", f'qaexp.load("RUN").{call}', "```")
     yield from ("", "## Measured", "", f"Convention `{record.convention}`, one run, seed {record.seed}.", "")
     yield from ("| split | measure | value | questions |", "|---|---|---|---|")
     for split, name, value in _measures(record):
@@ -73,13 +86,16 @@ def _body(record: RunRecord) -> Iterator[str]:
     vectors = data.get("vectors", {}).get("source", "none read")
     if vectors != "none read":
         yield f"- word vectors: {vectors}"
-    yield from ("", "## Training", "", f"`qaexp {record.command}`", "")
+    yield from ("", "## Training", "", f"`{program_of(record.config).command} {record.command}`", "")
     yield f"Commit `{record.commit}`, torch {record.versions.get('torch', '')}. Best epoch on the development split: {record.best_epoch}."
     yield from ("", "## Limits", "")
     lengths = [record.config["dataset"].get(name) for name in ("max_question_length", "max_candidate_length")]
-    yield f"- Questions are cut after {lengths[0]} tokens and candidates after {lengths[1]}."
-    yield "- Scores order the candidates of one question. They are no probabilities, and scores of different questions do not compare."
-    yield f"- It was measured on {data['name']} alone. Texts of another kind or language may be ranked much worse."
+    sides = ("First texts", "second ones") if classes else ("Questions", "candidates")
+    yield f"- {sides[0]} are cut after {lengths[0]} tokens and {sides[1]} after {lengths[1]}."
+    if not classes:
+        yield "- Scores order the candidates of one question. They are no probabilities, and scores of different questions do not compare."
+    done = "classified" if classes else "ranked"
+    yield f"- It was measured on {data['name']} alone. Texts of another kind or language may be {done} much worse."
     if data.get("weights"):
         yield "- Its pretrained weights may have been trained on texts of this data set, so a score need not be zero-shot; see their card."
     if data.get("partial"):

@@ -80,7 +80,7 @@ def write_onnx(run: Path, file: Path) -> Path:
         )
     program = graph_of(scorer)
     reading = {name: plan[name] for name in ("max_question_length", "max_candidate_length", "tokenise", "classes")}
-    program.model.metadata_props["qaexp"] = json.dumps(reading)
+    program.model.metadata_props["qaexp"] = json.dumps({**reading, "drop_unknown": plan.get("drop_unknown", False)})
     if scorer.subwords is None:
         program.model.metadata_props["vocabulary"] = json.dumps(plan["vocabulary"])
     else:  # an id is the tokenizer's plus 1

@@ -22,8 +22,10 @@ def write_sentence_transformers(run: Path, folder: Path) -> Path:
 
     Raises:
         CheckpointError: there is no such checkpoint.
-        ConfigError: the library has no such model.
+        ConfigError: the library has no such model, or the folder is there and not empty.
     """
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise ConfigError(f"--sentence-transformers {folder}: it is there already; name a new folder")
     import sentence_transformers
     from sentence_transformers.sentence_transformer.modules import Pooling
     from sentence_transformers.sentence_transformer.modules import Transformer as Module

@@ -83,6 +83,8 @@ def _system(run: Path, qrels: Qrels | None, keys: Sequence[str], split: str, con
         if not path.is_file():
             there = [each.stem for each in sorted(run.glob("*.run"))]
             remedy = f"--split {split}: {meant(split, there)}" if there else "name a run's folder that is finished"
+            if any(run.glob("*.pairs.csv")):
+                raise ConfigError(f"{run} predicts the classes of pairs, and rankings are compared; name runs that rank")
             raise MissingDataError(f"{path} does not exist; {remedy}")
     elif not qrels:
         raise ConfigError(f"{run} is no folder of a run; to compare run files, give their judgements with --qrels FILE")

@@ -66,7 +66,7 @@ def best_yaml(best: Best, record: RunRecord, num_jobs: int, program: Program = R
     `record` is that of the first run. The axes of the sweep are not kept.
     """
     options = measured_options(best.options)
-    groups = [option.partition("=")[::2] for option in options if is_choice(option)]
+    groups = [(option.partition("=")[0], _chosen(option)) for option in options if is_choice(option)]
     values = [option for option in options if not is_choice(option)]
     chosen, tree = dict[str, Any](), OmegaConf.create()
     for choice in (choice for group, choice in groups if group == "experiment"):
@@ -88,6 +88,12 @@ def best_yaml(best: Best, record: RunRecord, num_jobs: int, program: Program = R
         f"dev only.\n# {program.command} {record.command}\n# Run {record.key}, commit {record.commit}.\n"
         + yaml.safe_dump({"defaults": [*defaults, "_self_"], **settings}, sort_keys=False, default_flow_style=None, width=140)
     )
+
+
+def _chosen(option: str) -> Any:
+    """The choice of a group: a name, or a list of names."""
+    value = OverridesParser.create().parse_override(option).value()
+    return value if isinstance(value, list) else option.partition("=")[2]
 
 
 def _of_experiment(choice: str) -> tuple[dict[str, Any], DictConfig]:

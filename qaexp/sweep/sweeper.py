@@ -24,7 +24,7 @@ from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf, open_dict
 
-from qaexp.config import PRETRAIN, RANK, Program, is_choice, join_options
+from qaexp.config import Program, is_choice, join_options, program_of
 from qaexp.data.missing_files import require_files
 from qaexp.ddp import require_one_process
 from qaexp.errors import ConfigError, OutputError, SweepError
@@ -105,7 +105,7 @@ class Sweep(Sweeper):
 
     @property
     def _program(self) -> Program:
-        return next(program for program in (RANK, PRETRAIN) if program.own_key in self._config)
+        return program_of(self._config)
 
     def _run_all(self, launcher: Launcher, space: Space, watch: Watch, outcomes: Path) -> None:
         batches = self._strategy.batches(space)

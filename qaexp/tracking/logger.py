@@ -69,8 +69,8 @@ class RunLogger(WandbLogger):
 
     @_without_failing
     def log_line(self, line: Mapping[str, Any], step: int) -> None:
-        """Log all values of a step at once."""
-        self.experiment.log(dict(line), step=step, commit=True)
+        """Log all values of a step at once. A finished run that goes on has used the next step for its tables, and takes a later one."""
+        self.experiment.log(dict(line), step=max(step, self.experiment.step), commit=True)
 
     @_without_failing
     def log_images(self, images: Mapping[str, Any], step: int) -> None:
@@ -304,7 +304,7 @@ def _lost_lines(record: RunRecord, folder: Path, run: Any) -> list[dict[str, int
     What a killed process left of an offline run is set aside, since these lines repeat it.
     """
     if run.resumed:  # W&B says what it has
-        logged = run.step - 1
+        logged = int(run.summary.get("epoch", run.step - 1))
     else:
         earlier = [each for each in folder.glob(f"wandb/offline-run-*-{run.id}") if each != Path(run.dir).parent]
         logged = max((int((each / CLOSED).read_text()) for each in earlier if (each / CLOSED).is_file()), default=0)

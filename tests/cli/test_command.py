@@ -53,6 +53,16 @@ def test_a_reader_that_has_seen_enough_is_no_mistake(printed: str) -> None:
     assert writer.returncode == 141
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_full_disk_below_the_output_is_one_sentence() -> None:
+    program = "import logging; logging.basicConfig(); from qaexp.cli.command import *; raise SystemExit(print_lines(lambda: ['x']))"
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([sys.executable, "-c", program], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert "the output cannot be written whole: No space left on device; free some space there" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("kind", "text", "number"),
     [

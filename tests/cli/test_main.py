@@ -275,6 +275,7 @@ def test_a_class_of_ones_own_replaces_another_from_a_search_path_and_in_a_sweep(
     assert main([f"hydra.searchpath=[{own}]", *options]) == 0
     assert main(["-m", "-cd", str(own), *options]) == 0
     assert main(["-m", f"hydra.searchpath=[{own}]", *options, "seed=2"]) == 0
+    assert main(["hydra.mode=MULTIRUN", "-cd", str(own), *options]) == 0, "Hydra's other way to ask for a sweep"
 
 
 def test_an_experiment_of_ones_own_is_listed_wherever_it_lies(own: Path, quiet: list[str], caplog: pytest.LogCaptureFixture) -> None:
@@ -443,6 +444,7 @@ def test_a_finished_run_goes_on_to_where_a_longer_one_would_have_been(
     assert main([f"resume={short}"]) == 0
     for options, says in (
         (["trainer.max_epochs=2"], "trainer.max_epochs=2: a whole number above 3 is expected"),
+        (["trainer.max_epochs=5,6"], "trainer.max_epochs=5,6: a whole number above 3 is expected"),
         (["trainer.max_epochs=4", "seed=2"], "leave seed=2 out"),
     ):
         assert main([f"resume={short}", *options]) == 2

@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from qaexp.cli.export import main
+from qaexp.export.card import card_of
 from qaexp.runs.record import RunRecord
 
 
@@ -18,6 +19,19 @@ def test_its_metadata_are_the_measured_scores(bi_encoder_run: Path, tmp_path: Pa
     assert f"| test | MAP | {record.metrics['test']['map']:.4f} | 4 |" in text
     assert record.data["fingerprint"] in text
     assert str(Path(next(iter(record.data["weights"]))).parent) not in metadata, "the place of weights on this machine is nobody's business"
+
+
+def test_a_card_of_classes_and_of_pre_training_says_what_the_run_does(bi_encoder_run: Path) -> None:
+    record = RunRecord.load(bi_encoder_run)
+    assert ".rank(" in (ranking := card_of(record))
+    assert "`qaexp model=bi_encoder" in ranking or "`qaexp " in ranking
+    record.config["dataset"]["num_classes"] = 3
+    classes = card_of(record)
+    assert "text-classification" in classes
+    assert '.classify("a text", "another")' in classes
+    assert "candidate" not in classes.split("## Data")[0].split("## Measured")[0]
+    record.config["pairs"] = {}
+    assert "`qaexp pretrain " in card_of(record)
 
 
 def test_a_run_that_has_not_finished_has_no_card(tmp_path: Path, bi_encoder_run: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -64,7 +64,9 @@ def test_the_file_of_a_run_says_how_texts_become_ids(bi_encoder_run: Path, tmp_p
 
     tokenizer = Tokenizer.from_str(metadata["tokenizer"])
     ids = [[number + 1 for number in tokenizer.encode(text, add_special_tokens=False).ids] for text in (question, *answers)]
-    assert max(map(len, ids)) <= json.loads(metadata["qaexp"])["max_candidate_length"]
+    reading = json.loads(metadata["qaexp"])
+    assert max(map(len, ids)) <= reading["max_candidate_length"]
+    assert reading["drop_unknown"] is False
     padded = torch.nn.utils.rnn.pad_sequence([torch.tensor(each) for each in ids[1:]], batch_first=True)
     inputs = torch.tensor(ids[:1]), padded, torch.tensor([0, 0]), torch.tensor([0, 1])
     [scores] = session.run(None, {each.name: tensor.numpy() for each, tensor in zip(session.get_inputs(), inputs, strict=True)})

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 from hydra import compose, initialize_config_dir
 
 from qaexp.config import CONF, PRETRAIN
@@ -122,6 +123,13 @@ def test_the_best_around_a_former_best_takes_its_place(tmp_path: Path, monkeypat
     assert (cfg.model.encoder.hidden_dim, cfg.optimizer.lr) == (256, 5e-4)
     assert cfg.loss._target_.endswith("PairwiseHinge")
     assert cfg.optimizer._target_.endswith("RMSprop")
+
+
+def test_a_choice_of_several_files_stays_a_list() -> None:
+    [job] = jobs(("callbacks=[best_checkpoint,progress_bar] optimizer.lr=1e-3", 0.5))
+    record = RunRecord("key", {"dataset": {"selection_metric": "dev/mrr"}}, 1, "", best_epoch=1, history=[{"epoch": 1}])
+    written = yaml.safe_load(best_yaml(Best(job.options, [job]), record, 1))
+    assert written["defaults"] == [{"override /callbacks": ["best_checkpoint", "progress_bar"]}, "_self_"]
 
 
 def test_the_best_of_a_pre_training_names_its_command() -> None:

@@ -318,6 +318,17 @@ def test_a_run_that_was_killed_has_the_lines_of_all_epochs_again(record: RunReco
     assert [(line["_step"], line["dev/map"]) for line in resumed.history] == [(1, 0.25), (2, 0.5), (3, 0.75)]
 
 
+def test_a_finished_run_that_goes_on_loses_no_epoch_to_its_tables(record: RunRecord, tmp_path: Path) -> None:
+    with open_wandb(record, tmp_path) as logger:
+        assert logger
+        logger.log_line({"epoch": 1, "dev/map": 0.25}, step=1)
+        logger.log_line({"ranking/test": 0.0}, step=2)
+        logger.log_line({"epoch": 2, "dev/map": 0.5}, step=2)  # the first one after a resume
+        logger.log_line({"epoch": 3, "dev/map": 0.75}, step=3)
+    [run] = closed_runs(tmp_path)
+    assert [line["dev/map"] for line in run.history if "dev/map" in line] == [0.25, 0.5, 0.75]
+
+
 @pytest.mark.slow
 def test_a_run_after_kill_9_has_all_epochs_of_its_record(tmp_path: Path) -> None:
     options = ["model=ap_cnn", "dataset=toy", "logger.mode=offline", "logger.pages=[]", "dataset.vectors.dim=8", "trainer.max_epochs=60"]

@@ -56,8 +56,10 @@ class Questions:
 
     def _text(self, text: int) -> str:
         corpus, written = self.data.corpus, _one_line(self.data.corpus.written(text))
-        words = corpus.words(text)
-        return written if self.as_written or self.data.tokenise(written) in (words, []) else " ".join(words)
+        words, read = corpus.words(text), self.data.tokenise(written)
+        if self.data.drop_unknown:
+            read = [word for word in read if word in corpus.vocabulary]
+        return written if self.as_written or read in (words, []) else " ".join(words)
 
     def find(self, words: str) -> list[dict[str, Any]]:
         """The first questions with these characters."""

@@ -227,7 +227,7 @@ def _facts(record: RunRecord) -> list[tuple[str, str]]:
         "weights learned": f"{record.parameters['trainable']:,}" if "trainable" in record.parameters else "",
         "convention": record.convention,
         "a quick look": record.debug,
-        "status": record.status,
+        "status": "" if record.status == "running" else record.status,  # a run writes its own page before it has ended
         "command": record.command,
         "code": record.commit,
     }
@@ -237,15 +237,16 @@ def _facts(record: RunRecord) -> list[tuple[str, str]]:
 def _scores(run: Path, record: RunRecord, data: RankingDataModule, known: Mapping[str, pd.DataFrame]) -> list[dict[str, Any]]:
     """Of each split: its measures, with half the width of their 95% intervals over its questions. Splits in `known` are not read again."""
     found = []
-    for split, metrics in record.metrics.items():
+    for name, metrics in record.metrics.items():
+        split = name.removesuffix(" titles")  # pre-training ranks by titles
         if split not in data.splits or not _results(run, split, data).is_file():
             continue
         if (values := known.get(split)) is None:
             values = _classified(run, data, split)[2] if data.classes else _measured(run, record, data, split)
-        intervals = [Interval.of(values[name].tolist(), random=True) for name in values.columns]
+        intervals = [Interval.of(values[measure].tolist(), random=True) for measure in values.columns]
         found.append(
             {
-                "split": split,
+                "split": name,
                 "questions": len(values),
                 "values": [(interval.mean, None if math.isnan(interval.half) else interval.half) for interval in intervals],
                 "tied": metrics.get("tied at first answer"),
