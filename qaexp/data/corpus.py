@@ -215,7 +215,7 @@ class RankingCorpus:
     as_written: WrittenTexts | None = None
     """The texts before they were split into tokens, if the reader gives them."""
 
-    def of_words(self, kept: Int[np.ndarray, " kept_word"]) -> "RankingCorpus":
+    def of_words(self, kept: Int[np.ndarray, " known_word"]) -> "RankingCorpus":
         """The same texts without all other words; see `TokenTable.without`."""
         new_ids = np.full(len(self.vocabulary), -1)
         new_ids[kept] = len(SPECIAL_WORDS) + np.arange(len(kept))

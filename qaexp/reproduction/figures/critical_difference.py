@@ -67,10 +67,11 @@ class CriticalDifference:
         axes.set_xlabel(f"{name}, percent")
         axes.grid(axis="y", alpha=0.3)
         for place, rows in enumerate(rows for rows in groups.values() if len(rows) > 1):
-            bars.plot([place, place], [rows[0], rows[-1]], ":", color=INK, linewidth=1)  # past those that are not in it
-            for row in rows:
-                end = row + (1 if row + 1 in rows else 0.3)
-                bars.plot([place, place], [row - 0.3, end], color=INK, linewidth=2)
+            starts, ends = ([row for row in rows if row + step not in rows] for step in (-1, 1))
+            for start, end in zip(starts, ends, strict=True):
+                bars.plot([place, place], [start - 0.3, end + 0.3], color=INK, linewidth=2)
+            for end, start in zip(ends, starts[1:], strict=False):  # past rows that are not in the group
+                bars.plot([place, place], [end + 0.3, start - 0.3], ":", color=INK, linewidth=1)
         bars.set_xlim(-0.5, max(MANY_GROUPS, len(groups)) - 0.5)  # a few bars stand beside the means, at the left
         bars.set_axis_off()
         write_footer(figure, measured, intervals=True)
