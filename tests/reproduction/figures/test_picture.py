@@ -202,10 +202,6 @@ def test_bars_join_the_rows_that_cannot_be_told_apart() -> None:
     apart = picture_of(of).draw(measured, frame.assign(groups=["a", "a", "", "a"])).axes[1]
     bars = [(bar.get_linestyle(), list(bar.get_ydata())) for bar in apart.lines]
     assert bars == [("-", [-0.3, 1.3]), ("-", [2.7, 3.3]), (":", [1.3, 2.7])]
-        ("-", [-0.3, 1.3]),
-        ("-", [2.7, 3.3]),
-        (":", [1.3, 2.7]),
-    ]
     assert not len(picture_of(of).frame(filled(of, {}), Ledger(Path("none"))))
 
     measured = filled(of, {"A": seeds(few, 0.25), "B": seeds(most, 0.9), "C": seeds(half, 0.5), "D": [entry(1, values=half, value=0.4)]})
