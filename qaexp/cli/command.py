@@ -39,19 +39,24 @@ def exit_code(work: Callable[[], int], hint: str = "") -> int:
         return USER_ERROR
     except (BrokenPipeError, KeyboardInterrupt, SystemExit) as stop:  # Lightning turns Ctrl-C into SystemExit, and Rich a broken pipe
         if isinstance(stop, BrokenPipeError) or isinstance(stop.__context__, BrokenPipeError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discard the rest without an error at exit
+            _discard_output()
             return BROKEN_PIPE
         log.error("interrupted%s", hint and f"; {hint}")
         return INTERRUPTED
     except OSError as error:
         if error.errno == errno.ENOSPC:
             log.error("the output cannot be written whole: %s; free some space there", error.strerror)
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _discard_output()
             return USER_ERROR
         if error.errno != errno.ENAMETOOLONG:
             raise
         log.error("%s ...: %s; choose a shorter name", str(error.filename)[:100], error.strerror)
         return USER_ERROR
+
+
+def _discard_output() -> None:
+    """What is still to be printed is lost, without an error when the process ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def positive_int(text: str) -> int:

@@ -14,7 +14,6 @@ from rich.text import Text
 
 from qaexp.cli.command import exit_code, positive_int
 from qaexp.cli.screen import results_table, sparkline, title_of
-from qaexp.config import program_of
 from qaexp.errors import ConfigError, MissingDataError, QaexpError, meant
 from qaexp.evaluation.measures import FALLING, heading, is_curve, metric_key
 from qaexp.logs import duration
@@ -91,7 +90,7 @@ def _facts(record: RunRecord, run: Path) -> dict[str, str]:
     return {
         "folder": str(run),
         "error": record.error or "",
-        "command": f"{program_of(record.config).command} {record.command}".strip(),
+        "command": record.command_line.strip(),
         "started": record.started.replace("T", " "),
         "took": f"{duration(took['total'])} ({stages})" if "total" in took else "",
         "on": machine,

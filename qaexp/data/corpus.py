@@ -68,11 +68,11 @@ class TokenTable:
         padded = np.where(real, self.ids[positions], PADDING).astype(np.int64)
         return padded if self.num_fields > 1 else padded[:, 0]
 
-    def without(self, new_ids: Int[np.ndarray, " word"]) -> "TokenTable":
+    def renumbered(self, new_ids: Int[np.ndarray, " word"]) -> "TokenTable":
         """The same texts with a new id for each word. Words with a negative one are left out, and a text without any word becomes one
         unknown word.
 
-        >>> table = TokenTable(np.array([2, 3, 3, 2]), np.array([0, 2, 3, 4])).without(np.array([0, -1, 2, -1]))
+        >>> table = TokenTable(np.array([2, 3, 3, 2]), np.array([0, 2, 3, 4])).renumbered(np.array([0, -1, 2, -1]))
         >>> [table.words(text).tolist() for text in range(3)]
         [[2], [1], [2]]
         """
@@ -216,10 +216,10 @@ class RankingCorpus:
     """The texts before they were split into tokens, if the reader gives them."""
 
     def of_words(self, kept: Int[np.ndarray, " known_word"]) -> "RankingCorpus":
-        """The same texts without all other words; see `TokenTable.without`."""
+        """The same texts with these words alone; see `TokenTable.renumbered`."""
         new_ids = np.full(len(self.vocabulary), -1)
         new_ids[kept] = len(SPECIAL_WORDS) + np.arange(len(kept))
-        words, texts = [self.vocabulary.words[number] for number in kept.tolist()], self.texts.without(new_ids)
+        words, texts = [self.vocabulary.words[number] for number in kept.tolist()], self.texts.renumbered(new_ids)
         dropped = int((new_ids[self.texts.ids] < 0).sum())
         corpus = replace(
             self, vocabulary=Vocabulary.of_words(words), texts=texts, notes={**self.notes, "words without a vector (left out)": dropped}

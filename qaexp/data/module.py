@@ -93,7 +93,7 @@ class RankingDataModule(pl.LightningDataModule):
 
     @cached_property
     def corpus(self) -> RankingCorpus:
-        """The whole data set, read once and memory-mapped after; without words that the word vectors lack, if these are to be left out.
+        """The whole data set, read once and memory-mapped after. With `drop_unknown`, words without a vector are left out.
 
         Raises:
             MissingDataError, BadDataError: from the reader.
@@ -133,8 +133,8 @@ class RankingDataModule(pl.LightningDataModule):
 
     def with_ids(self, ids: Int[np.ndarray, " word"]) -> "RankingDataModule":
         """The same data set with texts in another vocabulary: `ids` has a number for each word of its own."""
-        data, texts = copy(self), self.corpus.texts
-        data.texts = TokenTable(ids[texts.ids], texts.offsets, texts.num_fields)
+        data = copy(self)
+        data.texts = self.corpus.texts.renumbered(ids)
         return data
 
     @cached_property

@@ -37,8 +37,9 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self.words)
 
-    def __contains__(self, word: str) -> bool:
-        return self._id_of.get(word, UNKNOWN) != UNKNOWN
+    def known(self, words: Iterable[str]) -> list[str]:
+        """The words that it has, in their order."""
+        return [word for word in words if self._id_of.get(word, UNKNOWN) != UNKNOWN]
 
     def ids(self, words: Iterable[str]) -> list[int]:
         """The id of each word; unknown words get `UNKNOWN`."""

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import yaml
 
-from qaexp.config import program_of
 from qaexp.errors import ConfigError
 from qaexp.evaluation.measures import heading, is_measure
 from qaexp.files import atomic_write_text, name_another_place
@@ -86,7 +85,7 @@ def _body(record: RunRecord) -> Iterator[str]:
     vectors = data.get("vectors", {}).get("source", "none read")
     if vectors != "none read":
         yield f"- word vectors: {vectors}"
-    yield from ("", "## Training", "", f"`{program_of(record.config).command} {record.command}`", "")
+    yield from ("", "## Training", "", f"`{record.command_line}`", "")
     yield f"Commit `{record.commit}`, torch {record.versions.get('torch', '')}. Best epoch on the development split: {record.best_epoch}."
     yield from ("", "## Limits", "")
     lengths = [record.config["dataset"].get(name) for name in ("max_question_length", "max_candidate_length")]

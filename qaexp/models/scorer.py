@@ -260,7 +260,7 @@ def num_parameters(scorer: nn.Module) -> dict[str, int]:
 
 
 def draw_uniformly(model: nn.Module, bound: float) -> None:
-    """Draw every trained weight and bias again from U(−bound, bound), but for word vectors and pretrained weights.
+    """Draw all trained weights and biases again from U(−bound, bound), except word vectors and pretrained weights.
 
     Liu et al. 2016, §6.1, of all their models: "The other parameters are initialized by randomly sampling from uniform distribution in
     [−0.1, 0.1]."

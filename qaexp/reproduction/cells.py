@@ -28,7 +28,7 @@ from qaexp.runs.other_runs import with_other_runs
 from qaexp.runs.record import config_key
 
 DROPS = "dataset.drop_unknown="
-"""Words may be left out that the word vectors lack; the texts then depend on these."""
+"""With this option, words without a vector are left out, so that a cell's texts depend on its word vectors."""
 
 READING = ("dataset=", "dataset.reader.", "dataset.tokenise", "dataset.expected=", DROPS)
 """Beginnings of the overrides that choose a cell's texts."""

@@ -27,7 +27,7 @@ VERDICTS = (HELD, REVERSED, UNDECIDED, NOT_MEASURED, AS_COUNTED, NOT_AS_COUNTED)
 P_VALUES = ["p (questions)", "p (seeds)", "p (Holm)"]
 POWERED = "80% power from"
 POINTS = "points"
-"""The same number in percentage points, whatever the table's scale. The page leaves this column and the notes out."""
+"""The difference in percentage points, whatever the table's scale. The page shows neither this column nor the notes."""
 COLUMNS = ["claim", "where", "of", "column", "above", "below", "data", "seeds", "difference", POWERED, *P_VALUES, "verdict", POINTS, "note"]
 
 

@@ -63,7 +63,7 @@ def begin_from(source: Mapping[str, Any] | None, scorer: AnswerScorer, vocabular
 
 
 def _copy(source: nn.Module, target: nn.Module, slot: str, rows: Sequence[int] | None = None) -> None:
-    """Copy all weights, but no buffers: those of the target were fitted to this run's data.
+    """Copy all weights. Buffers are not copied, because the target's were fitted to this run's data.
 
     `rows` has the source's row for each word of the target; with it, a table of words is copied row by row.
     """

@@ -48,7 +48,7 @@ class Ranker:
 
     @torch.no_grad()
     def rank(self, question: str, answers: Iterable[str]) -> list[RankedAnswer]:
-        """The answers, best first. Words that the vocabulary lacks are read as one unknown word, or left out as in the run's training.
+        """The answers, best first. Words outside the vocabulary are read as one unknown word, or left out if training left them out.
 
         Raises:
             ValueError: there is no answer to rank, or one text in place of a list, or the model predicts classes.
@@ -104,7 +104,7 @@ class Ranker:
             return reader.words(text, limit)
         words = self.tokenise(text)
         if self.drop_unknown:
-            words = [word for word in words if word in self.vocabulary]
+            words = self.vocabulary.known(words)
         return words[:limit] or [""]
 
     def _scores(self, question: str, answers: Sequence[str]) -> Float[torch.Tensor, "pair *class"]:

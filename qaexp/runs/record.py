@@ -20,7 +20,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from qaexp.config import CONF, without_keys
+from qaexp.config import CONF, program_of, without_keys
 from qaexp.ddp import is_rank_zero
 from qaexp.errors import ConfigError, OutputError, PrunedError, QaexpError, RecordError
 from qaexp.files import atomic_write_text, nested_values, read_small_text
@@ -149,6 +149,11 @@ class RunRecord:
             lambda quoted: quoted[1] + with_places(quoted[2], places) + quoted[1],
             self.data["vectors"].get("source", ""),
         )
+
+    @property
+    def command_line(self) -> str:
+        """Its command with the program, to type again."""
+        return f"{program_of(self.config).command} {self.command}"
 
     def is_of(self, config: Any) -> bool:
         """Whether this is the run's configuration. Folders, labels and references to other runs are ignored."""

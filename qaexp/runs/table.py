@@ -144,7 +144,7 @@ def _several(runs: pd.DataFrame, same: Sequence[str], column: str) -> list[str]:
 
 
 def _configuration(record: RunRecord) -> str:
-    """The same key for all seeds of a row. Runs that it refers to differ with the seed, so their commands count, not their keys."""
+    """A key that all seeds of a row share. Each seed may have its own teacher or initial weights, so these runs count by their commands."""
     config, named = _seedless(record.config), other_runs(record.config)
     commands = {option: _lasting(run["command"]) for option, run in named.items()}
     return config_key({**with_other_runs(config, dict.fromkeys(named)), "other runs": commands} if named else config)[:8]

@@ -69,7 +69,7 @@ class RunLogger(WandbLogger):
 
     @_without_failing
     def log_line(self, line: Mapping[str, Any], step: int) -> None:
-        """Log all values of a step at once. A finished run that goes on has used the next step for its tables, and takes a later one."""
+        """Log all values of a step at once, or of the next free step: the tables of a finished run take the step after its last epoch."""
         self.experiment.log(dict(line), step=max(step, self.experiment.step), commit=True)
 
     @_without_failing

@@ -77,9 +77,9 @@ def evaluate_run(run: Path, overrides: Sequence[str] = (), folder: Path | None =
     cfg = _configuration(file.parent, overrides)
     checkpoint = open_checkpoint(file)
     plan, scorer = checkpoint["qaexp"], rebuild_scorer(checkpoint).eval()
-    if plan.get("drop_unknown") and not (file.parent / CONFIG).is_file():
-        raise ConfigError(f"{run} leaves out words that its vectors lack, and {CONFIG} names these vectors; put that of the run beside it")
     if plan.get("drop_unknown"):  # the words to leave out are those that the run's vectors lack
+        if not (file.parent / CONFIG).is_file():
+            raise ConfigError(f"{run} leaves out words without a vector, and {CONFIG} names the vectors; put that of the run beside it")
         cfg.dataset.drop_unknown = True
         cfg.dataset.vectors = OmegaConf.to_container(saved_config(file.parent, data_dir=str(cfg.data_dir)).dataset.vectors, resolve=True)
     data: RankingDataModule = instantiate(cfg.dataset)

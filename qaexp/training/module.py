@@ -23,7 +23,7 @@ from qaexp.runs.checkpoint import require_same_vocabulary
 from qaexp.training.scoring import SplitScores
 
 EPOCHS = 1_000_003
-"""Larger than any number of epochs. It keeps the seeds of dropout of any two (seed, epoch) apart."""
+"""Larger than any number of epochs, so that dropout has another seed for each pair of a run's seed and epoch."""
 
 
 class ScoringModule(pl.LightningModule):

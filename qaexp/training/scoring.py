@@ -62,7 +62,7 @@ class SplitScores:
 
 def score_blocks(scorer: AnswerScorer, blocks: Iterable[ScoringBlock], num_pairs: int) -> Float[Tensor, " pair"]:
     """The score of each pair of a split, on the device that the scorer is on."""
-    split = SplitScores(scorer, num_pairs)
+    split, device = SplitScores(scorer, num_pairs), scorer.device
     for block in blocks:
-        split.add(block.to(scorer.device))
+        split.add(block.to(device))
     return split.scores

@@ -44,7 +44,7 @@ class TrecQAReader(ABC):
     splits: Mapping[str, str]
     """Split to file, or to folder if the layout has several files per split."""
     longest: Mapping[str, int]
-    """For each split, the most published tokens that a candidate may have. Longer candidates are left out and counted."""
+    """The largest number of published tokens in a candidate, for each split. Longer candidates are left out and counted."""
     clean: Sequence[str]
     """The splits that keep only questions with both a right and a wrong candidate."""
     tokenise: Callable[[str], list[str]]

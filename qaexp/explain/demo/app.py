@@ -58,7 +58,7 @@ class Questions:
         corpus, written = self.data.corpus, _one_line(self.data.corpus.written(text))
         words, read = corpus.words(text), self.data.tokenise(written)
         if self.data.drop_unknown:
-            read = [word for word in read if word in corpus.vocabulary]
+            read = corpus.vocabulary.known(read)
         return written if self.as_written or read in (words, []) else " ".join(words)
 
     def find(self, words: str) -> list[dict[str, Any]]:
