@@ -165,8 +165,9 @@ class Times:
         return cls([Past.of(entry) for entry in ledger.entries])
 
     def expected(self, run: Run) -> float | None:
-        """The mean epochs of the most similar past runs on its data set, at the pace of the newest of them. Similarity is the share of
-        common overrides. None if there is no past run whose epochs are as large a part of the training batches.
+        """The mean epochs of the most similar past runs on its data set, at the pace of the newest of them; all epochs, if the run cannot
+        stop early. Similarity is the share of common overrides. None if there is no past run whose epochs are as large a part of the
+        training batches.
         """
         return self.left(run, None)
 
@@ -177,7 +178,8 @@ class Times:
             return None
         newest = max(alike, key=lambda past: past.started)
         pace, taken = (_an_epoch(begun), begun.seconds.get("total", 0.0)) if begun else (0.0, 0.0)
-        training = mean(past.epochs for past in alike) * (pace or newest.epoch) + newest.other
+        epochs = _fixed_epochs(run.cell.overrides) if newest.trained else None
+        training = (epochs or mean(past.epochs for past in alike)) * (pace or newest.epoch) + newest.other
         return newest.test + max(0.0, training - taken)
 
     def _most_like(self, run: Run) -> list[Past]:
@@ -193,6 +195,17 @@ class Times:
             known = [past for past in known if past.gpu == gpu]
         shares = [len(wanted & past.overrides) / len(wanted | past.overrides) for past in known]
         return [past for past, share in zip(known, shares, strict=True) if share == max(shares)]
+
+
+def _fixed_epochs(overrides: Sequence[str]) -> int | None:
+    """The epochs of a run whose patience is as long as they are.
+
+    >>> _fixed_epochs(["trainer.max_epochs=60", "patience=60"]), _fixed_epochs(["trainer.max_epochs=60", "patience=8"])
+    (60, None)
+    """
+    chosen = dict(override.split("=", 1) for override in overrides)
+    epochs, patience = (int(chosen.get(option, 0)) for option in ("trainer.max_epochs", "patience"))
+    return epochs if 0 < epochs <= patience else None
 
 
 def _part_of_batches(overrides: frozenset[str]) -> set[str]:

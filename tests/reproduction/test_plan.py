@@ -79,6 +79,10 @@ def test_a_run_is_expected_to_take_as_long_as_the_most_similar_one() -> None:
     newer = times.known[0]._replace(epochs=4, epoch=3.0, test=5.0, other=1.0, started="2026-11-27")
     assert Times([newer, *times.known]).expected(run) == pytest.approx(6 * 3 + 5 + 1), "epochs of both, at the newer one's pace"
 
+    assert wide.beginning("trainer.max_epochs=") == ["trainer.max_epochs=1"]
+    whole = replace(wide, table=replace(TABLE, common=[*TABLE.common, "patience=1"]))
+    assert times.expected(Run(whole, 1, "key", "", None, "")) == pytest.approx(1 * 6 + 12), "it cannot stop early"
+
     begun = RunRecord.begin({"seed": 1, "dataset": {}, "data_dir": "/data", "cache_dir": "/cache"}, "")
     begun.history, begun.seconds = [{"epoch": 1}, {"epoch": 2}], {"fit": 36.0, "total": 40.0}
     assert times.left(run, begun) == pytest.approx(3 * 48 + 12 - 40)  # its epochs take three times as long
