@@ -251,7 +251,7 @@ class Tuning(Table):
 
     @property
     def title(self) -> str:
-        return f"{self.paper}, {self.name.replace('_', ' on ')}"
+        return f"{self.paper}, {self.name.replace('_', ' on ', 1).replace('_', ' ')}"
 
 
 def result_tables(folder: Path = EXPERIMENTS) -> list[Table]:
