@@ -99,11 +99,17 @@ class CellState:
 
     @property
     def cut_short(self) -> Sequence[Entry]:
-        """The runs that ended at a limit of epochs which is not the paper's. If the table's is the paper's, only a lower one counts."""
+        """The runs that ended at a limit of epochs which is not the paper's. If the table's is the paper's, only a lower one counts.
+
+        Of runs that could not stop early, those whose best epoch was the last.
+        """
         if self.cell.quick:
             return []
         cut = [entry for entry in self.entries if entry.cut_short]
-        return [entry for entry in cut if len(entry.history) < self.max_epochs] if self.cell.table.fixed_epochs else cut
+        shorter = [entry for entry in cut if len(entry.history) < self.max_epochs]
+        if self.cell.table.fixed_epochs:
+            return shorter
+        return [entry for entry in cut if entry in shorter or entry.may_stop or entry.best_epoch == len(entry.history)]
 
     def doubts(self) -> Iterator[str]:
         """Training losses that did not fall, and seeds far below the others on dev."""

@@ -119,6 +119,11 @@ class Entry:
         return bool(self.best_epoch) and len(self.history) - self.best_epoch < self.config.get("patience", 0)
 
     @property
+    def may_stop(self) -> bool:
+        """Whether `patience` could have ended its training before its last epoch."""
+        return self.config.get("patience", 0) < len(self.history)
+
+    @property
     def key_without_max_epochs(self) -> str:
         return key_without_max_epochs(_with_keys_alone(self.config))
 

@@ -117,9 +117,9 @@ def test_a_seed_far_below_the_others_on_dev_is_named(keys: Keys, tmp_path: Path)
     ]
 
 
-def _of(max_epochs: int, fixed: bool = False) -> Table:
+def _of(max_epochs: int, fixed: bool = False, patience: int = 3) -> Table:
     """The row CNN alone, with a limit of epochs."""
-    row = replace(TABLE.rows[2], overrides=[*TINY, "patience=3", f"trainer.max_epochs={max_epochs}"])
+    row = replace(TABLE.rows[2], overrides=[*TINY, f"patience={patience}", f"trainer.max_epochs={max_epochs}"])
     return replace(TABLE, rows=[row], fixed_epochs=fixed)
 
 
@@ -139,16 +139,28 @@ def test_a_run_cut_short_by_its_limit_of_epochs_is_shown_and_named(
     best: int, table: Table, doubts: list[str], keys: Keys, tmp_path: Path
 ) -> None:
     """So is it in a table of more epochs, the paper's or not, till these have run; what patience ended is in no doubt there."""
-    cell = next(alternatives(_of(5), _of(5).rows[0], "toy"))
+    found = measured(table, _with_a_run_of_five_epochs(_of(5), best, tmp_path / "ledger"), keys)
+    assert len(found.states["CNN", "toy"].entries) == 1
+    assert found.doubts() == doubts
+
+
+@pytest.mark.parametrize(("best", "doubted"), [(4, False), (5, True)])
+def test_a_run_that_could_not_stop_early_is_in_doubt_if_its_last_epoch_was_the_best(
+    best: int, doubted: bool, keys: Keys, tmp_path: Path
+) -> None:
+    table = _of(5, patience=5)
+    assert bool(measured(table, _with_a_run_of_five_epochs(table, best, tmp_path / "ledger"), keys).doubts()) == doubted
+
+
+def _with_a_run_of_five_epochs(table: Table, best: int, folder: Path) -> Ledger:
+    """A ledger that holds a run of the table's row alone."""
+    cell = next(alternatives(table, table.rows[0], "toy"))
     config: Any = OmegaConf.to_container(compose(cell.seeded(1)), resolve=True)
     entry = replace(entry_of(config_key(config), 1, [0.5]), config=measured_config(config), best_epoch=best)
     entry = replace(entry, history=[{"train/loss": 1.0 / epoch, "dev/map": 0.5} for epoch in range(1, 6)])
-    ledger = Ledger(tmp_path / "ledger")
-    ledger.folder.mkdir()
-    (ledger.folder / "one.json").write_text(json.dumps(asdict(entry)))
-    found = measured(table, ledger, keys)
-    assert found.states["CNN", "toy"].entries == [entry]
-    assert found.doubts() == doubts
+    folder.mkdir()
+    (folder / "one.json").write_text(json.dumps(asdict(entry)))
+    return Ledger(folder)
 
 
 def test_runs_on_the_newest_data_replace_those_on_former_data(keys: Keys, tmp_path: Path) -> None:

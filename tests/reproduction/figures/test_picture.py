@@ -330,7 +330,10 @@ def test_a_picture_of_nothing_is_taken_away(tmp_path: Path) -> None:
         (["--figure", "3"], ["ap, Figure 3", "ctrn, Figure 3"]),
         (["--table", "2", "--figure", "8", "--paper", "ggsa"], ["ggsa, Table 2", "ggsa, Figure 8"]),
         (["--table", "tuning_trecqa"], ["ctrn, tuning on trecqa", "field, tuning on trecqa"]),
-        (["--table", "tuning", "--paper", "ctrn"], ["ctrn, tuning on qatarliving", "ctrn, tuning on trecqa", "ctrn, tuning on trecqa baselines", "ctrn, tuning on yahooqa"]),
+        (
+            ["--table", "tuning", "--paper", "ctrn"],
+            ["ctrn, tuning on qatarliving", "ctrn, tuning on trecqa", "ctrn, tuning on trecqa baselines", "ctrn, tuning on yahooqa"],
+        ),
         (["--paper", "ap"], ["ap, Table 3", "ap, Table 4", "ap, Table 5", "ap, Figure 3", "ap, Figure 4"]),
     ],
 )
