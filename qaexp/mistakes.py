@@ -181,7 +181,7 @@ def _did_you_mean(word: str, known: Sequence[str], first: Sequence[str] = ()) ->
 
 
 def is_sweep(arguments: Sequence[str]) -> bool:
-    """Whether the command asks for several jobs: with `--multirun` or a shorter form such as `--multi`, or with `hydra.mode`."""
+    """Whether the command asks for several jobs, by `--multirun`, by a shorter form of it such as `--multi`, or by `hydra.mode`."""
     return any(
         argument in SWEEP_FLAGS
         or (len(argument) > 3 and "--multirun".startswith(argument))

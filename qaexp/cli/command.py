@@ -55,7 +55,7 @@ def exit_code(work: Callable[[], int], hint: str = "") -> int:
 
 
 def _discard_output() -> None:
-    """What is still to be printed is lost, without an error when the process ends."""
+    """Discard all further output, so that no error about it is raised when the process ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

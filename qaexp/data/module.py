@@ -93,7 +93,7 @@ class RankingDataModule(pl.LightningDataModule):
 
     @cached_property
     def corpus(self) -> RankingCorpus:
-        """The whole data set, read once and memory-mapped after. With `drop_unknown`, words without a vector are left out.
+        """The whole data set. It is read once, and memory-mapped from then on. With `drop_unknown`, words without a vector are left out.
 
         Raises:
             MissingDataError, BadDataError: from the reader.

@@ -99,17 +99,17 @@ class CellState:
 
     @property
     def cut_short(self) -> Sequence[Entry]:
-        """The runs that ended at a limit of epochs which is not the paper's. If the table's is the paper's, only a lower one counts.
+        """The runs that more epochs might have improved: the limit of epochs ended them, not `patience`.
 
-        Of runs that could not stop early, those whose best epoch was the last.
+        If the table's limit is the paper's, only runs with a lower limit count. A run that `patience` could not have ended counts only if
+        its last epoch was the best.
         """
         if self.cell.quick:
             return []
         cut = [entry for entry in self.entries if entry.cut_short]
-        shorter = [entry for entry in cut if len(entry.history) < self.max_epochs]
         if self.cell.table.fixed_epochs:
-            return shorter
-        return [entry for entry in cut if entry in shorter or entry.may_stop or entry.best_epoch == len(entry.history)]
+            return [entry for entry in cut if len(entry.history) < self.max_epochs]
+        return [e for e in cut if len(e.history) < self.max_epochs or e.may_stop or e.best_epoch == len(e.history)]
 
     def doubts(self) -> Iterator[str]:
         """Training losses that did not fall, and seeds far below the others on dev."""

@@ -165,9 +165,10 @@ class Times:
         return cls([Past.of(entry) for entry in ledger.entries])
 
     def expected(self, run: Run) -> float | None:
-        """The mean epochs of the most similar past runs on its data set, at the pace of the newest of them; all epochs, if the run cannot
-        stop early. Similarity is the share of common overrides. None if there is no past run whose epochs are as large a part of the
-        training batches.
+        """The seconds that a run will take, from the most similar past runs on its data set.
+
+        Its number of epochs is their mean, or its limit if it cannot stop early. An epoch takes as long as in the newest of them.
+        Similarity is the share of common overrides. None if there is no past run whose epochs are as large a part of the training batches.
         """
         return self.left(run, None)
 
@@ -198,7 +199,7 @@ class Times:
 
 
 def _fixed_epochs(overrides: Sequence[str]) -> int | None:
-    """The epochs of a run whose patience is as long as they are.
+    """The limit of epochs of a run that cannot stop early, because its patience is at least as long. None for other runs.
 
     >>> _fixed_epochs(["trainer.max_epochs=60", "patience=60"]), _fixed_epochs(["trainer.max_epochs=60", "patience=8"])
     (60, None)

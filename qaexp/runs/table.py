@@ -144,7 +144,10 @@ def _several(runs: pd.DataFrame, same: Sequence[str], column: str) -> list[str]:
 
 
 def _configuration(record: RunRecord) -> str:
-    """A key that all seeds of a row share. Each seed may have its own teacher or initial weights, so these runs count by their commands."""
+    """A key that is the same for all seeds of a row.
+
+    Each seed may have another teacher or another pre-trained run, so these are compared by their commands and not by their keys.
+    """
     config, named = _seedless(record.config), other_runs(record.config)
     commands = {option: _lasting(run["command"]) for option, run in named.items()}
     return config_key({**with_other_runs(config, dict.fromkeys(named)), "other runs": commands} if named else config)[:8]

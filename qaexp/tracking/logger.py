@@ -69,7 +69,10 @@ class RunLogger(WandbLogger):
 
     @_without_failing
     def log_line(self, line: Mapping[str, Any], step: int) -> None:
-        """Log all values of a step at once, or of the next free step: the tables of a finished run take the step after its last epoch."""
+        """Log all values of a step at once. If the step is taken, the next free one is used.
+
+        A finished run has logged its tables under the step after its last epoch. If it is resumed, its next epoch finds that step taken.
+        """
         self.experiment.log(dict(line), step=max(step, self.experiment.step), commit=True)
 
     @_without_failing

@@ -80,7 +80,7 @@ def callbacks(
 
 
 def with_metric_key(callback: Any) -> Any:
-    """A callback's configuration, with the name in `monitor` under which the metric is logged: dev/map for dev/AP."""
+    """The configuration of a callback. Its `monitor` becomes the name under which the metric is logged, such as dev/map for dev/AP."""
     return OmegaConf.merge(callback, {"monitor": metric_key(callback.monitor)}) if callback.get("monitor") else callback
 
 

@@ -23,7 +23,7 @@ from qaexp.runs.checkpoint import require_same_vocabulary
 from qaexp.training.scoring import SplitScores
 
 EPOCHS = 1_000_003
-"""Larger than any number of epochs, so that dropout has another seed for each pair of a run's seed and epoch."""
+"""More than the epochs of any run. Thus each epoch of each seed has its own seed of dropout."""
 
 
 class ScoringModule(pl.LightningModule):

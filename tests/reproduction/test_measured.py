@@ -139,8 +139,10 @@ def test_a_run_cut_short_by_its_limit_of_epochs_is_shown_and_named(
     best: int, table: Table, doubts: list[str], keys: Keys, tmp_path: Path
 ) -> None:
     """So is it in a table of more epochs, the paper's or not, till these have run; what patience ended is in no doubt there."""
-    found = measured(table, _with_a_run_of_five_epochs(_of(5), best, tmp_path / "ledger"), keys)
-    assert len(found.states["CNN", "toy"].entries) == 1
+    ledger = _with_a_run_of_five_epochs(_of(5), best, tmp_path / "ledger")
+    [entry] = ledger.entries
+    found = measured(table, ledger, keys)
+    assert found.states["CNN", "toy"].entries == [entry]
     assert found.doubts() == doubts
 
 

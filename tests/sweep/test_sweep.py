@@ -84,7 +84,9 @@ def test_every_value_of_a_papers_grid_composes(name: str) -> None:
         OmegaConf.to_container(cfg, resolve=True, throw_on_missing=True)
 
 
-@pytest.mark.parametrize(("name", "patience"), [("ap/grid", 25), ("clstm/grid", 40), ("ctrn/grid", 5), ("ggsa/grid", 30), ("rcnn/grid", 10)])
+@pytest.mark.parametrize(
+    ("name", "patience"), [("ap/grid", 25), ("clstm/grid", 40), ("ctrn/grid", 5), ("ggsa/grid", 30), ("rcnn/grid", 10)]
+)
 def test_a_grid_says_when_its_runs_stop_and_a_command_has_the_last_word(name: str, patience: int) -> None:
     assert compose([f"experiment={name}"]).patience == patience
     assert compose([f"experiment={name}", "patience=3"]).patience == 3

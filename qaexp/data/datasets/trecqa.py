@@ -44,7 +44,7 @@ class TrecQAReader(ABC):
     splits: Mapping[str, str]
     """Split to file, or to folder if the layout has several files per split."""
     longest: Mapping[str, int]
-    """The largest number of published tokens in a candidate, for each split. Longer candidates are left out and counted."""
+    """The maximum length of a candidate in each split, in published tokens. Longer candidates are left out and counted."""
     clean: Sequence[str]
     """The splits that keep only questions with both a right and a wrong candidate."""
     tokenise: Callable[[str], list[str]]

@@ -42,7 +42,7 @@ class WordVectors:
     """The rows that come from the source; the others are random."""
 
     def of_known_words(self) -> "WordVectors":
-        """The rows of padding, of the unknown word, and of all words that the source has; see `RankingCorpus.of_words`."""
+        """The vectors of padding, of the unknown word and of the source's words. `RankingCorpus.of_words` keeps the same words."""
         return WordVectors(self.matrix[[PADDING, UNKNOWN, *self.known]], len(SPECIAL_WORDS) + np.arange(len(self.known)))
 
 
