@@ -72,17 +72,19 @@ def _lettered(verdicts: Sequence[str], reasons: Iterable[str]) -> tuple[list[str
 
 
 def _commands(measured: Measured) -> list[str]:
-    """The options that all rows of a setting share, then each row's own."""
+    """The options that all rows share, those that a setting adds, then each row's own."""
     by_setting: dict[str, list[Cell]] = {}
     for (_, setting), state in measured.states.items():
         by_setting.setdefault(setting, []).append(state.cell)
-    shared = {
-        setting: [option for option in cells[0].overrides if all(option in cell.overrides for cell in cells)]
-        for setting, cells in by_setting.items()
-    }
+    shared = {setting: _in_all(cell.overrides for cell in cells) for setting, cells in by_setting.items()}
+    everywhere = _in_all(shared.values())
     whole = f"whole commands are in `{measured.table.name}.csv`"
     lines = [f"`qaexp`, then what every row has, then the row's own, then `seed=1`; {whole}.", ""]
-    lines += [f"- every row{f' ({setting})' if len(shared) > 1 else ''}: `{join_options(options)}`" for setting, options in shared.items()]
+    if everywhere:
+        lines.append(f"- every row: `{join_options(everywhere)}`")
+    for setting, options in shared.items():
+        if added := join_options(option for option in options if option not in everywhere):
+            lines.append(f"- every row ({setting}): also `{added}`")
     for row in measured.table.rows:
         states = {name: measured.states[row.label, name] for name in measured.table.settings_of(row)}
         own = {name: join_options(o for o in state.cell.overrides if o not in shared[name]) for name, state in states.items()}
@@ -91,6 +93,12 @@ def _commands(measured: Measured) -> list[str]:
             after = f", after `{state.cell.commands[0]}`" if len((state := next(iter(states.values()))).cell.commands) > 1 else ""
             lines.append(f"- {row.label}: {options}{after}")
     return [*lines, ""]
+
+
+def _in_all(of_each: Iterable[Sequence[str]]) -> list[str]:
+    """The options that are in all of several commands, in their order."""
+    first, *others = [*of_each] or [()]
+    return [option for option in first if all(option in other for other in others)]
 
 
 def compact(measured: Measured) -> pd.DataFrame:

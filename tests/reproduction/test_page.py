@@ -4,8 +4,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from qaexp.reproduction.measured import Measured
+from qaexp.reproduction.cells import Keys
+from qaexp.reproduction.ledger import Ledger
+from qaexp.reproduction.measured import Measured, measured
 from qaexp.reproduction.page import _lettered, as_latex, as_markdown, write_table
+from qaexp.reproduction.spec import tunings
 
 
 def test_markdown_and_latex_show_each_number_once(filled: Measured, tmp_path: Path) -> None:
@@ -31,3 +34,16 @@ def test_more_reasons_than_letters_get_two_letters() -> None:
     verdicts, lines = _lettered([f"not comparable: {reason}" for reason in reasons], reasons)
     assert verdicts[25:] == ["not comparable (z)", "not comparable (aa)", "not comparable (ab)"]
     assert lines[-2] == "(ab) reason 27"
+
+
+def test_an_option_that_all_rows_have_is_written_once(tmp_path: Path, keys: Keys) -> None:
+    table = next(tuning for tuning in tunings() if tuning.title == "ctrn, tuning on trecqa")
+    empty = measured(table, Ledger(tmp_path), keys)
+    lines = as_markdown(empty).splitlines()
+    every = next(line for line in lines if line.startswith("- every row: "))
+    assert "optimizer=adam" in every
+    assert "hidden_dim" not in every
+    assert "- every row (d 256): also `dataset.batch_size=64 model.encoder.hidden_dim=256`" in lines
+    assert "- CTRN: `model=ctrn`" in lines
+    whole = set(empty.states["CTRN", "d 256"].cell.overrides)
+    assert set(every.split("`")[1].split()) | {"dataset.batch_size=64", "model.encoder.hidden_dim=256", "model=ctrn"} == whole
