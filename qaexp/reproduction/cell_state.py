@@ -7,7 +7,7 @@ from statistics import median
 import numpy as np
 
 from qaexp.evaluation.significance import INCOMPARABLE, Interval, verdict
-from qaexp.reproduction.cells import Cell, Keys, at_hand, lacking
+from qaexp.reproduction.cells import Cell, Keys
 from qaexp.reproduction.ledger import SECONDS, Entry, Ledger, PerQuestion
 from qaexp.reproduction.spec import Column
 
@@ -31,18 +31,17 @@ class Scored:
 
 @dataclass(frozen=True)
 class CellState:
-    """A row under a setting: its runs in the ledger, and what is missing for it on disk."""
+    """A row under a setting, and its runs in the ledger."""
 
     cell: Cell
     entries: Sequence[Entry]
-    lacking: str
     max_epochs: int = 0
     """Its table's limit of epochs; 0 without entries."""
 
     @property
     def status(self) -> str:
         if not self.entries:
-            return MISSING if self.lacking else NOT_RUN
+            return NOT_RUN
         if not self.shows:
             return MISSING
         return QUICK if self.cell.quick else PARTIAL if self.entries[0].data["partial"] else MEASURED
@@ -124,7 +123,7 @@ class CellState:
 
 
 def found_in(ledger: Ledger, cells: Sequence[Cell], keys: Keys) -> CellState:
-    """The first alternative with results; else the one that would run here, or the one that other cells ran on elsewhere."""
+    """The first alternative with results; else the first that other cells ran on; else the paper's own. The disk does not matter."""
     for cell in cells:
         if cell.dataset not in ledger.datasets:  # there is no need to compose it
             continue
@@ -133,8 +132,5 @@ def found_in(ledger: Ledger, cells: Sequence[Cell], keys: Keys) -> CellState:
         if found:
             over = max(found, key=lambda entry: entry.started).over_the_same
             entries = [entry for key in of_seeds if (entry := ledger.find(key, over) or ledger.beginning_of(key, over))]
-            return CellState(cell, entries if entries[0].random else entries[:1], "", of_seeds[0].max_epochs)
-    chosen = at_hand(cells)
-    if (lacks := lacking(chosen)) and (elsewhere := next((cell for cell in cells if (cell.dataset, cell.vectors) in ledger.data), None)):
-        return CellState(elsewhere, [], "")  # so that tables do not depend on whether the data are here
-    return CellState(chosen, [], lacks)
+            return CellState(cell, entries if entries[0].random else entries[:1], of_seeds[0].max_epochs)
+    return CellState(next((cell for cell in cells if (cell.dataset, cell.vectors) in ledger.data), cells[0]), [])

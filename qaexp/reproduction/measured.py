@@ -53,7 +53,7 @@ class Measured:
         if cut:
             epochs = sorted({len(entry.history) for state in cut.values() for entry in state.cut_short})
             runs = ", ".join(f"{name} ({len(state.cut_short)} of {len(state.entries)})" for name, state in cut.items())
-            found.append(f"dev might have improved after the {' or '.join(map(str, epochs))} epochs that these runs had: {runs}")
+            found.append(f"training ended at its limit of {' or '.join(map(str, epochs))} epochs, and more might have helped: {runs}")
         for name in self._timed_columns:
             if elsewhere := [label for label, state in self._timed(name).items() if state.on_gpu != self._shown_on_gpu[name]]:
                 where = "without a GPU" if self._shown_on_gpu[name] else "with a GPU"

@@ -28,8 +28,8 @@ Rows are the paper's, in its order. A cell has the number that we measured, and 
 |---|---|
 | measured | on the whole data set |
 | partial data | on the part of the data set that is available; never report it as a result on the data set |
-| not run | it can run, but has not run yet |
-| data missing | it can run, but needs data that are not here |
+| not run | it has not been run yet; `--plan` says whether its data are there |
+| data missing | the part of the data set that is available lacks the split |
 | published only | the paper quotes it and does not define its model |
 
 A cell is a row under a setting. `runs` counts the seeds that have run, over all cells, and the seeds that the tables ask for.

@@ -27,7 +27,7 @@ def test_rows_are_the_papers_and_numbers_are_ours(filled: Measured) -> None:
     assert frame["MAP (paper)"].tolist() == ["75.1", "20.0", "50.0", "50.0"]
     assert frame["MAP"].tolist() == ["", "", "52.0", "81.5"]
     assert frame["MAP ci95"].tolist() == ["", "", "2.5", "6.4"]
-    assert frame["status"].tolist() == ["published only", "toy: not run; absent: data missing", "measured", "measured"]
+    assert frame["status"].tolist() == ["published only", "not run", "measured", "measured"]
     assert frame["seeds"].tolist() == ["", "0", "3", "2"]
     assert filled.runs == "5 of 12"
     assert frame.loc[2, "verdict"] == "reproduced"
@@ -37,11 +37,11 @@ def test_rows_are_the_papers_and_numbers_are_ours(filled: Measured) -> None:
     assert "seed=" not in frame.loc[2, "command"]
 
 
-def test_a_cell_without_its_data_is_shown_with_the_data_of_other_cells(tmp_path: Path, keys: Keys) -> None:
+def test_a_cell_that_has_not_run_is_shown_with_the_data_of_other_cells(tmp_path: Path, keys: Keys) -> None:
     elsewhere = replace(TABLE, settings={**TABLE.settings, "absent": Setting(["yahooqa", "insuranceqa"], ["glove300", "googlenews300"])})
     ledger = Ledger(tmp_path / "ledger")
     ledger.folder.mkdir()
-    assert measured(elsewhere, ledger, keys).states["Word Overlap", "absent"].status == "data missing"
+    assert measured(elsewhere, ledger, keys).states["Word Overlap", "absent"].cell.dataset == "yahooqa"
     entry = replace(entry_of("of another table", 1, [0.5] * 8), command="model=ctrn dataset=insuranceqa dataset/vectors=glove300")
     (ledger.folder / "elsewhere.json").write_text(json.dumps(asdict(entry)))
     ledger.reload()
@@ -126,10 +126,10 @@ def _of(max_epochs: int, fixed: bool = False, patience: int = 3) -> Table:
 @pytest.mark.parametrize(
     ("best", "table", "doubts"),
     [
-        (4, _of(5), ["dev might have improved after the 5 epochs that these runs had: CNN (toy) (1 of 1)"]),
-        (4, _of(50), ["dev might have improved after the 5 epochs that these runs had: CNN (toy) (1 of 1)"]),
+        (4, _of(5), ["training ended at its limit of 5 epochs, and more might have helped: CNN (toy) (1 of 1)"]),
+        (4, _of(50), ["training ended at its limit of 5 epochs, and more might have helped: CNN (toy) (1 of 1)"]),
         (4, _of(5, fixed=True), []),
-        (4, _of(50, fixed=True), ["dev might have improved after the 5 epochs that these runs had: CNN (toy) (1 of 1)"]),
+        (4, _of(50, fixed=True), ["training ended at its limit of 5 epochs, and more might have helped: CNN (toy) (1 of 1)"]),
         (2, _of(5), []),
         (2, _of(50), []),
         (2, _of(50, fixed=True), []),

@@ -51,7 +51,7 @@ def entry(seed: int = 1, seconds: float = 1.0, values: Sequence[float] = (), gpu
 def filled(of: Figure, entries: Mapping[str, Sequence[Entry]]) -> Measured:
     """Rows without entries are there, and not run."""
     cells = {(row.label, "toy"): Cell(of, row, "toy", "toy", "") for row in of.rows}
-    return Measured(of, {name: CellState(cell, entries.get(name[0], ()), "") for name, cell in cells.items()})
+    return Measured(of, {name: CellState(cell, entries.get(name[0], ())) for name, cell in cells.items()})
 
 
 def rows(**overrides: Sequence[str]) -> list[Row]:
@@ -309,7 +309,7 @@ def test_a_figures_page_names_doubts_about_its_runs(tmp_path: Path) -> None:
     cut = replace(entry(), history=[{"train/loss": 1.0}, {"train/loss": 0.5}], best_epoch=2, config={"patience": 3})
     (tmp_path / "ctrn").mkdir()
     (tmp_path / "ctrn" / "figure9.png").touch()
-    for has, doubts in (([cut], ["dev might have improved after the 2 epochs that these runs had: LSTM (1 of 1)"]), ([], [])):
+    for has, doubts in (([cut], ["training ended at its limit of 2 epochs, and more might have helped: LSTM (1 of 1)"]), ([], [])):
         write_overview([], [filled(timed, {"LSTM": has})], [], [], tmp_path, {})
         page = (tmp_path / "README.md").read_text().partition("![Made up.](ctrn/figure9.png)")[2]
         assert page.splitlines()[2:] == [*(f"- {doubt}" for doubt in doubts), "- made up"]
