@@ -35,6 +35,7 @@ for (const button of document.querySelectorAll(".ours")) {
   const isOpen = () => pop.matches(":popover-open");
   const open = () => { if (!isOpen()) { hovered = true; pop.showPopover(); } };
   const close = () => { if (isOpen() && hovered && !pop.contains(document.activeElement)) pop.hidePopover(); };
+  pop.addEventListener("beforetoggle", () => clearTimeout(timer));  // what Enter opened or Escape closed is not opened again by focus
   pop.addEventListener("toggle", (event) => {
     if (event.newState !== "open") { hovered = false; return; }
     const at = button.getBoundingClientRect(), wide = pop.offsetWidth, high = pop.offsetHeight;
