@@ -20,7 +20,7 @@ from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Quote, QuotedString
+from hydra.core.override_parser.types import Glob, Override, Quote, QuotedString
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
@@ -123,6 +123,12 @@ def choices(group: str) -> list[str]:
 def choice_file(group: str, choice: str) -> Path | None:
     """The YAML file of a choice; None if there is none."""
     return next((path for conf in conf_folders() if (path := conf / group / f"{choice}.yaml").is_file()), None)
+
+
+def values_of(override: Override) -> list[str]:
+    """The values of a sweep over a list, as they are written. `glob(PATTERN)` stands for the choices of a group."""
+    found = override.value()
+    return found.filter(choices(override.get_key_element())) if isinstance(found, Glob) else list(override.sweep_string_iterator())
 
 
 def is_choice(option: str) -> bool:

@@ -44,6 +44,8 @@ def atomic_write(path: Path, remedy: str = RUNS_REMEDY) -> Iterator[Path]:
     Raises:
         OutputError: the file cannot be written; the message ends with `remedy`. An earlier file at `path` is kept.
     """
+    if not path.name:
+        raise OutputError(f"cannot write {path}: it is a folder; name a file in it")
     staging = path.with_name(f".{path.name}.{secrets.token_hex(8)}")  # no pid: containers that share a disk have the same ones
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -19,7 +19,7 @@ from hydra.errors import HydraException, InstantiationException, OverrideParseEx
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from qaexp.config import PRETRAIN, RANK, Program, choice_file, choices, compose, is_choice
+from qaexp.config import PRETRAIN, RANK, Program, choice_file, choices, compose, is_choice, values_of
 from qaexp.errors import ConfigError, QaexpError, missing_library
 from qaexp.limits import parameter_types, violations
 from qaexp.own_choices import parameters_of
@@ -47,7 +47,9 @@ def explain(error: Exception, arguments: Sequence[str], program: Program = RANK)
     if isinstance(error, InstantiationException):
         where = next((line.partition(":")[2].strip() for line in str(error).splitlines() if line.startswith("full_key")), "it")
         cause = list(_causes(error))[-1]
-        return f"{where} cannot be built from this configuration: {cause} ({type(cause).__name__})"
+        later = re.search(r"required positional arguments?: .*'(input_dim|vectors|num_classes|params)'", str(cause))
+        remedy = f"; qaexp gives {later[1]} itself: write `_partial_: true` into its YAML file" if later and "." in where else ""
+        return f"{where} cannot be built from this configuration: {cause} ({type(cause).__name__}){remedy}"
     if isinstance(error, yaml.YAMLError):
         return f"a YAML file cannot be read: {' '.join(str(error).split())}"
     if isinstance(error, ImportError) and (name := re.match(r"Error loading '(.+?)'", str(error))):  # a `_target_`, by Hydra
@@ -117,6 +119,8 @@ def _mistyped(arguments: Sequence[str], program: Program) -> Iterator[str]:
         key, _, value = option.lstrip("+~").partition("=")
         if key in keys and option.startswith("~"):
             yield f"{option}: a run needs {key}; set it instead" + (f", to one of {', '.join(choices(key))}" if key in groups else "")
+        if key in keys and option.startswith("+") and not option.startswith("++") and key not in groups:
+            yield f"{option}: it is set already; leave out the +, as in {key}={value}"
         if key not in keys and not key.startswith("hydra") and key.rpartition(".")[2] not in HYDRA_KEYS:
             if key.rpartition(".")[2] in (_parameters(usual, key) or ()):
                 yield f"{key} is not set by this configuration; to add it, write +{key}={value}"
@@ -230,7 +234,7 @@ def _each_choice(group: str, value: str) -> list[str]:
         override = OverridesParser.create().parse_override(f"{group}={value}")
         if isinstance(several := override.value(), list):
             return list(map(str, several))
-        return list(override.sweep_string_iterator()) if override.is_sweep_override() else [value]
+        return values_of(override) if override.is_sweep_override() else [value]
     except HydraException:
         return value.split(",")
 

@@ -66,7 +66,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
         optimizer = as_optimizer(instantiate(cfg.optimizer), cfg.get("decay_word_vectors", True))
         rebuild = rebuild_plan(record.config, data, (), vectors.shape[1], record.key, record.command)
         module = ReconstructionModule(scorer, decoder, optimizer, instantiate(cfg.schedule), data, rebuild)
-        trainer = open_trainer(cfg.trainer, **callbacks(cfg, folder, record, data, watchers))
+        trainer = open_trainer(cfg.trainer, folder, **callbacks(cfg, folder, record, data, watchers))
         with open_loggers(cfg.logger, record, folder) as loggers:
             trainer.loggers = loggers
             with record.timing("fit"):

@@ -62,7 +62,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
         loss = as_loss(instantiate(record.config["loss"]))  # its teacher, if any, is pinned there
         rebuild = rebuild_plan(record.config, data, scorer.pretrained, vectors.shape[1], record.key, record.command)
         module = RankingModule(scorer, loss, optimizer, instantiate(cfg.schedule), data, rebuild)
-        trainer = open_trainer(cfg.trainer, **callbacks(cfg, folder, record, data, watchers))
+        trainer = open_trainer(cfg.trainer, folder, **callbacks(cfg, folder, record, data, watchers))
         record.processes = trainer.world_size
         with on_rank_zero(open_loggers(cfg.logger, record, folder)) as loggers:
             trainer.loggers = loggers or []

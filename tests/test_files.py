@@ -38,6 +38,11 @@ def test_a_file_in_the_way_of_a_folder_is_named_with_the_remedy(tmp_path: Path) 
         atomic_write_text(tmp_path / "file" / "line.csv", "", FIGURES_REMEDY)
 
 
+def test_a_place_without_a_name_of_its_own_is_a_folder() -> None:
+    with pytest.raises(OutputError, match=r"cannot write \.: it is a folder; name a file in it"):
+        atomic_write_text(Path(), "text")
+
+
 def test_keys_that_cannot_be_kept_are_composed_again(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     cell = next(cells_of(result_tables()[0]))

@@ -25,7 +25,7 @@ from qaexp.ddp import is_rank_zero
 from qaexp.errors import CheckpointError, ConfigError, OutputError, QaexpError
 from qaexp.logs import silence_libraries
 from qaexp.mistakes import SWEEP_FLAGS, check_config, explain, is_sweep
-from qaexp.own_choices import drop_replaced_options_of_job, own_folders
+from qaexp.own_choices import configuration_flags, drop_replaced_options_of_job, own_folders
 from qaexp.processes import INTERRUPTED, Process, end_with, stop_on_signals
 from qaexp.runs.folder import BEST, CONFIG, LAST, LOG, RECORD, RUNS, TRACEBACK, clear
 from qaexp.runs.other_runs import require_other_runs
@@ -113,7 +113,7 @@ def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
             check_config(cfg, _config_without_values(given), given)
             require_other_runs(cfg)
             require_files(cfg)
-            run_in(folder, cfg, join_options(given), program)
+            run_in(folder, cfg, join_options([*configuration_flags((RANK.config, PRETRAIN.config)), *given]), program)
         except Exception as error:  # raised below, after Hydra, which would print a line of its own
             failures.append(error)
             with contextlib.suppress(OSError):
@@ -287,6 +287,9 @@ def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: b
             with (folder / CONFIG).open("x", encoding="utf-8") as file:
                 file.write(OmegaConf.to_yaml(cfg, resolve=True))
         log_file = logging.FileHandler(folder / LOG)
+    except FileExistsError as error:
+        again = join_options([f"resume={folder}"])
+        raise ConfigError(f"{folder} has a run already; continue it with {again}, or name another folder in hydra.run.dir") from error
     except OSError as error:
         raise OutputError(f"cannot write to {folder}: {error.strerror}. Name another place with output_dir=FOLDER") from error
     logging.getLogger().addHandler(log_file)

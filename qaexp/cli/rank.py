@@ -176,7 +176,7 @@ def _json_lines(scored: Iterable[tuple[Pair, "Tensor"]], classes: Sequence[str])
 
 def _trec_lines(scored: Iterable[tuple[Pair, "Tensor"]], faults: Faults, tokenise: Callable[[str], list[str]]) -> Iterator[str]:
     """A pool at a time. Ids that the file lacks are those of `dataset=own`, and so are its rules for repeated candidates."""
-    key, name, pool = "", "", dict[int, tuple[str, float]]()
+    key, name, shown, pool = "", "", "", dict[int, tuple[str, float, str]]()
     finished = set[int]()
     for pair, score in scored:
         if (of := pair.question_id or seen(pair.question)) != key or not pool:
@@ -185,15 +185,19 @@ def _trec_lines(scored: Iterable[tuple[Pair, "Tensor"]], faults: Faults, tokenis
                 finished.add(hash(key))
             if hash(of) in finished:
                 faults.add(pair.line, "other questions stand between this line and those of its question; sort the file by question")
-            key, name, pool = of, pair.question_id or f"Q{pair.line}", {}
+            key, name, shown, pool = of, pair.question_id or f"Q{pair.line}", seen(pair.question), {}
+        elif shown != seen(pair.question):
+            faults.add(pair.line, f"id {name} already belongs to another question")
         words = [] if pair.candidate_id else text_names([tokenise(pair.candidate)])
         same = hash(pair.candidate_id or (*words, seen(pair.candidate)))
-        pool.setdefault(same, (pair.candidate_id or f"{words[0]}-{pair.place}", score.item()))
+        kept = pool.setdefault(same, (pair.candidate_id or f"{words[0]}-{pair.place}", score.item(), seen(pair.candidate)))
+        if kept[2] != seen(pair.candidate):
+            faults.add(pair.line, f"candidate {kept[0]} has had another text")
     yield from _ranked(name, pool)
 
 
-def _ranked(question: str, pool: dict[int, tuple[str, float]]) -> Iterator[str]:
+def _ranked(question: str, pool: dict[int, tuple[str, float, str]]) -> Iterator[str]:
     """By falling score; of equal scores the larger id is first, as in trec_eval."""
     in_order = sorted(pool.values(), key=lambda each: (each[1], each[0].encode()), reverse=True)
-    for rank, (candidate, score) in enumerate(in_order, start=1):
+    for rank, (candidate, score, _) in enumerate(in_order, start=1):
         yield f"{question} Q0 {candidate} {rank} {score:.9g} qaexp\n"

@@ -78,7 +78,11 @@ def write_onnx(run: Path, file: Path) -> Path:
             f"{run} is a {type(scorer).__name__}, and only chains of slots are exported to ONNX; name a run of a model such as qa_cnn, "
             "ggsa, ctrn or bi_encoder"
         )
-    program = graph_of(scorer)
+    try:
+        program = graph_of(scorer)
+    except torch.onnx.OnnxExporterError as error:
+        remedy = "sizes must come from tensors, as in torch.arange(len(states)), not range(len(states))"
+        raise ConfigError(f"{run}: torch cannot export this model to ONNX; {remedy}") from error
     reading = {name: plan[name] for name in ("max_question_length", "max_candidate_length", "tokenise", "classes")}
     program.model.metadata_props["qaexp"] = json.dumps({**reading, "drop_unknown": plan.get("drop_unknown", False)})
     if scorer.subwords is None:

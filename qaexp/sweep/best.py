@@ -10,7 +10,7 @@ import yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig, OmegaConf
 
-from qaexp.config import CONF, RANK, Program, is_choice
+from qaexp.config import RANK, Program, choice_file, is_choice
 from qaexp.evaluation.measures import metric_key
 from qaexp.files import atomic_write_text, name_another_place
 from qaexp.runs.record import RunRecord, measured_options
@@ -98,11 +98,11 @@ def _chosen(option: str) -> Any:
 
 def _of_experiment(choice: str) -> tuple[dict[str, Any], DictConfig]:
     """The choices and values of an experiment. An earlier best is given by its content, since the new file may replace it."""
-    path = CONF / "experiment" / f"{choice}.yaml"
-    content = OmegaConf.load(path) if path.is_file() else OmegaConf.create()
+    path = choice_file("experiment", choice)
+    content = OmegaConf.load(path) if path else OmegaConf.create()
     assert isinstance(content, DictConfig)
     defaults: Any = OmegaConf.to_container(content.pop("defaults", OmegaConf.create([])))
-    if not any(isinstance(each, str) and each.startswith("/experiment/") for each in defaults):
+    if OmegaConf.select(content, "hydra.sweeper", default={}).get("params", "none") is not None:  # only a best empties them
         return {f"/experiment/{choice}": None}, OmegaConf.create()
     chosen = dict[str, Any]()
     for each in defaults:

@@ -14,6 +14,7 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from optuna.samplers import BaseSampler, RandomSampler, TPESampler
 from optuna.trial import Trial, TrialState
 
+from qaexp.config import values_of
 from qaexp.errors import ConfigError
 from qaexp.limits import NonNegativeInt, PositiveInt, Seed
 
@@ -86,7 +87,7 @@ def _distribution(override: Override) -> BaseDistribution:
     Values of a list are unordered to Optuna, since a list may hold names as well as numbers.
     """
     if override.is_discrete_sweep():
-        values = tuple(dict.fromkeys(override.sweep_string_iterator()))
+        values = tuple(dict.fromkeys(values_of(override)))
         if not values:
             raise ConfigError(f"{override.input_line}: it has no values")
         return CategoricalDistribution(values)

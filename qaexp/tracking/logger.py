@@ -1,5 +1,6 @@
 """Lightning's loggers by their YAML, and W&B: online with a key, offline without, never a prompt, and closed also after an error."""
 
+import inspect
 import logging
 import os
 import secrets
@@ -14,7 +15,7 @@ from typing import Any, Literal
 
 import pandas as pd
 from filelock import FileLock
-from hydra.utils import instantiate
+from hydra.utils import get_object, instantiate
 from jaxtyping import Float
 from omegaconf import DictConfig, OmegaConf
 from pytorch_lightning.loggers import Logger, WandbLogger
@@ -169,7 +170,7 @@ def open_loggers(cfg: DictConfig, record: RunRecord, folder: Path) -> Iterator[l
         ConfigError: a logger's package is missing, or it does not start.
     """
     others = {name: each for name, each in cfg.items() if OmegaConf.is_dict(each) and "_target_" in each}
-    started = [_started(str(name), {"save_dir": str(folder), **each}, record) for name, each in others.items()]
+    started = [_started(str(name), each, folder, record) for name, each in others.items()]
     with open_wandb(record, folder) as run:
         failed = True
         try:
@@ -180,9 +181,10 @@ def open_loggers(cfg: DictConfig, record: RunRecord, folder: Path) -> Iterator[l
                 logger.finalize("failed" if failed else "success")
 
 
-def _started(name: str, options: Mapping[str, Any], record: RunRecord) -> Logger:
+def _started(name: str, options: Mapping[str, Any], folder: Path, record: RunRecord) -> Logger:
     try:
-        logger: Logger = instantiate(options)
+        takes = inspect.signature(get_object(options["_target_"])).parameters
+        logger: Logger = instantiate({"save_dir": str(folder), **options} if "save_dir" in takes else options)
         logger.log_hyperparams({**record.config, "key": record.key})
     except Exception as error:
         if any(isinstance(each, ImportError) for each in (error, error.__cause__)):

@@ -105,8 +105,8 @@ class Checkpoints(ModelCheckpoint):
     """A ModelCheckpoint for a folder that may have been moved. Lightning's own then forgets the best score so far."""
 
     @property
-    def state_key(self) -> str:
-        return super().state_key.replace(type(self).__qualname__, ModelCheckpoint.__qualname__)  # the name in earlier runs
+    def _legacy_state_key(self) -> str:  # type: ignore[override]  where Lightning also looks: the name in earlier runs
+        return self.state_key.replace(type(self).__qualname__, ModelCheckpoint.__qualname__)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Replaces the folder of every saved path by this run's. Otherwise Lightning would delete checkpoints in the old folder."""

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
@@ -47,10 +48,12 @@ def limited_data(data: RankingDataModule, cfg: Mapping[str, Any]) -> RankingData
 LIMITS = ("limit_train_batches", "limit_val_batches", "limit_test_batches")
 
 
-def open_trainer(cfg: DictConfig, callbacks: Sequence[Callback], plugins: Sequence[Any], enable_progress_bar: bool) -> pl.Trainer:
+def open_trainer(
+    cfg: DictConfig, folder: Path, callbacks: Sequence[Callback], plugins: Sequence[Any], enable_progress_bar: bool
+) -> pl.Trainer:
     """Builds the trainer of `conf/trainer/`, without a logger yet, so that a run that Lightning refuses does not reach W&B.
 
-    The configuration's own `callbacks` and `plugins` are used beside the run's.
+    The configuration's own `callbacks` and `plugins` are used beside the run's. They write into the run's folder unless they say otherwise.
 
     Raises:
         ConfigError: Lightning does not know an option, or does not take its value.
@@ -63,6 +66,7 @@ def open_trainer(cfg: DictConfig, callbacks: Sequence[Callback], plugins: Sequen
             enable_progress_bar = False
         return build(
             logger=False,
+            default_root_dir=build.keywords.get("default_root_dir") or folder,
             callbacks=[*callbacks, *(build.keywords.get("callbacks") or ())],
             plugins=[*plugins, *(build.keywords.get("plugins") or ())],
             enable_progress_bar=enable_progress_bar,

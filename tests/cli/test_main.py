@@ -19,7 +19,7 @@ import qaexp
 from qaexp import config
 from qaexp.cli import main as command_line
 from qaexp.cli.main import main
-from qaexp.config import compose, look_also_in
+from qaexp.config import compose, join_options, look_also_in, split_options
 from qaexp.errors import CheckpointError, OutputError
 from qaexp.models.scorer import Scorer
 from qaexp.runs.record import RunRecord
@@ -114,6 +114,8 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
             "trainer.limit_train_batches is not set by this configuration; to add it, write +trainer.limit_train_batches=5",
         ),
         ("optimizer.weight_decay=1e-5", "to add it, write +optimizer.weight_decay=1e-5"),
+        ("+trainer.precision=bf16-mixed", "+trainer.precision=bf16-mixed: it is set already; leave out the +, as in trainer.precision="),
+        ("+trainer.logger=true", "trainer.logger=True: loggers are chosen with logger=NAME, such as logger=csv; leave it out"),
         ("+trainer.overfit_batch=1", "nothing reads the option trainer.overfit_batch, did you mean trainer.overfit_batches"),
         ("--model=ctrn", "--model=ctrn: options are written without dashes, as in model=ctrn"),
         ("--seed", "--seed: options are written without dashes, as in seed=VALUE"),
@@ -377,9 +379,11 @@ def test_a_primary_configuration_of_ones_own(
     own: Path, quiet: list[str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     runs: list[str] = []
-    monkeypatch.setattr(command_line, "run_in", lambda folder, cfg, command, program: runs.append(cfg.run_name))
+    monkeypatch.setattr(command_line, "run_in", lambda folder, cfg, command, program: runs.extend([cfg.run_name, command]))
     assert main(["-cd", str(own), "--config-name", "mine", *quiet]) == 0
-    assert runs == ["qa_lstm_toy_seed5"]
+    assert runs == ["qa_lstm_toy_seed5", join_options([f"--config-dir={own}", "--config-name=mine", *quiet])]
+    assert main(split_options(runs[1])) == 0  # the command of a record makes its run again
+    assert runs[2:] == runs[:2]
     assert main([*quiet, "-cd", str(own), "-cn", "mine", "modl=ggsa"]) == 2
     assert "there is no option modl, did you mean model" in caplog.text
 
@@ -390,6 +394,31 @@ def test_lightnings_own_options_are_its_own(quiet: list[str], tmp_path: Path) ->
     assert main([*quiet, "trainer.max_epochs=1", *own]) == 0
     [record] = [json.loads(path.read_text()) for path in tmp_path.rglob("record.json")]
     assert record["metrics"]["dev"]["questions"] == 20
+
+
+def test_a_checkpoint_callback_of_lightning_writes_into_the_run(quiet: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    callback = "+callbacks.mine._target_=pytorch_lightning.callbacks.ModelCheckpoint"
+    assert main([*quiet, "trainer.max_epochs=1", callback, "hydra.run.dir=here"]) == 0
+    assert len(list(Path("here/checkpoints").glob("epoch=0-*.ckpt"))) == 1
+    assert not Path("checkpoints").exists()
+
+
+def test_a_folder_that_has_a_run_is_named_with_the_remedy(
+    quiet: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = [*quiet, "model=word_overlap", "hydra.run.dir=here"]
+    assert main(command) == 0
+    assert main(command) == 2
+    assert re.search(r"here has a run already; continue it with resume=\S+here, or name another folder in hydra.run.dir", caplog.text)
+
+
+def test_a_slot_of_ones_own_that_is_built_too_early_is_named(own: Path, quiet: list[str], caplog: pytest.LogCaptureFixture) -> None:
+    (own / "model" / "pooling").mkdir()
+    (own / "model" / "pooling" / "mine.yaml").write_text("_target_: own_parts.StrictPooling\npower: 2.0\n")
+    assert main(["-cd", str(own), *quiet, "model=qa_lstm", "model/pooling=mine"]) == 2
+    assert "qaexp gives input_dim itself: write `_partial_: true` into its YAML file" in caplog.text
 
 
 def test_a_part_of_ones_own_is_trained_and_loaded_where_it_is_trusted(

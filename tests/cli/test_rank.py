@@ -93,6 +93,9 @@ def test_a_question_without_words_is_a_question(run: Path) -> None:
     assert [line.split()[0] for line in Path("out.run").read_text().splitlines()] == ["Q1", "Q1", "Q3"]
 
 
+IDS = '{"question": "a", "candidate": "b", "question_id": "1", "candidate_id": "2"}\n'
+
+
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
@@ -100,6 +103,8 @@ def test_a_question_without_words_is_a_question(run: Path) -> None:
         ("faq.tsv", "a\tb\nc\n", "line 2: 1 field, 2 expected"),
         ("faq.jsonl", '{"question": "a", "candidate": 3}\n', "line 1: 3 is no text"),
         ("faq.jsonl", '{"question": "a", "candidate": "b", "candidate_id": "1 2"}\n', "line 1: the id '1 2' has white space"),
+        ("faq.jsonl", 2 * IDS + IDS.replace('"b"', '"c"'), "line 3: candidate 2 has had another text"),
+        ("faq.jsonl", IDS + IDS.replace('"a"', '"c"'), "line 2: id 1 already belongs to another question"),
         ("faq.txt", "a\tb\n", "its ending should say what it is"),
         ("faq.tsv", "", "the file is empty"),
     ],

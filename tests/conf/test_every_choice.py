@@ -87,7 +87,7 @@ def test_every_choice_builds_what_its_group_promises(override: str) -> None:
     arguments, promised = BUILT[group]
     node = OmegaConf.select(compose([override], program_of(override)), group.replace("/", "."))
     if group == "trainer":
-        assert isinstance(open_trainer(node, callbacks=[], plugins=[], enable_progress_bar=False), promised)
+        assert isinstance(open_trainer(node, Path(), callbacks=[], plugins=[], enable_progress_bar=False), promised)
         return
     built = instantiate(node, **arguments) if group == "model" else instantiate(node)
     if group == "schedule" and "num_steps" in inspect.signature(built).parameters:

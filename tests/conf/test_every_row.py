@@ -154,7 +154,7 @@ def _one_step(overrides: Sequence[str], cache_dir: str) -> tuple[RankingModule, 
         silent = {"callbacks": [], "plugins": [], "enable_progress_bar": False}
         batches = 2 if "warmup" in (cfg["schedule"] or {}) else 1  # the first rate of a warm-up is 0
         limits = {"max_epochs": 1, "limit_train_batches": batches, "check_val_every_n_epoch": 2, "enable_checkpointing": False}
-        open_trainer(OmegaConf.create({**cfg["trainer"], **limits, "accelerator": "cpu"}), **silent).fit(module, datamodule=data)
+        open_trainer(OmegaConf.create({**cfg["trainer"], **limits, "accelerator": "cpu"}), Path(), **silent).fit(module, datamodule=data)
     return module, before
 
 

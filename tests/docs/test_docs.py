@@ -201,6 +201,7 @@ def test_a_model_of_ones_own_trains_and_loads(code: str, command: str, tmp_path:
     states = torch.tensor([[[2.0], [5.0], [4.0]], [[3.0], [0.0], [0.0]]])
     text = {"states": states, "mask": torch.tensor([[True, True, True], [True, False, False]])}
     assert pooling(text)["vector"].tolist() == [[3.0], [3.0]]
+    assert run_command(["export", str(checkpoint), "--onnx", str(tmp_path / "mine.onnx")]) == 0
     monkeypatch.delitem(sys.modules, "mine")
 
 

@@ -12,6 +12,7 @@ from hydra.utils import instantiate
 from qaexp.cli.export import main
 from qaexp.config import CONF, choices, compose
 from qaexp.export.onnx import _Graph, graph_of
+from qaexp.models.pooling.over_time import MeanPooling
 
 pytest.importorskip("onnx", reason="needs onnx: pip install 'qaexp[onnx]'")
 pytest.importorskip("onnxscript", reason="needs onnxscript: pip install 'qaexp[onnx]'")
@@ -72,6 +73,14 @@ def test_the_file_of_a_run_says_how_texts_become_ids(bi_encoder_run: Path, tmp_p
     [scores] = session.run(None, {each.name: tensor.numpy() for each, tensor in zip(session.get_inputs(), inputs, strict=True)})
     expected = {answer.position: answer.score for answer in qaexp.load(bi_encoder_run).rank(question, answers)}
     assert scores.tolist() == pytest.approx([expected[0], expected[1]], abs=1e-4)
+
+
+def test_a_stage_that_torch_cannot_export_is_refused_in_one_sentence(
+    bi_encoder_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(MeanPooling, "forward", lambda _, text: {"vector": text["states"][range(len(text["states"])), 0]})
+    assert main([str(bi_encoder_run), "--onnx", str(tmp_path / "model.onnx")]) == 2
+    assert "torch cannot export this model to ONNX; sizes must come from tensors" in caplog.text
 
 
 def test_a_model_that_is_no_chain_is_refused(word_overlap_run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 from hydra import compose, initialize_config_dir
+from omegaconf import OmegaConf
 
-from qaexp.config import CONF, PRETRAIN
+from qaexp.config import CONF, PRETRAIN, look_also_in
 from qaexp.runs.record import RunRecord
 from qaexp.sweep.best import Best, best_of, best_of_each_measure, best_yaml, write_best
 from qaexp.sweep.job import JobResult
@@ -108,8 +109,7 @@ def test_a_sweep_from_the_best_of_a_papers_grid_has_its_own_axes_alone(tmp_path:
 def test_the_best_around_a_former_best_takes_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It had named the file that it replaced: a file that includes itself."""
     shutil.copytree(CONF, conf := tmp_path / "conf")
-    for module in ("qaexp.sweep.best", "qaexp.config"):
-        monkeypatch.setattr(f"{module}.CONF", conf)
+    monkeypatch.setattr("qaexp.config.CONF", conf)
     record = RunRecord("key", {"dataset": {"selection_metric": "dev/map"}}, 1, "experiment=ctrn/grid", best_epoch=1, history=[{"epoch": 1}])
     path = conf / "experiment" / "ctrn" / "best.yaml"
     for options in (
@@ -123,6 +123,24 @@ def test_the_best_around_a_former_best_takes_its_place(tmp_path: Path, monkeypat
     assert (cfg.model.encoder.hidden_dim, cfg.optimizer.lr) == (256, 5e-4)
     assert cfg.loss._target_.endswith("PairwiseHinge")
     assert cfg.optimizer._target_.endswith("RMSprop")
+
+
+def test_a_best_of_ones_own_that_extends_no_experiment_takes_its_own_place(tmp_path: Path) -> None:
+    record = RunRecord("key", {"dataset": {"selection_metric": "dev/map"}}, 1, "", best_epoch=1, history=[{"epoch": 1}])
+    path = tmp_path / "experiment" / "best.yaml"
+    look_also_in([tmp_path])
+    try:
+        for options in ("model=qa_lstm optimizer.lr=1e-4", "experiment=best patience=3"):
+            [job] = jobs((options, 0.5))
+            write_best([path], Best(job.options, [job]), record, 1)
+        assert OmegaConf.load(path) == {
+            "defaults": [{"override /model": "qa_lstm"}, "_self_"],
+            "optimizer": {"lr": 1e-4},
+            "hydra": {"sweeper": {"params": None}},
+            "patience": 3,
+        }
+    finally:
+        look_also_in([])
 
 
 def test_a_choice_of_several_files_stays_a_list() -> None:

@@ -41,6 +41,13 @@ def test_the_command_line_replaces_values_of_the_grid_or_parts_of_them() -> None
     assert [(encoder.group_size, encoder.offset) for encoder in composed] == [(4, 0), (10, 0)]
 
 
+def test_a_glob_stands_for_the_choices_of_a_group() -> None:
+    assert Space.parse({}, ["model=glob(bm*)"]).overrides({"model": "bm25"}) == ["model=bm25"]
+    assert Space.parse({}, ["model=glob(bm*)"]).axes["model"].choices == ("bm25", "bm25_scores")
+    with pytest.raises(ConfigError, match=r"model.b=glob\(\*\): it has no values"):
+        Space.parse({}, ["model.b=glob(*)"])
+
+
 def test_a_grid_runs_every_cell_once_and_refuses_intervals() -> None:
     space = Space.parse(PARAMS, [])
     cells = searched(Grid(), space, lambda cell: 0.0)

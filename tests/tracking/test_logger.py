@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -15,6 +16,7 @@ import wandb
 from matplotlib.image import imread
 from offline_runs import OfflineRun, closed_runs
 from omegaconf import OmegaConf
+from pytorch_lightning.loggers import Logger
 from torch import Tensor
 
 from qaexp.config import compose
@@ -22,7 +24,7 @@ from qaexp.data.batch import RankingBatch
 from qaexp.errors import ConfigError
 from qaexp.evaluation.trec_files import read_run
 from qaexp.runs.record import RunRecord
-from qaexp.tracking.logger import open_wandb
+from qaexp.tracking.logger import open_loggers, open_wandb
 from qaexp.tracking.sync import offline_runs, pending
 from qaexp.train import train
 from qaexp.training.ranking import RankingModule
@@ -407,6 +409,28 @@ def test_several_loggers_have_the_same_lines(overrides: list[str], tmp_path: Pat
     assert lines["dev/map"].iloc[:2].tolist() == [entry["dev/map"] for entry in record.history]
     assert lines["test/map"].iloc[2] == record.metrics["test"]["map"]
     assert (tmp_path / "csv" / "version_0" / "hparams.yaml").is_file()
+
+
+class Bare(Logger):
+    """A logger of one's own that writes no files."""
+
+    name, version = "bare", "0"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names = set[str]()
+
+    def log_metrics(self, metrics: Any, step: int | None = None) -> None:
+        self.names |= set(metrics)
+
+    def log_hyperparams(self, params: Any) -> None: ...
+
+
+def test_a_logger_of_ones_own_need_not_take_a_folder(record: RunRecord, tmp_path: Path) -> None:
+    cfg = OmegaConf.create({"bare": {"_target_": f"{__name__}.Bare"}, "mode": "none"})
+    record.config["logger"]["mode"] = "none"
+    with open_loggers(cfg, record, tmp_path) as [logger]:
+        assert isinstance(logger, Bare)
 
 
 def lines_of_tensorboard(folder: Path) -> dict[str, list[float]]:
