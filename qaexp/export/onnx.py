@@ -81,7 +81,7 @@ def write_onnx(run: Path, file: Path) -> Path:
     try:
         program = graph_of(scorer)
     except torch.onnx.OnnxExporterError as error:
-        remedy = "sizes must come from tensors, as in torch.arange(len(states)), not range(len(states))"
+        remedy = "write sizes as x.shape[0], not len(x), and torch.arange, not range"
         raise ConfigError(f"{run}: torch cannot export this model to ONNX; {remedy}") from error
     reading = {name: plan[name] for name in ("max_question_length", "max_candidate_length", "tokenise", "classes")}
     program.model.metadata_props["qaexp"] = json.dumps({**reading, "drop_unknown": plan.get("drop_unknown", False)})

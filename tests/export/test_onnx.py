@@ -80,7 +80,7 @@ def test_a_stage_that_torch_cannot_export_is_refused_in_one_sentence(
 ) -> None:
     monkeypatch.setattr(MeanPooling, "forward", lambda _, text: {"vector": text["states"][range(len(text["states"])), 0]})
     assert main([str(bi_encoder_run), "--onnx", str(tmp_path / "model.onnx")]) == 2
-    assert "torch cannot export this model to ONNX; sizes must come from tensors" in caplog.text
+    assert "torch cannot export this model to ONNX; write sizes as x.shape[0]" in caplog.text
 
 
 def test_a_model_that_is_no_chain_is_refused(word_overlap_run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
