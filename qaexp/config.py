@@ -104,6 +104,19 @@ PRETRAIN = Program(
 )
 
 
+def configuration_flags() -> list[str]:
+    """The `--config-dir`, `--config-name` and `hydra.searchpath` of the job that Hydra is running, as far as they were given."""
+    job = HydraConfig.get()
+    folders = [source.path for source in job.runtime.config_sources if source.provider == "command-line"]
+    named = [f"--config-name={job.job.config_name}"] if job.job.config_name not in (RANK.config, PRETRAIN.config) else []
+    return [*(f"--config-dir={folder}" for folder in folders), *named, *search_paths()]
+
+
+def search_paths() -> list[str]:
+    """The options of the job that Hydra is running that name further folders of choices."""
+    return [option for option in HydraConfig.get().overrides.hydra if option.startswith(SEARCH_PATH)]
+
+
 def program_of(config: Mapping[str, Any]) -> Program:
     """The program that a composed configuration is for."""
     return PRETRAIN if PRETRAIN.own_key in config else RANK

@@ -1,7 +1,7 @@
 """Choices of the user's own: folders with YAML beside conf/, and classes that replace others."""
 
 import inspect
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from pydoc import locate
@@ -55,15 +55,6 @@ def _folder(option: str, place: str) -> Path:
     if not folder.is_dir():
         raise ConfigError(f"{option}: there is no folder {folder}; name one that has groups in it, such as {folder.name}/model/mine.yaml")
     return folder.absolute()
-
-
-def configuration_flags(usual: Collection[str]) -> list[str]:
-    """What told Hydra where to look: a folder, a primary configuration that is none of the `usual`, a search path."""
-    job = HydraConfig.get()
-    folders = [source.path for source in job.runtime.config_sources if source.provider == "command-line"]
-    named = [f"--config-name={job.job.config_name}"] if job.job.config_name not in usual else []
-    searched = [option for option in job.overrides.hydra if option.startswith(SEARCH_PATH)]
-    return [*(f"--config-dir={folder}" for folder in folders), *named, *searched]
 
 
 def drop_replaced_options_of_job(cfg: DictConfig, shipped: Path) -> None:

@@ -20,12 +20,25 @@ from pathlib import Path
 from typing import Any
 
 from qaexp.cli.command import USER_ERROR, print_lines
-from qaexp.config import CONF, PRETRAIN, RANK, Program, choice_file, compose, composed_by_hydra, is_choice, join_options, look_also_in
+from qaexp.config import (
+    CONF,
+    PRETRAIN,
+    RANK,
+    Program,
+    choice_file,
+    compose,
+    composed_by_hydra,
+    configuration_flags,
+    is_choice,
+    join_options,
+    look_also_in,
+    search_paths,
+)
 from qaexp.ddp import is_rank_zero
 from qaexp.errors import CheckpointError, ConfigError, OutputError, QaexpError
 from qaexp.logs import silence_libraries
 from qaexp.mistakes import SWEEP_FLAGS, check_config, explain, is_sweep
-from qaexp.own_choices import configuration_flags, drop_replaced_options_of_job, own_folders
+from qaexp.own_choices import drop_replaced_options_of_job, own_folders
 from qaexp.processes import INTERRUPTED, Process, end_with, stop_on_signals
 from qaexp.runs.folder import BEST, CONFIG, LAST, LOG, RECORD, RUNS, TRACEBACK, clear
 from qaexp.runs.other_runs import require_other_runs
@@ -113,7 +126,7 @@ def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
             check_config(cfg, _config_without_values(given), given)
             require_other_runs(cfg)
             require_files(cfg)
-            run_in(folder, cfg, join_options([*configuration_flags((RANK.config, PRETRAIN.config)), *given]), program)
+            run_in(folder, cfg, join_options([*configuration_flags(), *given]), program)
         except Exception as error:  # raised below, after Hydra, which would print a line of its own
             failures.append(error)
             with contextlib.suppress(OSError):
@@ -152,7 +165,7 @@ def _config_without_values(overrides: Sequence[str]) -> Any:
     from omegaconf import open_dict
 
     job = HydraConfig.get()
-    kept = [*(option for option in job.overrides.hydra if option.startswith("hydra.searchpath")), *filter(is_choice, overrides)]
+    kept = [*search_paths(), *filter(is_choice, overrides)]
     cfg = GlobalHydra.instance().config_loader().load_configuration(job.job.config_name, kept, run_mode=RunMode.RUN)
     with open_dict(cfg):
         del cfg["hydra"]

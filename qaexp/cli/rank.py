@@ -179,19 +179,20 @@ def _trec_lines(scored: Iterable[tuple[Pair, "Tensor"]], faults: Faults, tokenis
     key, name, shown, pool = "", "", "", dict[int, tuple[str, float, str]]()
     finished = set[int]()
     for pair, score in scored:
-        if (of := pair.question_id or seen(pair.question)) != key or not pool:
+        asked, answer = seen(pair.question), seen(pair.candidate)
+        if (of := pair.question_id or asked) != key or not pool:
             yield from _ranked(name, pool)
             if pool:
                 finished.add(hash(key))
             if hash(of) in finished:
                 faults.add(pair.line, "other questions stand between this line and those of its question; sort the file by question")
-            key, name, shown, pool = of, pair.question_id or f"Q{pair.line}", seen(pair.question), {}
-        elif shown != seen(pair.question):
+            key, name, shown, pool = of, pair.question_id or f"Q{pair.line}", asked, {}
+        elif shown != asked:
             faults.add(pair.line, f"id {name} already belongs to another question")
         words = [] if pair.candidate_id else text_names([tokenise(pair.candidate)])
-        same = hash(pair.candidate_id or (*words, seen(pair.candidate)))
-        kept = pool.setdefault(same, (pair.candidate_id or f"{words[0]}-{pair.place}", score.item(), seen(pair.candidate)))
-        if kept[2] != seen(pair.candidate):
+        same = hash(pair.candidate_id or (*words, answer))
+        kept = pool.setdefault(same, (pair.candidate_id or f"{words[0]}-{pair.place}", score.item(), answer))
+        if kept[2] != answer:
             faults.add(pair.line, f"candidate {kept[0]} has had another text")
     yield from _ranked(name, pool)
 

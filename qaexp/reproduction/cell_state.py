@@ -98,7 +98,7 @@ class CellState:
 
     @property
     def cut_short(self) -> Sequence[Entry]:
-        """The runs that more epochs might have improved: the limit of epochs ended them, not `patience`.
+        """The runs that more epochs might have improved, because the limit of epochs ended them and not `patience`.
 
         If the table's limit is the paper's, only runs with a lower limit count. A run that `patience` could not have ended counts only if
         its last epoch was the best.

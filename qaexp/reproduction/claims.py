@@ -27,7 +27,7 @@ VERDICTS = (HELD, REVERSED, UNDECIDED, NOT_MEASURED, AS_COUNTED, NOT_AS_COUNTED)
 P_VALUES = ["p (questions)", "p (seeds)", "p (Holm)"]
 POWERED = "80% power from"
 POINTS = "points"
-"""The smallest difference found with 80% power, in percentage points whatever the table's scale. Only the CSV file has this column."""
+"""The smallest difference that the tests detect with 80% power, always in percentage points. Only the CSV file has this column."""
 COLUMNS = ["claim", "where", "of", "column", "above", "below", "data", "seeds", "difference", POWERED, *P_VALUES, "verdict", POINTS, "note"]
 
 

@@ -96,7 +96,7 @@ def _commands(measured: Measured) -> list[str]:
 
 
 def _in_all(of_each: Iterable[Sequence[str]]) -> list[str]:
-    """The options that are in all of several commands, in their order."""
+    """The options that all commands share, in the order of the first command."""
     first, *others = [*of_each] or [()]
     return [option for option in first if all(option in other for other in others)]
 

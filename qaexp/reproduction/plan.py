@@ -165,7 +165,7 @@ class Times:
         return cls([Past.of(entry) for entry in ledger.entries])
 
     def expected(self, run: Run) -> float | None:
-        """The seconds that a run will take, from the most similar past runs on its data set.
+        """The expected seconds of a run, estimated from the most similar past runs on its data set.
 
         Its number of epochs is their mean, or its limit if it cannot stop early. An epoch takes as long as in the newest of them.
         Similarity is the share of common overrides. None if there is no past run whose epochs are as large a part of the training batches.

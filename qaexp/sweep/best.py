@@ -102,7 +102,7 @@ def _of_experiment(choice: str) -> tuple[dict[str, Any], DictConfig]:
     content = OmegaConf.load(path) if path else OmegaConf.create()
     assert isinstance(content, DictConfig)
     defaults: Any = OmegaConf.to_container(content.pop("defaults", OmegaConf.create([])))
-    if OmegaConf.select(content, "hydra.sweeper", default={}).get("params", "none") is not None:  # only a best empties them
+    if OmegaConf.select(content, "hydra.sweeper", default={}).get("params", {}) is not None:  # only a best empties them
         return {f"/experiment/{choice}": None}, OmegaConf.create()
     chosen = dict[str, Any]()
     for each in defaults:

@@ -14,12 +14,12 @@ from typing import Any, Literal
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from qaexp.config import CONF, PRETRAIN, RANK, Program
+from qaexp.config import CONF, Program, configuration_flags
 from qaexp.evaluation.measures import metric_key
 from qaexp.files import atomic_write_text, read_small_text
 from qaexp.logs import silence_libraries
 from qaexp.mistakes import check_config, explain
-from qaexp.own_choices import configuration_flags, drop_replaced_options_of_job
+from qaexp.own_choices import drop_replaced_options_of_job
 from qaexp.processes import Process, job_for
 from qaexp.runs.record import RunRecord
 
@@ -102,7 +102,7 @@ class Job:
                 if former := of_these_data(cfg, self.runs, options):
                     return JobResult.of(cell, "kept", options, folder, former)
                 watchers.append(PruneByDev(self.pruner, folder))
-            given = [*configuration_flags((RANK.config, PRETRAIN.config)), *options]
+            given = [*configuration_flags(), *options]
             outcome = run_or_reuse(cfg, self.runs, given, self.program, watchers)
         if outcome.record is None:
             return JobResult(cell, outcome.status, options, str(outcome.folder), error=outcome.error)

@@ -23,7 +23,7 @@ from qaexp.runs.checkpoint import require_same_vocabulary
 from qaexp.training.scoring import SplitScores
 
 EPOCHS = 1_000_003
-"""More than the epochs of any run. Thus each epoch of each seed has its own seed of dropout."""
+"""Larger than the number of epochs of any run, so that each pair of a seed and an epoch has a dropout seed of its own."""
 
 
 class ScoringModule(pl.LightningModule):
