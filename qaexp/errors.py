@@ -20,9 +20,9 @@ class MissingDataError(QaexpError):
 class BadDataError(QaexpError):
     """A file of a data set is malformed. Lists all faults of the file at once."""
 
-    def __init__(self, path: Path | str, faults: Sequence[str], remedy: str, shown: int = 20) -> None:
-        more = [f"... and {len(faults) - shown} more"] if len(faults) > shown else []
-        lines = "\n".join(f"  {fault}" for fault in [*faults[:shown], *more])
+    def __init__(self, path: Path | str, faults: Sequence[str], remedy: str) -> None:
+        more = [f"... and {len(faults) - 20} more"] if len(faults) > 20 else []
+        lines = "\n".join(f"  {fault}" for fault in [*faults[:20], *more])
         super().__init__(f"{path}: {len(faults)} fault{'s' if len(faults) != 1 else ''}\n{lines}\n{remedy}")
 
 

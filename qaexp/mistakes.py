@@ -226,7 +226,8 @@ def config_of_choices(arguments: Sequence[str], program: Program = RANK) -> Any:
 
 
 def _each_choice(group: str, value: str) -> list[str]:
-    """
+    """The choices that an override of a group names: one, or those of a sweep.
+
     >>> _each_choice("loss", "choice(pairwise_hinge,max_margin)"), _each_choice("loss", "pairwise_hinge")
     (['pairwise_hinge', 'max_margin'], ['pairwise_hinge'])
     """

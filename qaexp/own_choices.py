@@ -125,6 +125,6 @@ def _nodes(content: Any, place: str = "") -> Iterator[tuple[str, Mapping[str, An
 
 
 def parameters_of(built: object) -> list[str] | None:
-    """The parameters of a class; None if it takes any keyword, or is none (a later check says so)."""
+    """The parameters of a class; None if it takes any keyword or is not callable; a later check reports the latter."""
     parameters = inspect.signature(built).parameters if callable(built) else {}
     return None if not callable(built) or any(each.kind is each.VAR_KEYWORD for each in parameters.values()) else list(parameters)

@@ -29,6 +29,7 @@ def print_lines(work: Callable[[], Iterable[object]]) -> int:
 def exit_code(work: Callable[[], int], hint: str = "") -> int:
     """What `work` returns; 2 with one sentence for a mistake of the user; 130 after Ctrl-C, with `hint` in the message; 141 when the reader
     of the output has gone, as after `| head`."""
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
     stop_on_signals()
     try:
         code = work()

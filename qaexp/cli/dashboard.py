@@ -1,7 +1,6 @@
 """`qaexp dashboard`: the W&B workspace and a report for each of the papers' tables, built from the files of this repository."""
 
 import argparse
-import logging
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +14,6 @@ from qaexp.tracking.sync import has_key
 def main(arguments: Sequence[str]) -> int:
     """The exit status: 0, or 2 where something is missing or W&B refuses."""
     options = _parser().parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
     os.environ.setdefault("WANDB_SILENT", "true")  # read on import
     return print_lines(lambda: _build(options))
 

@@ -165,17 +165,17 @@ def main(arguments: Sequence[str]) -> int:
 @contextlib.contextmanager
 def _messages() -> Iterator[None]:
     """Prints log messages as they are: information to standard output, warnings to standard error."""
-    log = logging.getLogger("qaexp")
+    log, root = logging.getLogger("qaexp"), logging.getLogger()
     out, err = logging.StreamHandler(sys.stdout), logging.StreamHandler(sys.stderr)
     out.addFilter(lambda record: record.levelno < logging.WARNING)
     err.setLevel(logging.WARNING)
     level = log.level
     log.setLevel(logging.INFO)
-    log.addHandler(out)
-    log.addHandler(err)
+    root.addHandler(out)
+    root.addHandler(err)
     try:
         yield
     finally:
-        log.removeHandler(out)
-        log.removeHandler(err)
+        root.removeHandler(out)
+        root.removeHandler(err)
         log.setLevel(level)

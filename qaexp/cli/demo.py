@@ -29,7 +29,6 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--port", type=non_negative_int, default=7860, help="0 takes one that is free (default: %(default)s)")
     parser.add_argument("--data", metavar="DIR", help="the data folder (default: that of the first run)")
     options = parser.parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
     return exit_code(lambda: _serve(options))
 
 

@@ -25,7 +25,6 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--to", type=Path, metavar="FOLDER", help="where to write (default: evaluations/<data set> in the run's folder)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_intermixed_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
     return print_lines(lambda: _lines(options))
 
 
@@ -38,7 +37,7 @@ def _lines(options: argparse.Namespace) -> Iterator[str]:
         yield json.dumps({**asdict(done), "folder": str(done.folder)}, indent=1)
         return
     names = list(dict.fromkeys(name for metrics in done.metrics.values() for name in metrics))
-    shown = [name for name in names if is_measure(name) or name in ("accuracy", "questions", "pairs")]
+    shown = [name for name in names if is_measure(name) or name in ("questions", "pairs")]
     rows = [["split", *(heading(name) for name in shown)]]
     for split, metrics in done.metrics.items():
         rows.append([split, *(f"{metrics[name]:{',' if isinstance(metrics[name], int) else '.4f'}}" for name in shown)])

@@ -1,7 +1,6 @@
 """`qaexp export RUN --onnx FILE`: a trained run in the formats of other programs."""
 
 import argparse
-import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -32,7 +31,6 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     if not (options.onnx or options.sentence_transformers or options.card):
         parser.error("name what to write: --onnx FILE, --sentence-transformers FOLDER or --card FILE")
-    logging.basicConfig(format="%(message)s")
     return print_lines(lambda: _written(options))
 
 

@@ -4,7 +4,6 @@ qaexp learn [MODEL ...] [--csv results/learn.csv]
 """
 
 import argparse
-import logging
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,7 +31,6 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--runs", type=Path, default=RUNS / "learn", help="where the runs are kept (default: %(default)s)")
     options = parser.parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
     silence_libraries()
     return exit_code(lambda: _compare(plan, options), "the same command resumes")
 

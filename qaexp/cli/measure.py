@@ -28,7 +28,6 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("-q", "--per-question", action="store_true", help="the measures of each question, too")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
     return print_lines(lambda: _lines(options))
 
 

@@ -67,7 +67,6 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--to", type=Path, metavar="FILE", help=kinds)
     parser.add_argument("--columns", nargs="+", default=[], metavar="OURS=THEIRS", help="names of columns, such as candidate=Reply")
     options = parser.parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
     return exit_code(lambda: _rank(options))
 
 

@@ -5,7 +5,6 @@ qaexp reproduce --figure 8 --paper ggsa
 """
 
 import argparse
-import logging
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from qaexp.runs.folder import RESULTS, RUNS
 def main(arguments: Sequence[str]) -> int:
     """The exit status: 0, 1 if a run failed, 2 for a mistake of the user, 130 after Ctrl-C."""
     options = _parser().parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
     return exit_code(lambda: _reproduce(options), "finished runs are kept; the same command resumes")
 
 

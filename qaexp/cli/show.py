@@ -15,7 +15,7 @@ from rich.text import Text
 from qaexp.cli.command import exit_code, positive_int
 from qaexp.cli.screen import results_table, sparkline, title_of
 from qaexp.errors import ConfigError, MissingDataError, QaexpError, meant
-from qaexp.evaluation.measures import FALLING, heading, is_curve, metric_key
+from qaexp.evaluation.measures import FALLING, heading, is_curve
 from qaexp.logs import duration
 from qaexp.runs.folder import RECORD, RUNS
 from qaexp.runs.record import RunRecord
@@ -38,7 +38,6 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--top", type=positive_int, default=10, metavar="N", help="candidates shown, beside all right ones (default: 10)")
     parser.add_argument("--data", metavar="DIR", help="the data folder, for the texts (default: that of the run)")
     options = parser.parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
     return exit_code(lambda: _show(options))
 
 
@@ -105,7 +104,7 @@ def _facts(record: RunRecord, run: Path) -> dict[str, str]:
 
 def _curves(record: RunRecord, width: int) -> Table:
     """A line for the loss and each dev metric: all epochs as bars, and the first, the best and the last."""
-    chosen = metric_key(record.config["dataset"].get("selection_metric") or "")
+    chosen = record.selection_metric
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
     for column in ("", f"epochs 1 to {len(record.history)}", "first", "best", "last"):
         table.add_column(column, justify="right" if column in ("first", "best", "last") else "left", no_wrap=True)

@@ -4,7 +4,6 @@ qaexp sync
 """
 
 import argparse
-import logging
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,5 +18,4 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("folder", type=Path, nargs="?", default=RUNS, help="where runs are (default: %(default)s)")
     parser.add_argument("--list", action="store_true", help="upload nothing; print the folders of the runs that wait")
     options = parser.parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
     return print_lines(lambda: pending(options.folder) if options.list else [sync(options.folder)])

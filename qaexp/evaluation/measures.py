@@ -108,14 +108,15 @@ def find_measure(name: str) -> Measure:
         return Measure(f"{key}@{depth}", f"{family.shown}@{depth}", family, depth) if depth else Measure(key, family.shown, family)
     known = [*(f"{family.shown}@10" for family in FAMILIES.values()), "AP", "RR", "nDCG"]
     try:
-        parsed = str(_ir_measures().parse_measure(name.strip()))
+        parsed = _ir_measures().parse_measure(name.strip())
+        _ir_measures().evaluator([parsed], {"question": {"candidate": 1}})  # some can be parsed, but not computed
     except (NameError, ValueError, SyntaxError, TypeError, AssertionError, KeyError, AttributeError) as error:
         raise ConfigError(f"there is no measure {name!r}; {meant(name, known)}") from error
     except ImportError as error:
         raise ConfigError(
             f"without ir-measures (pip install 'qaexp[tables]') there is no measure {name!r}; {meant(name, known)}"
         ) from error
-    return Measure(parsed, parsed)
+    return Measure(str(parsed), str(parsed))
 
 
 def _ir_measures() -> Any:
@@ -148,7 +149,7 @@ def is_curve(name: str) -> bool:
 
 
 def metric_key(metric: str) -> str:
-    """`split/measure` as records have it. What is no measure, such as an accuracy or a count, stays as it is.
+    """`split/measure` as records have it. An accuracy or a count stays as it is.
 
     >>> metric_key("dev/AP"), metric_key("test/nDCG@3"), metric_key("dev/accuracy")
     ('dev/map', 'test/ndcg@3', 'dev/accuracy')

@@ -126,6 +126,8 @@ def measure_run(path: Path, qrels: Qrels, measures: Sequence[str], convention: s
     ]
     scores, labels, asked, places = map(torch.from_numpy, everything)
     measured = measure_questions(scores, labels, asked, places, rules, measures, ranked=torch.arange(len(scores)) < len(kept))
+    if not len(measured["question"]):
+        raise QaexpError(f"{qrels.path} has no right candidate of any question, and the convention {convention} leaves such questions out")
     counted = [qrels.names[number] for number in measured.pop("question").tolist()]
     values = {name: column.numpy() for name, column in measured.items() if name not in ("candidates", "answers")}
     return Measured(path, pd.DataFrame(values, index=counted), int((place < 0).sum()), int((~in_run).sum()))

@@ -14,6 +14,11 @@ MAX_PARTS = 60
 """p is exact if all differences are multiples of 1/n for some n up to this."""
 MAX_SIGNS_TRIED = 20
 """Up to this many differing questions, all combinations of signs are tried: a million sums."""
+FEW_THAT_COUNT = 10
+"""The saddle point needs the differences of more questions than this, in effect: (Σd²)² / Σd⁴, n for n equal ones. For fewer, they are
+rounded to a grid and counted."""
+PARTS_OF_ALL = 2**16
+"""The grid has so many steps in the sum of all differences."""
 ROUNDING = 1e-6
 """Smaller differences are rounding: a question's metrics are kept with six decimals."""
 SMALLEST_P = 1e-12
@@ -67,8 +72,7 @@ def paired_randomisation(differences: Float[np.ndarray, " question"]) -> float:
         p = P(|Σ_q s_q·d_q| ≥ |Σ_q d_q|),  s_q = ±1 with even odds
 
     No signs are drawn. p is exact if all differences are multiples of 1/n for some n up to 60, as for means of P@1 over up to six seeds, or
-    if at most twenty questions differ. Otherwise it is approximated, with a relative error of some hundredths, or a tenth below 1e-4. For a
-    few dozen questions, some with large differences and the others with tiny ones, the relative error may reach a half.
+    if at most twenty questions differ. Otherwise it is approximated, with a relative error of some hundredths, or a tenth below 1e-4.
 
     >>> round(paired_randomisation(np.array([0.5, 0.5, 0.5, 0.5])), 9)  # 2 of the 16 choices of signs reach their sum
     0.125
@@ -79,8 +83,13 @@ def paired_randomisation(differences: Float[np.ndarray, " question"]) -> float:
         return 1.0
     if parts := _parts_of_one(sizes):
         p = _counted(np.rint(sizes * parts), observed * parts)
+    elif len(sizes) <= MAX_SIGNS_TRIED:
+        p = _of_all_signs(sizes, observed)
+    elif (sizes @ sizes) ** 2 < FEW_THAT_COUNT * (sizes**4).sum():
+        parts = PARTS_OF_ALL / sizes.sum()
+        p = _counted(np.rint(sizes * parts), abs(float(np.rint(differing * parts).sum())))
     else:
-        p = _of_all_signs(sizes, observed) if len(sizes) <= MAX_SIGNS_TRIED else _approximated(sizes, observed)
+        p = _approximated(sizes, observed)
     return float(np.clip(p, SMALLEST_P, 1.0))
 
 
@@ -136,10 +145,11 @@ def _approximated(sizes: Float[np.ndarray, " question"], observed: float) -> flo
 
 
 def welch(ours: Sequence[float], theirs: Sequence[float], random: tuple[bool, bool]) -> float | None:
-    """Two-sided p of the difference of two means over seeds, whose variances may differ (Welch 1947); None if a random side has one seed.
+    """Two-sided p of the difference of two means over seeds, whose variances may differ (Welch 1947).
 
-    Where the seed makes no difference on one side (`random` is false), the other side's mean is compared with its value; on
-    both sides, p is 0 or 1.
+    None if a random side has one seed, or if the seeds agree on both sides: then nothing says how much another seed would change. Where
+    the seed makes no difference on one side (`random` is false), the other side's mean is compared with its value; on both sides, p is 0
+    or 1.
 
     >>> welch([0.5], [0.4], random=(False, False)), welch([0.5, 0.6], [0.4], random=(True, True))
     (0.0, None)
@@ -149,7 +159,7 @@ def welch(ours: Sequence[float], theirs: Sequence[float], random: tuple[bool, bo
     difference = mean(ours) - mean(theirs)
     error, freedom = welch_error(ours, theirs, random)
     if not error:
-        return float(difference == 0)
+        return None if any(random) else float(difference == 0)
     from scipy import special
 
     return float(2 * special.stdtr(freedom, -abs(difference) / error))

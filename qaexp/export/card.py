@@ -51,7 +51,7 @@ def _public(weights: str) -> str:
 
 def _measures(record: RunRecord) -> Iterator[tuple[str, str, int | float]]:
     for split, metrics in record.metrics.items():
-        yield from ((split, name, value) for name, value in metrics.items() if is_measure(name) or name == "accuracy")
+        yield from ((split, name, value) for name, value in metrics.items() if is_measure(name))
 
 
 def _index(record: RunRecord) -> list[dict[str, object]]:

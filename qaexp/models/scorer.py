@@ -28,7 +28,7 @@ class AnswerScorer(nn.Module, ABC):
     """Scores pairs in two steps: texts are encoded once each, then every pair of encodings is scored."""
 
     reads_vectors: bool = True
-    """Whether it looks at word vectors. Where it does not, none are read or trained: its rows have no width.
+    """Whether it looks at word vectors. If not, no vectors are read or trained, and the table that the model gets has width 0.
 
     A class attribute, since it is asked of the class that `model._target_` names, and of its embedding's, before there are vectors to build
     the model with.

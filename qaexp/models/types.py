@@ -1,6 +1,6 @@
-"""The vocabulary of shapes, and the batches that cross module boundaries.
+"""The axis words of all annotations, and `Text`: the texts of one side, part-way through a model.
 
-The axis words of all annotations in qaexp/. A number is an axis of that size, and `*` stands for any number of axes.
+A number is an axis of that size, and `*` stands for any number of axes.
 
 Texts and pairs:
 

@@ -182,12 +182,12 @@ def _comparisons_in(measured: Measured, name: str) -> Iterator[dict[str, str]]:
             "difference": f"{found.difference * table.scale_of(column):.{table.decimals_of(column)}f}",
             "questions": str(len(found.differences)),
             **_seeds_and_p_values(found, p),
-            "significant": "one seed" if p is None else "yes" if p < LEVEL else "no",
+            "significant": "unknown" if p is None else "yes" if p < LEVEL else "no",
         }
 
 
 def _seeds_and_p_values(found: Comparison, p: float | None) -> dict[str, str]:
-    """Seeds of both rows; p over questions, over seeds, and Holm's of the larger; blank if a row has only one seed."""
+    """Seeds of both rows; p over questions, over seeds, and Holm's of the larger; blank if seeds say nothing, as with one."""
     values = zip(P_VALUES, (found.p_questions, found.p_seeds, p), strict=True)
     return {"seeds": "; ".join(map(str, found.seeds)), **{name: "" if value is None else f"{value:.3g}" for name, value in values}}
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -43,7 +44,7 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True)
 class PerQuestion:
-    """A metric of each question of a split, in the order of the split; `of` is the digest of the questions' names."""
+    """A metric of each question of a split, in the order of the split; `of` says which questions, pairs and convention these are."""
 
     of: str
     values: Sequence[float]
@@ -116,12 +117,18 @@ class Entry:
     @property
     def cut_short(self) -> bool:
         """Whether its training ended at the limit of epochs and not by `patience` on dev, so that more epochs might have helped."""
-        return bool(self.best_epoch) and len(self.history) - self.best_epoch < self.config.get("patience", 0)
+        return bool(self.best_epoch) and len(self.history) - self.best_epoch < self._patience
 
     @property
     def may_stop(self) -> bool:
         """Whether `patience` could have ended its training before its last epoch."""
-        return self.config.get("patience", 0) < len(self.history)
+        return self._patience < len(self.history)
+
+    @property
+    def _patience(self) -> int | float:
+        """After how many epochs without a better dev metric its training stops; ∞ if never."""
+        callbacks = self.config.get("callbacks") or {"early_stopping": self.config}  # the oldest entries have the usual ones
+        return min((each["patience"] for each in callbacks.values() if each and "patience" in each), default=math.inf)
 
     @property
     def key_without_max_epochs(self) -> str:
@@ -162,7 +169,8 @@ class Entry:
     def per_question(self, metric: str) -> PerQuestion | None:
         split, _, name = metric_key(metric).partition("/")
         kept = self.questions.get(split, {})
-        return PerQuestion(kept["of"], kept[name]) if name in kept else None
+        measured_as = f"{kept.get('of')}, {self.metrics.get(split, {}).get('pairs')} pairs, {self.convention}"
+        return PerQuestion(measured_as, kept[name]) if name in kept else None
 
 
 Over = Callable[[Entry], bool]

@@ -15,12 +15,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from qaexp.config import compose
-from qaexp.data.audit.card import FILE_MEASURES, MEASURES, Count
 from qaexp.data.fetch.remotes import data_root
 from qaexp.data.files import locate
 from qaexp.errors import MissingDataError
 from qaexp.files import atomic_write_text, name_another_place
 from qaexp.reproduction.cell_state import MEASURED, MISSING, PARTIAL
+from qaexp.reproduction.counts import FILE_MEASURES, MEASURES, Count
 from qaexp.reproduction.spec import EXPERIMENTS, PaperTable, read_all
 
 if TYPE_CHECKING:  # it needs torch, which writing tables does not

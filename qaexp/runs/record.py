@@ -23,6 +23,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from qaexp.config import CONF, program_of, without_keys
 from qaexp.ddp import is_rank_zero
 from qaexp.errors import ConfigError, OutputError, PrunedError, QaexpError, RecordError
+from qaexp.evaluation.measures import metric_key
 from qaexp.files import atomic_write_text, nested_values, read_small_text
 from qaexp.runs.folder import RECORD
 from qaexp.runs.other_runs import other_runs, with_other_runs, with_pinned_runs
@@ -49,6 +50,9 @@ ONLY_WATCH = (
 
 LATER_OPTIONS: Mapping[str, Any] = {"measures": [], "train_fraction": 1.0, "drop_unknown": False}
 """Options of a data set that older records lack, with the values at which a run measures what those did."""
+
+WITHOUT_LIMIT = ("", "ConstantLR", "InverseEpoch")
+"""Schedules whose learning rates do not depend on the number of epochs."""
 
 QUICK_LOOKS = ("fast_dev_run", "overfit_batches", "limit_val_batches", "limit_test_batches")
 """Options of the trainer with which a run measures a part of dev or test."""
@@ -95,6 +99,18 @@ class RunRecord:
     schema: int = SCHEMA
     _watches: dict[str, Callable[[], float]] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Functions that give the seconds so far of the stages in progress."""
+
+    @property
+    def selection_metric(self) -> str:
+        """The dev metric that chooses the epoch, such as `dev/map`; empty if the data set names none."""
+        return metric_key(self.config["dataset"].get("selection_metric") or "")
+
+    @property
+    def best_on_dev(self) -> float | None:
+        """The highest `selection_metric` of an epoch, or that of a run that trains nothing; None before the first epoch."""
+        if self.history:
+            return float(max(epoch[self.selection_metric] for epoch in self.history))
+        return float(self.metrics["dev"][self.selection_metric.partition("/")[2]]) if "dev" in self.metrics else None
 
     @classmethod
     def begin(cls, config: dict[str, Any], command: str) -> "RunRecord":
@@ -324,9 +340,10 @@ def config_key(config: dict[str, Any]) -> str:
 def key_without_max_epochs(placeless: Mapping[str, Any]) -> str:
     """The key without the limit of epochs. Of two runs that share it, one is the beginning of the other.
 
-    With a warm-up, learning rates depend on the limit from the first step on, so that it stays in the key.
+    Under most schedules learning rates depend on the limit from the first step on, so that it stays in the key.
     """
-    if "warmup" in (placeless.get("schedule") or {}):
+    schedule = str((placeless.get("schedule") or {}).get("_target_", "")).rpartition(".")[2]
+    if schedule not in WITHOUT_LIMIT:
         return _digest(placeless)
     return _digest({**placeless, "trainer": {**placeless.get("trainer", {}), "max_epochs": None}})
 

@@ -71,13 +71,25 @@ def with_current_targets(node: Any) -> Any:
     return _with_targets(node, lambda target: RENAMED.get(target, target) if isinstance(target, str) else with_current_targets(target))
 
 
-def with_short_targets(node: Any) -> Any:
-    """The same configuration, with the names of classes but not their modules, since identity does not depend on where a class lives.
+SHORTENED = ("qaexp.", "torch.optim.", "pytorch_lightning.")
+ALSO_OURS = ("torch.optim.AdamW",)
+"""What these packages have of the name of one of our classes."""
 
-    >>> with_short_targets({"_target_": "qaexp.losses.PairwiseHinge", "margin": 0.2})
-    {'_target_': 'PairwiseHinge', 'margin': 0.2}
+
+def with_short_targets(node: Any) -> Any:
+    """The same configuration, without the modules of our classes and of the torch and Lightning classes that conf/ names.
+
+    So moving a class of ours changes no key. Other classes keep their modules, since yours may have the name of one of ours.
+
+    >>> [with_short_targets({"_target_": name}) for name in ("qaexp.losses.PairwiseHinge", "mine.PairwiseHinge")]
+    [{'_target_': 'PairwiseHinge'}, {'_target_': 'mine.PairwiseHinge'}]
     """
-    return _with_targets(node, lambda target: RENAMED.get(str(target), str(target)).rpartition(".")[2])
+    return _with_targets(node, _short)
+
+
+def _short(target: Any) -> str:
+    name = RENAMED.get(str(target), str(target))
+    return name.rpartition(".")[2] if name.startswith(SHORTENED) and name not in ALSO_OURS else name
 
 
 def _with_targets(node: Any, change: Callable[[Any], Any]) -> Any:

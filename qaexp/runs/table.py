@@ -12,7 +12,7 @@ import pandas as pd
 from qaexp.config import join_options, split_options, without_keys
 from qaexp.errors import ConfigError, QaexpError, meant
 from qaexp.evaluation.conventions import METRICS
-from qaexp.evaluation.measures import heading, is_measure, metric_key
+from qaexp.evaluation.measures import heading, is_measure
 from qaexp.runs.folder import RECORD
 from qaexp.runs.other_runs import OTHER_RUNS, other_runs, with_other_runs
 from qaexp.runs.record import RunRecord, config_key, records_below
@@ -94,7 +94,7 @@ def _line(record: RunRecord, split: str, measured: Sequence[str]) -> dict[str, A
 
 def _chosen_by(record: RunRecord) -> dict[str, float | None]:
     """The dev metric that chose the epoch."""
-    split, _, name = metric_key(record.config["dataset"].get("selection_metric") or "").partition("/")
+    split, _, name = record.selection_metric.partition("/")
     return {f"{split}/{name}": record.metrics[split].get(name)} if name and split in record.metrics else {}
 
 

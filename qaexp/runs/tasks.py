@@ -20,7 +20,7 @@ from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError
 from qaexp.evaluation.ranks import rank_pairs
 from qaexp.evaluation.trec_files import read_run, write_qrels, write_run
-from qaexp.files import atomic_write_text, csv_text
+from qaexp.files import atomic_write_text
 
 Metrics = dict[str, int | float]
 Scores = Mapping[str, Float[Tensor, "pair *class"]]
@@ -85,7 +85,7 @@ class Ranking(Task):
         measured = {name: values.tolist() for name, values in metrics.per_question().items()}
         measured["question"] = [names[q] for q in measured["question"]]
         columns = ["question", "candidates", "answers", *metrics.measures]
-        atomic_write_text(folder / f"{split}.questions.csv", csv_text(pd.DataFrame(measured, columns=columns)))
+        atomic_write_text(folder / f"{split}.questions.csv", pd.DataFrame(measured, columns=columns).to_csv(index=False))
         return {
             **{name: value.item() for name, value in metrics.compute().items()},
             "questions": len(measured["question"]),
@@ -184,7 +184,7 @@ class Classification(Task):
             "predicted": names[scores.argmax(dim=1).numpy()],
             **{f"score of {name}": scores[:, place].tolist() for place, name in enumerate(names)},
         }
-        atomic_write_text(folder / f"{split}.pairs.csv", csv_text(pd.DataFrame(columns)))
+        atomic_write_text(folder / f"{split}.pairs.csv", pd.DataFrame(columns).to_csv(index=False))
         return {**{name: value.item() for name, value in self.data.metrics(split, scores).compute().items()}, "pairs": table.num_pairs}
 
     def hardest(self, split: str, scores: Float[Tensor, "pair *class"], count: int) -> pd.DataFrame:

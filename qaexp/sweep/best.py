@@ -11,7 +11,6 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig, OmegaConf
 
 from qaexp.config import RANK, Program, choice_file, is_choice
-from qaexp.evaluation.measures import metric_key
 from qaexp.files import atomic_write_text, name_another_place
 from qaexp.runs.record import RunRecord, measured_options
 from qaexp.sweep.job import JobResult
@@ -78,13 +77,12 @@ def best_yaml(best: Best, record: RunRecord, num_jobs: int, program: Program = R
         OmegaConf.update(tree, override.key_or_group, override.value())
     OmegaConf.update(tree, "hydra.sweeper.params", None)
     settings: Any = OmegaConf.to_container(tree)
-    dev = metric_key(record.config["dataset"]["selection_metric"])
     alone = f" in epoch {record.best_epoch} of {len(record.history)}"
     where = alone if len(best.runs) == 1 else f", the mean of {len(best.runs)} seeds"
     where += f"; {best.failed} more failed" if best.failed else ""
     return (
         "# @package _global_\n"
-        f"# The best of {num_jobs} runs by {dev}, {100 * best.score:.2f}{where}; chosen on "
+        f"# The best of {num_jobs} runs by {record.selection_metric}, {100 * best.score:.2f}{where}; chosen on "
         f"dev only.\n# {program.command} {record.command}\n# Run {record.key}, commit {record.commit}.\n"
         + yaml.safe_dump({"defaults": [*defaults, "_self_"], **settings}, sort_keys=False, default_flow_style=None, width=140)
     )

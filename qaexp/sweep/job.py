@@ -15,7 +15,6 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from qaexp.config import CONF, Program, configuration_flags
-from qaexp.evaluation.measures import metric_key
 from qaexp.files import atomic_write_text, read_small_text
 from qaexp.logs import silence_libraries
 from qaexp.mistakes import check_config, explain
@@ -49,10 +48,10 @@ class JobResult:
         cls, cell: int, status: Literal["ran", "kept", "pruned", "failed", "busy"], options: Sequence[str], folder: Path, record: RunRecord
     ) -> "JobResult":
         """The result of a run that left a record."""
-        metric = metric_key(record.config["dataset"]["selection_metric"])
+        metric = record.selection_metric
         name, fingerprint = record.config["dataset"].get("name", "the data"), str(record.data.get("fingerprint"))[:8]
         measure = f"{metric} of {name} (data {fingerprint}{f', convention {record.convention}' if record.convention else ''})"
-        return cls(cell, status, options, str(folder), dev_score(record), metric=metric, measure=measure)
+        return cls(cell, status, options, str(folder), record.best_on_dev, metric=metric, measure=measure)
 
     def write(self, outcomes: Path) -> None:
         atomic_write_text(outcomes / f"{self.cell}.json", json.dumps(asdict(self)) + "\n")
@@ -108,14 +107,6 @@ class Job:
             return JobResult(cell, outcome.status, options, str(outcome.folder), error=outcome.error)
         result = JobResult.of(cell, outcome.status, options, outcome.folder, outcome.record)
         return replace(result, error=outcome.error)
-
-
-def dev_score(record: RunRecord) -> float | None:
-    """The best dev metric of a run, by the metric that its data set selects with, never a test metric; None before the first epoch."""
-    chosen = metric_key(record.config["dataset"]["selection_metric"])
-    if record.history:
-        return float(max(epoch[chosen] for epoch in record.history))
-    return float(record.metrics["dev"][chosen.partition("/")[2]]) if "dev" in record.metrics else None
 
 
 def keep_number_of_threads() -> None:

@@ -13,7 +13,6 @@ from optuna.trial import TrialState, create_trial
 from pytorch_lightning.callbacks import Callback
 
 from qaexp.errors import PrunedError
-from qaexp.evaluation.measures import metric_key
 from qaexp.runs.folder import RECORD
 from qaexp.runs.record import RunRecord
 
@@ -32,7 +31,7 @@ class PruneByDev(Callback):
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         record = RunRecord.load(self._folder)  # the callback that writes the history ran before this one
-        chosen = metric_key(record.config["dataset"]["selection_metric"])
+        chosen = record.selection_metric
         study = optuna.create_study(direction="maximize", pruner=self._pruner)
         for path in sorted(self._folder.parent.glob(f"*/{RECORD}")):
             other = finished(path, chosen)

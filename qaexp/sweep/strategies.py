@@ -83,9 +83,7 @@ def _axis(override: Override) -> BaseDistribution:
 
 
 def _distribution(override: Override) -> BaseDistribution:
-    """
-    Values of a list are unordered to Optuna, since a list may hold names as well as numbers.
-    """
+    """What Optuna draws an override from. Values of a list are unordered, since a list may hold names as well as numbers."""
     if override.is_discrete_sweep():
         values = tuple(dict.fromkeys(values_of(override)))
         if not values:

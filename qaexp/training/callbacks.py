@@ -104,15 +104,11 @@ class WholeCheckpoints(TorchCheckpointIO):
 class Checkpoints(ModelCheckpoint):
     """A ModelCheckpoint for a folder that may have been moved. Lightning's own then forgets the best score so far."""
 
-    @property
-    def _legacy_state_key(self) -> str:  # type: ignore[override]  where Lightning also looks: the name in earlier runs
-        return self.state_key.replace(type(self).__qualname__, ModelCheckpoint.__qualname__)
-
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Replaces the folder of every saved path by this run's. Otherwise Lightning would delete checkpoints in the old folder."""
 
         def here(path: str) -> str:
-            name = Path(path).name.replace(BEST, NEXT)  # earlier runs wrote it at once
+            name = Path(path).name
             return str(Path(str(self.dirpath)) / name) if name.endswith(".ckpt") else ""
 
         paths = {name: here(path) for name, path in state_dict.items() if name.endswith("_path")}

@@ -16,7 +16,6 @@ from qaexp.data.batch import ScoringBlock
 from qaexp.data.module import RankingDataModule
 from qaexp.ddp import all_gather_ragged, rank_and_world_size
 from qaexp.errors import ConfigError, NonFiniteLossError
-from qaexp.models.embedding.word_vectors import WordTable
 from qaexp.models.pretrained.weights import kept_files
 from qaexp.models.scorer import AnswerScorer
 from qaexp.runs.checkpoint import require_same_vocabulary
@@ -75,9 +74,6 @@ class ScoringModule(pl.LightningModule):
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         require_same_vocabulary(checkpoint, self._rebuild["vocabulary"])
-        for table in self.modules():
-            if isinstance(table, WordTable):
-                table.narrow_states(checkpoint.get("optimizer_states", ()))
 
     def require_finite(self, loss: Float[Tensor, ""], index: int) -> None:
         """Raises: NonFiniteLossError."""

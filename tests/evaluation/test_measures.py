@@ -83,6 +83,8 @@ def test_a_family_has_a_formula_and_a_name_that_is_found_again() -> None:
         ("P@five", "there is no measure 'P@five'"),
         ("", "there is no measure ''"),
         ("P(rel=)@5", "there is no measure"),
+        ("RBP", "there is no measure 'RBP'"),
+        ("INST", "there is no measure 'INST'"),
     ],
 )
 def test_a_name_that_is_no_measure_is_answered_with_the_nearest(name: str, says: str) -> None:

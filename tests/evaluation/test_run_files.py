@@ -117,6 +117,13 @@ def test_a_run_of_other_questions_names_one_of_each(tmp_path: Path) -> None:
         measure_run(tmp_path / "r", Qrels.read(tmp_path / "q"), ["AP"])
 
 
+def test_judgements_without_a_right_candidate_leave_nothing_to_average_under_lei16(tmp_path: Path) -> None:
+    (tmp_path / "q").write_text("q1 0 a 0\n")
+    (tmp_path / "r").write_text("q1 Q0 a 1 0.5 t\n")
+    with pytest.raises(QaexpError, match="no right candidate of any question, and the convention lei16"):
+        measure_run(tmp_path / "r", Qrels.read(tmp_path / "q"), ["AP"], convention="lei16")
+
+
 @pytest.mark.slow
 def test_a_million_lines_take_seconds(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)

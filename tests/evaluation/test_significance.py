@@ -81,6 +81,16 @@ def test_p_of_many_questions_is_nearly_that_of_all_signs(shift: float) -> None:
     assert paired_randomisation(differences) == pytest.approx(counted, rel=0.05 if counted > 1e-4 else 0.1)
 
 
+@pytest.mark.parametrize("num_large", [4, 5, 6])
+def test_p_is_nearly_that_of_all_signs_if_few_questions_have_most_of_the_difference(num_large: int) -> None:
+    rng = np.random.default_rng(num_large)
+    differences = np.concatenate([rng.uniform(0.2, 0.6, num_large), rng.normal(0, 1e-3, 22 - num_large)])
+    sums = np.zeros(1)
+    for each in differences:
+        sums = np.concatenate([sums + each, sums - each])
+    assert paired_randomisation(differences) == pytest.approx(float(np.mean(np.abs(sums) >= abs(differences.sum()))), rel=0.15)
+
+
 @pytest.mark.parametrize("num_questions", [300, 3_000, 30_000])
 @pytest.mark.parametrize("z", [0.5, 2.0, 4.0])
 def test_p_of_very_many_questions_is_that_of_a_normal_sum(num_questions: int, z: float) -> None:
@@ -124,7 +134,8 @@ def test_welch_needs_two_seeds_unless_a_side_is_deterministic() -> None:
     assert welch([0.39, 0.41], [0.35], (True, True)) is None
     assert welch([0.39], [0.35], (False, False)) == 0.0
     assert welch([0.39], [0.39], (False, False)) == 1.0
-    assert welch([0.4, 0.4], [0.3, 0.3], (True, True)) == 0.0
+    assert welch([0.4, 0.4], [0.3, 0.31], (True, True)) == pytest.approx(stats.ttest_1samp([0.3, 0.31], 0.4).pvalue)
+    assert welch([0.4, 0.4], [0.3, 0.3], (True, True)) is None, "agreeing seeds do not say how much another would change"
 
 
 @pytest.mark.parametrize(("num_ours", "num_theirs"), [(5, 5), (20, 5)])

@@ -90,7 +90,7 @@ def test_one_seed_decides_nothing(filled: Measured) -> None:
     states = {place: replace(state, entries=state.entries[:1]) for place, state in filled.states.items()}
     alone = Measured(TABLE, states)
     line = comparisons(alone).set_index("column").loc["MAP"]
-    assert line[["p (questions)", "p (seeds)", "p (Holm)", "significant"]].tolist() == ["0.00781", "", "", "one seed"]
+    assert line[["p (questions)", "p (seeds)", "p (Holm)", "significant"]].tolist() == ["0.00781", "", "", "unknown"]
     [claim] = claim_verdicts([claim_of("wide is better", "MAP", above="CNN, wide", below="CNN")], [alone]).to_dict("records")
     assert (claim["verdict"], claim["seeds"], claim["p (Holm)"]) == ("undecided", "1; 1", "")
     assert claim["80% power from"] == ""

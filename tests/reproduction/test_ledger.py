@@ -8,7 +8,7 @@ import pytest
 from small_table import SMALL, TINY, entry_of
 
 from qaexp.errors import QaexpError
-from qaexp.reproduction.ledger import Key, Ledger, digest
+from qaexp.reproduction.ledger import Entry, Key, Ledger, digest
 from qaexp.runs.record import RunRecord, key_without_max_epochs
 from qaexp.runs.store import run_overrides
 
@@ -104,6 +104,14 @@ def test_a_run_cut_short_by_its_limit_is_the_beginning_of_a_longer_one(tmp_path:
         assert len(begun.history) == epochs
 
 
+@pytest.mark.parametrize(("stops", "cut_short"), [(None, True), ({"patience": 30}, True), ({"patience": 2}, False)])
+def test_only_the_patience_of_its_callbacks_can_end_a_run_early(stops: dict[str, int] | None, cut_short: bool) -> None:
+    """The option `patience` alone ends nothing."""
+    config = {"patience": 2, "callbacks": {"early_stopping": stops, "progress_bar": {"_target_": "Bar"}}}
+    entry = Entry(**{**asdict(entry_of("k", 1, [0.5])), "config": config, "history": [{"train/loss": 1.0}] * 8, "best_epoch": 4})
+    assert (entry.cut_short, entry.may_stop) == (cut_short, not cut_short)
+
+
 def test_questions_are_the_same_if_their_names_are_in_the_same_order() -> None:
     assert len({digest(names) for names in (["a", "b"], ["b", "a"], ["a"], ["ab"])}) == 4
 
@@ -117,7 +125,7 @@ def test_a_question_may_have_a_name_that_pandas_reads_as_missing(tmp_path: Path)
     (tmp_path / "run" / "test.questions.csv").write_text("question,p@1,mrr,map,p@5\nNA,1.0,1.0,1.0,0.2\nnull,0.0,0.5,0.5,0.2\n")
     kept = Ledger(tmp_path / "ledger").enter(tmp_path / "run").per_question("test/map")
     assert kept is not None
-    assert (kept.of, kept.values) == (digest(["NA", "null"]), [1.0, 0.5])
+    assert (kept.of, kept.values) == (f"{digest(['NA', 'null'])}, None pairs, ", [1.0, 0.5])
 
 
 @pytest.mark.parametrize("content", ["{}", "[" * 10**5, '{"seed": ' + "9" * 5000 + "}", "\udcff"])

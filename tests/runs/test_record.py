@@ -212,13 +212,15 @@ def test_a_profiler_is_no_part_of_a_run() -> None:
 
 
 def test_runs_with_a_warm_up_are_no_beginnings_of_longer_ones() -> None:
-    """Their learning rates depend on the number of epochs from the first step on."""
+    """Their learning rates depend on the number of epochs from the first step on, as those of a schedule of one's own may."""
 
-    def key(epochs: int, **schedule: object) -> str:
-        return key_without_max_epochs({"dataset": {"name": "toy"}, "trainer": {"max_epochs": epochs}, "schedule": schedule})
+    def key(epochs: int, schedule: str) -> str:
+        return key_without_max_epochs({"trainer": {"max_epochs": epochs}, "schedule": {"_target_": schedule}})
 
-    assert key(3, gamma=0.9) == key(30, gamma=0.9)
-    assert key(3, warmup=0.1) != key(30, warmup=0.1)
+    for name in ("torch.optim.lr_scheduler.ConstantLR", "qaexp.training.trainer.InverseEpoch"):
+        assert key(3, name) == key(30, name)
+    for name in ("qaexp.training.trainer.Linear", "mine.OneCycle"):
+        assert key(3, name) != key(30, name)
 
 
 def test_later_options_of_a_data_set_count_in_the_key_only_where_they_change_a_run() -> None:

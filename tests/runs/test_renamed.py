@@ -4,13 +4,16 @@ import json
 from pathlib import Path
 
 import pytest
+import pytorch_lightning.callbacks
+import torch
+import yaml
 from hydra.utils import get_object
 
 import qaexp
-from qaexp.config import compose
+from qaexp.config import CONF, compose
 from qaexp.reproduction.spec import EXPERIMENTS
 from qaexp.runs.record import RunRecord, config_key
-from qaexp.runs.renamed import RENAMED, with_current_targets
+from qaexp.runs.renamed import ALSO_OURS, RENAMED, with_current_targets
 
 OLD_RUN = Path(__file__).with_name("before_the_move")
 LEDGER = EXPERIMENTS.parent / "results" / "ledger"
@@ -49,10 +52,22 @@ def test_every_class_of_the_ledger_is_found() -> None:
         get_object(with_current_targets({"_target_": target})["_target_"])
 
 
-def test_a_key_depends_on_a_class_by_its_name_alone() -> None:
-    config = dict(compose(["model=qa_lstm"]))
-    config = {**config, "loss": {"_target_": "qaexp.training.losses.PairwiseHinge", "margin": 0.2}}
-    elsewhere = {**config, "loss": {"_target_": "mine.PairwiseHinge", "margin": 0.2}}
-    another = {**config, "loss": {"_target_": "mine.Hinge", "margin": 0.2}}
-    old = {**config, "loss": {"_target_": "qaexp.losses.PairwiseHinge", "margin": 0.2}}
-    assert config_key(config) == config_key(elsewhere) == config_key(old) != config_key(another)
+def test_a_key_depends_on_the_name_of_our_class_and_on_the_whole_path_of_yours() -> None:
+    config = dict(compose(["model=qa_lstm", "optimizer=adamw"]))
+    keys = [
+        config_key({**config, "loss": {"_target_": f"{place}", "margin": 0.2}})
+        for place in ("qaexp.training.losses.PairwiseHinge", "qaexp.losses.PairwiseHinge", "mine.PairwiseHinge", "yours.PairwiseHinge")
+    ]
+    assert keys[0] == keys[1]
+    assert len(set(keys)) == 3
+    assert config_key(config) != config_key({**config, "optimizer": {**config["optimizer"], "_target_": "torch.optim.AdamW"}})
+
+
+def test_no_class_of_torch_or_lightning_is_taken_for_one_of_ours() -> None:
+    shipped = set().union(*(targets_in(yaml.safe_load(path.read_text(encoding="utf-8"))) for path in CONF.rglob("*.yaml")))
+    ours = {target for target in shipped if target.startswith("qaexp.")}
+    names = [target.rpartition(".")[2] for target in ours]
+    assert len(names) == len(set(names)) > 80
+    places = (torch.optim, torch.optim.lr_scheduler, pytorch_lightning.callbacks)
+    same = {f"{place.__name__}.{name}" for place in places for name in names if hasattr(place, name)}
+    assert same == set(ALSO_OURS)

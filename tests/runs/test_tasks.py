@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import torch
 from hydra.utils import instantiate
@@ -54,3 +55,13 @@ def test_pairs_with_classes_come_by_the_probability_of_their_own(data_dir: Path,
     assert found["class"].iloc[0] == data.classes[labels[7]]
     assert found["predicted"].iloc[0] == data.classes[(labels[7] + 1) % 3]
     assert found["its probability"].iloc[1] == pytest.approx(1 / 3)
+
+
+def test_ids_are_written_as_they_are_and_not_for_a_spreadsheet(tmp_path: Path) -> None:
+    file, ids = tmp_path / "pairs.csv", ["@b", "-c", "=d", "plain"]
+    lines = [f"{name},what is {name},{answer},{label},test" for name in ids for answer, label in (("this", 1), ("that", 0))]
+    file.write_text("\n".join(["question_id,question,candidate,label,split", *lines]) + "\n")
+    options = [f"dataset.reader.folder={file}", "dataset/vectors=random", f"cache_dir={tmp_path}"]
+    data = instantiate(compose(["dataset=own", *options]).dataset)
+    task_of(data).write(tmp_path, "test", torch.arange(8.0), "tag")
+    assert pd.read_csv(tmp_path / "test.questions.csv")["question"].tolist() == ids

@@ -20,7 +20,6 @@ from qaexp.config import choices, compose
 from qaexp.data import module_cache as shared
 from qaexp.processes import Process
 from qaexp.runs.record import config_key
-from qaexp.sweep.job import dev_score
 from qaexp.sweep.ray_launcher import RayLauncher
 from qaexp.sweep.strategies import Space
 from qaexp.sweep.sweeper import _remove_dead_outcomes
@@ -196,9 +195,9 @@ def test_selection_sees_only_dev(tmp_path: Path) -> None:
     assert main(arguments(tmp_path, "seed=1,2")) == 0
     for path in tmp_path.rglob("record.json"):
         record = RunRecord.load(path.parent)
-        before = dev_score(record)
+        before = record.best_on_dev
         record.metrics = {"test": {"map": 1.0}}
-        assert dev_score(record) == before == max(epoch["dev/map"] for epoch in record.history)
+        assert record.best_on_dev == before == max(epoch["dev/map"] for epoch in record.history)
 
 
 def test_mistakes_in_a_sweep_are_answered_with_one_sentence_before_anything_runs(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

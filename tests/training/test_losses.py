@@ -239,7 +239,7 @@ def test_the_margins_of_a_student_are_drawn_to_those_of_its_teacher() -> None:
     assert loss.item() == pytest.approx((0.3**2 + 0.4**2) / 2, abs=1e-6)
 
 
-ANY = RandomGuess(vectors=torch.zeros(2, 0))
+ANY = RandomGuess(vectors=torch.zeros(2, 0), seed=1)
 
 TOY = [f"dataset.reader.num_{split}=4" for split in ("train", "dev", "test")] + ["logger=none", "trainer.max_epochs=1"]
 

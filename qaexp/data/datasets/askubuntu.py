@@ -128,7 +128,7 @@ def _unknown(questions: Sequence[str], text_of: Mapping[str, int] | None) -> lis
 def _faults(
     question: str, right: Sequence[str], listed: Sequence[str], scores: Sequence[str], text_of: Mapping[str, int] | None, ranked: bool
 ) -> Iterator[str]:
-    """Returns what is wrong with a line of a pool. In a `ranked` pool, field 3 lists all candidates in the order that breaks ties."""
+    """What is wrong with a line of a pool. In a `ranked` pool, field 3 lists all candidates in the order that breaks ties."""
     if unknown := _unknown([question, *right, *listed], text_of):
         yield f"no text for question {', '.join(unknown[:5])}{' ...' if len(unknown) > 5 else ''}"
     if scores and len(scores) != len(listed):

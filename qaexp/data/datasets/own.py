@@ -56,8 +56,8 @@ class Pool:
 @dataclass(frozen=True)
 class OwnReader:
     """Reads `train`, `dev` and `test` as TSV, CSV, JSONL or parquet from a folder, or one such file with a column `split`, or a folder
-    that the library `datasets` saved. Without that column, a single file of another name is a
-    test split. See `qaexp.data.rows` for how columns are found.
+    that the library `datasets` saved. Without that column, a single file of another name is a test split. See `qaexp.data.rows` for how
+    columns are found.
 
     A line is a pair, or a pool: its candidate is then a list of texts, with a list of labels, or a list of objects. Lines with the same
     question, wherever they stand in a file, are its pool; of equal ones the first counts. Questions are the same if their ids are. Without

@@ -1,6 +1,6 @@
 """Word embedding: a table that starts from given vectors, frozen or tuned, with dropout."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -48,15 +48,6 @@ class WordTable(nn.Module):
     def add_words(self, words: Sequence[str], vectors: Float[Tensor, "word dim"]) -> None:
         """Append the vectors of words, which nothing trains."""
         self.weight = nn.Parameter(torch.cat([self.weight.detach(), vectors.to(self.weight)]), requires_grad=False)
-
-    def narrow_states(self, optimizer_states: Iterable[Any]) -> None:
-        """Drop constant words from an optimiser's state in a checkpoint that was written when all words were learned."""
-        if self.place is None:
-            return
-        for state in (each for states in optimizer_states for each in states["state"].values()):
-            for name, value in state.items():
-                if torch.is_tensor(value) and value.shape == (len(self.place), *self.weight.shape[1:]):
-                    state[name] = value[self.place.argsort()[: len(self.weight)].to(value.device)]
 
     def forward(self, words: Int[Tensor, "*shape"]) -> Float[Tensor, "*shape dim"]:
         if self.place is None or self.constant is None:

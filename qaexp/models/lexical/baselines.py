@@ -47,7 +47,7 @@ def hash_of(tokens: Int[Tensor, "text length"], factor: int) -> Int[Tensor, " te
 class RandomGuess(LexicalScorer):
     """s in [0, 1], a hash of the pair's words and the seed: it has no state, and a pair gets the same score in every batch."""
 
-    def __init__(self, vectors: Float[Tensor, "word dim"], seed: Seed = 1) -> None:
+    def __init__(self, vectors: Float[Tensor, "word dim"], seed: Seed) -> None:
         super().__init__()
         self.seed = seed
 

@@ -1,4 +1,4 @@
-"""Runs torch's recurrent layers of one level over real tokens only, on each device in the faster way."""
+"""Runs torch's single-layer recurrent networks over real tokens only, on each device in the faster way."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

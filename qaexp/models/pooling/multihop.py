@@ -40,7 +40,6 @@ class MultihopPooling(Stage):
 
     def __init__(self, input_dim: int, num_hops: PositiveInt) -> None:
         super().__init__()
-        self.num_hops = num_hops
         self.W = nn.Parameter(torch.empty(num_hops, input_dim, input_dim).uniform_(-0.1, 0.1))
         self.U = nn.Parameter(torch.empty(num_hops, input_dim, input_dim).uniform_(-0.1, 0.1))
         self.w = nn.Parameter(torch.empty(num_hops, input_dim).uniform_(-0.1, 0.1))

@@ -12,12 +12,11 @@ from matplotlib.figure import Figure
 
 from qaexp.config import split_options
 from qaexp.errors import QaexpError
-from qaexp.evaluation.measures import metric_key
 from qaexp.evaluation.significance import Interval
 from qaexp.explain.drawing import COLOURS, INK, is_logarithmic, look, new_figure, save
 from qaexp.reproduction.figures.picture import drawn_intervals
 from qaexp.runs.record import RunRecord, measured_options, records_below
-from qaexp.sweep.job import JobResult, dev_score
+from qaexp.sweep.job import JobResult
 
 DRAWN_STATUSES = ("finished", "pruned")
 
@@ -61,9 +60,9 @@ def sweep_table(folder: Path) -> tuple[pd.DataFrame, str]:
             latest[same] = run, record
     rows, metric, measures = [], "", set[str]()
     for same, (run, record) in latest.items():
-        score = dev_score(record)
+        score = record.best_on_dev
         if record.status in DRAWN_STATUSES and score is not None:
-            metric = metric_key(record.config["dataset"]["selection_metric"])
+            metric = record.selection_metric
             measures.add(JobResult.of(0, "kept", (), run, record).measure)
             meant = (option.partition("=") for option in split_options(record.command) if option in same)
             options = {name: value for name, _, value in meant if name != "seed"}

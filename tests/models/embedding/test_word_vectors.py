@@ -190,13 +190,3 @@ def test_a_frozen_table_stays_whole(vectors: Tensor) -> None:
     embedding = WordEmbedding(vectors, tuned=False, project_dim=None, dropout_rate=0.0)
     embedding.words.learn_only(LEARNED)
     assert embedding.words.weight.shape == (5, 4)
-
-
-def test_an_earlier_optimisers_state_of_all_words_is_narrowed_to_those_learned(vectors: Tensor) -> None:
-    embedding = split(vectors)
-    states = [{"state": {0: {"step": torch.tensor(3.0), "exp_avg": vectors.clone()}, 1: {"exp_avg": torch.ones(7)}}}]
-    embedding.words.narrow_states(states)
-    assert torch.equal(states[0]["state"][0]["exp_avg"], vectors[:4])
-    assert states[0]["state"][1]["exp_avg"].shape == (7,)
-    embedding.words.narrow_states(states)
-    assert states[0]["state"][0]["exp_avg"].shape == (4, 4)

@@ -1,16 +1,13 @@
 """Statistics of data sets, worked out by hand."""
 
-from collections.abc import Callable
+import gzip
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from qaexp.data.audit.card import MEASURES, askubuntu_pools, askubuntu_texts
 from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.errors import BadDataError
-
-Make = Callable[..., Any]
+from qaexp.reproduction.counts import MEASURES, askubuntu_pools, askubuntu_texts
 
 
 def test_figures_by_hand() -> None:
@@ -33,12 +30,15 @@ def test_figures_by_hand() -> None:
     }
 
 
-def test_askubuntu_by_hand(write: Make, tmp_path: Path) -> None:
-    pools = write(tmp_path / "dev.txt", ["1\t5 6\t5 6 7\t3 2 1", "2\t\t8 9 7\t3 2 1"], packed=True)
+def test_askubuntu_by_hand(tmp_path: Path) -> None:
+    pools, texts, cut = tmp_path / "dev.txt.gz", tmp_path / "texts.txt", tmp_path / "cut.txt"
+    pools.write_bytes(gzip.compress(b"1\t5 6\t5 6 7\t3 2 1\n2\t\t8 9 7\t3 2 1\n"))
     assert askubuntu_pools(pools) == {"questions": 2, "right pairs": 2, "pairs": 6, "answers per question": 1.0}
-    texts = write(tmp_path / "texts.txt", ["1\ta title\tone body here", "2\tb\t"])
+    texts.write_text("1\ta title\tone body here\n2\tb\t\n")
     assert askubuntu_texts(texts) == {"questions": 2, "title length": 1.5, "body length": 1.5}
+    cut.write_text("1\ttitle\n")
     with pytest.raises(BadDataError, match="line 1: 2 fields, 3 expected"):
-        askubuntu_texts(write(tmp_path / "cut.txt", ["1\ttitle"]))
+        askubuntu_texts(cut)
+    cut.write_text("1\t2\t3\n4\n")
     with pytest.raises(BadDataError, match="line 2: 1 field, at least 3 expected"):
-        askubuntu_pools(write(tmp_path / "cut.txt", ["1\t2\t3", "4"]))
+        askubuntu_pools(cut)
