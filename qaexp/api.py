@@ -1,6 +1,7 @@
 """The Python API: `qaexp.train(model="ggsa", dataset="toy")` and the like. The package exports these functions."""
 
 import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,11 +26,17 @@ class Run(NamedTuple):
     folder: Path
     """Its checkpoint, rankings and measures of each question."""
 
+    def __repr__(self) -> str:
+        return f"Run({self.record.config['run_name']}, {self.record.status}, {str(self.folder)!r})"
+
     def load(self) -> "Ranker":
         """The trained model, to rank with."""
         from qaexp.runs.ranker import load
 
         return load(self.folder)
+
+
+_ONE_AT_A_TIME = threading.RLock()
 
 
 def train(overrides: str | Sequence[str] = (), *, runs: str | Path = RUNS, **options: Any) -> Run:
@@ -38,7 +45,8 @@ def train(overrides: str | Sequence[str] = (), *, runs: str | Path = RUNS, **opt
     `overrides` are words of the command line, such as `["model=ggsa", "model/pooling=mean"]`. `options` are the same by name: a choice, a
     value, or a mapping of values, such as `model="ggsa", dataset="toy", trainer={"max_epochs": 3}`. They come after `overrides`.
 
-    A run that is finished in `runs` with the same configuration and data is returned as it is, and an interrupted one goes on.
+    A run that is finished in `runs` with the same configuration and data is returned as it is, and an interrupted one goes on. Threads
+    train one after the other, since all draw from torch's one source of random numbers; several at once need processes, as a sweep has.
 
     Raises:
         QaexpError: what is wrong with the options, the data or the run, in one sentence.
@@ -50,7 +58,7 @@ def train(overrides: str | Sequence[str] = (), *, runs: str | Path = RUNS, **opt
         raise QaexpError(f"{odd} is for the command line alone; call qaexp.train for each run, and an interrupted one goes on")
     if odd := next((word for word in words if word.startswith("output_dir=")), None):
         raise QaexpError(f"{odd} is for the command line alone; runs=FOLDER names the folder that a run has its own in")
-    with _one_sentence(words):
+    with _one_sentence(words), _ONE_AT_A_TIME:
         outcome = run_overrides(words, Path(runs).expanduser(), watchers=_notebook_bar())
     if outcome.status == "busy":
         raise QaexpError(f"another process is at work on this run in {outcome.folder}; wait for it, or stop it")

@@ -27,7 +27,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from qaexp.errors import OutputError
 from qaexp.files import atomic_write_text
-from qaexp.own_choices import SEARCH_PATH, drop_replaced_options
+from qaexp.own_choices import SEARCH_PATH, drop_replaced_options, own_folders
 
 CONF = Path(__file__).with_name("conf").resolve()
 """In a checkout, `qaexp/conf` is a link to the top-level conf/; in a wheel, it holds the files."""
@@ -158,8 +158,9 @@ def compose(overrides: Sequence[str] = (), program: Program = RANK) -> DictConfi
     """Compose a configuration from overrides, as the program's command line does.
 
     Choices of YAML files are composed by Hydra once, and kept. Values are then set as Hydra sets them; what is more than a plain value is
-    left to Hydra, and so is whatever it refuses.
+    left to Hydra, and so is whatever it refuses. Folders of `hydra.searchpath` are searched for the rest of the process.
     """
+    look_also_in(dict.fromkeys([*_own, *own_folders(None, overrides)]))
     chosen, values = [each for each in overrides if is_choice(each)], [each for each in overrides if not is_choice(each)]
     if all(re.match(r"[A-Za-z_][\w.]*(?<!_target_)=", each) for each in values):
         with suppress(HydraException, OmegaConfBaseException):

@@ -93,7 +93,18 @@ def _unreadable(error: Exception) -> str:
 def _mistyped(arguments: Sequence[str], program: Program) -> Iterator[str]:
     """A sentence for each argument that names no group, choice or key, with the names that were probably meant."""
     options = [argument for argument in arguments if not argument.startswith("-")]
-    groups = program.groups()
+    yield from _mistyped_choices(options, is_sweep(arguments), program.groups())
+    try:
+        usual = config_of_choices(options, program)
+    except (HydraException, ValueError) as error:  # ValueError: Hydra reads a choice such as 1 as a number
+        if homeless := re.search(r"Could not override '([^']+)'", str(error)):
+            yield f"{homeless[1]} does not exist with the other choices; {program.needs}"
+    else:
+        yield from _mistyped_keys(options, usual, program)
+
+
+def _mistyped_choices(options: Sequence[str], sweeps: bool, groups: Sequence[str]) -> Iterator[str]:
+    """What can be said of words and of choices of YAML files before a configuration is composed."""
     for option in options:
         name, equals, value = option.lstrip("+~").partition("=")
         if not equals and not option.startswith("~"):
@@ -106,14 +117,13 @@ def _mistyped(arguments: Sequence[str], program: Program) -> Iterator[str]:
                 known = choices(key)
                 meant = _did_you_mean(choice, known, _homes(choice, groups))
                 yield f"there is no {key}={choice}{meant}; choices: {', '.join(known)}"
-        if "," in value and value[0] not in "[{(\"'" and not is_sweep(arguments):
+        if "," in value and value[0] not in "[{(\"'" and not sweeps:
             yield f"{key}={value} has several values, which make a sweep: add -m"
-    try:
-        usual = config_of_choices(options, program)
-    except (HydraException, ValueError) as error:  # ValueError: Hydra reads a choice such as 1 as a number
-        if homeless := re.search(r"Could not override '([^']+)'", str(error)):
-            yield f"{homeless[1]} does not exist with the other choices; {program.needs}"
-        return
+
+
+def _mistyped_keys(options: Sequence[str], usual: Any, program: Program) -> Iterator[str]:
+    """What can be said of keys beside the configuration `usual` that their choices make."""
+    groups = program.groups()
     keys = [*_keys_of(usual), *_sweeper_keys(), *groups, "hydra", "resume"]
     for option in options:
         key, _, value = option.lstrip("+~").partition("=")

@@ -1,7 +1,7 @@
 """Choices of the user's own: folders with YAML beside conf/, and classes that replace others."""
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from pydoc import locate
@@ -11,6 +11,7 @@ from hydra.core.config_loader import ConfigLoader
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
@@ -75,26 +76,44 @@ def drop_replaced_options(cfg: DictConfig, loader: ConfigLoader, config: str, ov
     searched = any(option.startswith(SEARCH_PATH) for option in overrides)
     if not any(value.key_or_group.endswith("_target_") for value in values) and not searched and not _has_own_files(loader, shipped):
         return
+    for place, names in _replaced(_layers(loader, config, overrides, values, shipped)).items():
+        node = OmegaConf.select(cfg, place) if names else None
+        if isinstance(node, DictConfig) and (taken := parameters_of(locate(node.get("_target_") or ""))) is not None:
+            with open_dict(node):
+                for name in names - set(taken):
+                    node.pop(name, None)
+
+
+def _layers(
+    loader: ConfigLoader, config: str, overrides: Sequence[str], values: Sequence[Override], shipped: Path
+) -> Iterator[tuple[bool, Any]]:
+    """The files and overrides that make a configuration, in their order: whether each is the user's own, and its content."""
     # with the folders of hydra.searchpath
     _, repository = loader._parse_overrides_and_create_caching_repo(config, list(overrides))  # type: ignore[attr-defined]
-    layers: list[tuple[bool, Any]] = []
     for default in loader.compute_defaults_list(config, list(overrides), run_mode=RunMode.RUN).defaults:
         if default.config_path is None or default.config_path.startswith("hydra/"):
             continue
-        loaded = repository.load_config(default.config_path)
-        if loaded is not None:
-            content: Any = OmegaConf.to_container(loaded.config)
-            for part in reversed([part for part in (default.package or "").split(".") if part and part != "_global_"]):
-                content = {part: content}
-            layers.append((Path(str(loaded.path).removeprefix("file://")) != shipped, content))
+        if (loaded := repository.load_config(default.config_path)) is not None:
+            package = [part for part in (default.package or "").split(".") if part and part != "_global_"]
+            own = Path(str(loaded.path).removeprefix("file://")) != shipped
+            yield own, _nested(package, OmegaConf.to_container(loaded.config))
     for value in values:
-        content = value.value() if not value.is_delete() else None
-        for part in reversed(value.key_or_group.split(".")):
-            content = {part: content}
-        layers.append((True, content))
-    targets: dict[str, str] = {}
-    options: dict[str, set[str]] = {}
-    stale: dict[str, set[str]] = {}
+        yield True, _nested(value.key_or_group.split("."), value.value() if not value.is_delete() else None)
+
+
+def _nested(parts: Sequence[str], content: Any) -> Any:
+    """
+    >>> _nested(["model", "encoder"], 1)
+    {'model': {'encoder': 1}}
+    """
+    for part in reversed(parts):
+        content = {part: content}
+    return content
+
+
+def _replaced(layers: Iterable[tuple[bool, Any]]) -> Mapping[str, set[str]]:
+    """Of each place whose `_target_` a layer of the user's own replaces, the options that were written before it and not again."""
+    targets, options, stale = dict[str, str](), dict[str, set[str]](), dict[str, set[str]]()
     for own, content in layers:
         for place, node in _nodes(content):
             target, names = node.get("_target_"), set(node) - {"_target_", "_partial_"}
@@ -104,12 +123,7 @@ def drop_replaced_options(cfg: DictConfig, loader: ConfigLoader, config: str, ov
                 targets[place] = target
             stale[place] = stale.get(place, set()) - names
             options[place] = options.get(place, set()) | names
-    for place, names in stale.items():
-        node = OmegaConf.select(cfg, place) if names else None
-        if isinstance(node, DictConfig) and (taken := parameters_of(locate(node.get("_target_") or ""))) is not None:
-            with open_dict(node):
-                for name in names - set(taken):
-                    node.pop(name, None)
+    return stale
 
 
 def _has_own_files(loader: ConfigLoader, shipped: Path) -> bool:

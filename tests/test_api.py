@@ -5,6 +5,7 @@ import io
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,27 @@ def test_training_returns_the_record_and_its_folder_and_is_not_repeated(tmp_path
     assert sorted(answer.position for answer in ranked) == [0, 1]
     with pytest.raises(QaexpError, match=r"trainer\.max_epochs"):
         qaexp.train([*TINY, *SMALL], trainer={"max_epochs": "many"}, **options)
+
+
+def test_choices_of_a_folder_of_ones_own_are_found(tmp_path: Path) -> None:
+    mine = tmp_path / "my_conf" / "model"
+    mine.mkdir(parents=True)
+    (mine / "tiny.yaml").write_text("defaults: [qa_cnn, _self_]\nencoder: {num_filters: 4}\n")
+    words = [f"hydra.searchpath=[file://{mine.parent}]", "model=tiny", *SMALL, "trainer.max_epochs=1"]
+    record, _ = qaexp.train(words, runs=tmp_path / "runs", logger="none", cache_dir=tmp_path / "cache")
+    assert record.config["model"]["encoder"]["num_filters"] == 4
+
+
+def test_threads_train_one_after_the_other(tmp_path: Path) -> None:
+    """Both give what one alone gives: they draw from one source of random numbers."""
+
+    def trained(folder: str, seed: int) -> dict[str, Any]:
+        options: dict[str, Any] = {"runs": tmp_path / folder, "logger": "none", "cache_dir": tmp_path / "cache", "seed": seed}
+        return qaexp.train([*TINY, *SMALL], **options).record.metrics
+
+    alone = [trained("alone", seed) for seed in (1, 2)]
+    with ThreadPoolExecutor() as pool:
+        assert list(pool.map(trained, ["together"] * 2, [1, 2])) == alone
 
 
 def test_a_choice_that_does_not_exist_is_answered_in_one_sentence(tmp_path: Path) -> None:

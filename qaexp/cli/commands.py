@@ -51,6 +51,8 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     if first in ("-sc", "--shell-completion"):
         return _complete(arguments)
+    if first == "train":
+        return _refuse("to train, leave out the word train, as in qaexp model=ggsa dataset=toy")
     if first not in COMMANDS and re.fullmatch("[a-z]+", first) and (near := get_close_matches(first, COMMANDS, n=1)):
         return _refuse(f"qaexp has no command {first}; did you mean {near[0]}?")
     function, rest = (COMMANDS[first].function, arguments[1:]) if first in COMMANDS else ("qaexp.cli.main:main", arguments)

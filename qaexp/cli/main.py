@@ -292,6 +292,7 @@ def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: b
     from omegaconf import OmegaConf
 
     from qaexp.cli import screen as console
+    from qaexp.runs.checkpoint import last_checkpoint
     from qaexp.runs.record import RunRecord
     from qaexp.runs.store import go_on
 
@@ -308,6 +309,7 @@ def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: b
     logging.getLogger().addHandler(log_file)
     try:
         if resume and not RunRecord.load(folder).is_of(OmegaConf.to_container(cfg)):
+            last_checkpoint(folder)  # if it is damaged, the run stays as it is
             go_on(folder, cfg)
         if resume and (finished := RunRecord.with_status(folder, "finished")):
             clear(folder)  # a kill may have come just before it was

@@ -77,6 +77,8 @@ def _rank(options: argparse.Namespace) -> int:
     [path] = locate([options.file], LAYOUT)
     if not ending(path):
         raise ConfigError(f"{path}: its ending should say what it is: {', '.join(ENDINGS)}")
+    if options.to and options.to.exists() and options.to.samefile(path):
+        raise ConfigError(f"--to {options.to} is the file that is read; name another one")
     import torch
 
     from qaexp.runs.ranker import load

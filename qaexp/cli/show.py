@@ -14,6 +14,7 @@ from rich.text import Text
 
 from qaexp.cli.command import exit_code, positive_int
 from qaexp.cli.screen import results_table, sparkline, title_of
+from qaexp.config import join_options, program_of
 from qaexp.errors import ConfigError, MissingDataError, QaexpError, meant
 from qaexp.evaluation.measures import FALLING, heading, is_curve
 from qaexp.logs import duration
@@ -76,6 +77,12 @@ def _show_record(record: RunRecord, run: Path, console: Console) -> None:
         console.print(table)
 
 
+def _how_to_go_on(record: RunRecord, run: Path) -> str:
+    """The command that continues a run; empty if it has ended."""
+    command = f"{program_of(record.config).command} {join_options([f'resume={run}'])}"
+    return {"interrupted": command, "running": f"{command} (if it was killed)"}.get(record.status, "")
+
+
 def _facts(record: RunRecord, run: Path) -> dict[str, str]:
     """What, when, how long and on what; empty where the record does not say."""
     had, took = record.hardware, record.seconds
@@ -89,6 +96,7 @@ def _facts(record: RunRecord, run: Path) -> dict[str, str]:
     return {
         "folder": str(run),
         "error": record.error or "",
+        "go on with": _how_to_go_on(record, run),
         "command": record.command_line.strip(),
         "started": record.started.replace("T", " "),
         "took": f"{duration(took['total'])} ({stages})" if "total" in took else "",

@@ -1,4 +1,4 @@
-"""`make sync`: upload every W&B run that is still only on this machine.
+"""`qaexp sync`: upload every W&B run that is still only on this machine.
 
 qaexp sync
 """

@@ -268,8 +268,8 @@ class RankingDataModule(pl.LightningDataModule):
 
     @property
     def word_vectors(self) -> Float[Tensor, "word dim"]:
-        """A row for each word of the vocabulary."""
-        return torch.from_numpy(np.ascontiguousarray(self._word_vectors.matrix, dtype=np.float32))
+        """A row for each word of the vocabulary: a copy, since a model may train them in place and other runs share these data."""
+        return torch.from_numpy(np.array(self._word_vectors.matrix, dtype=np.float32))
 
     @property
     def no_vectors(self) -> Float[Tensor, "word dim"]:

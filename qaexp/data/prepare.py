@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from qaexp.data.corpus import WRITTEN, RankingCorpus
 from qaexp.data.files import digest
-from qaexp.errors import ConfigError, OutputError
+from qaexp.errors import ConfigError, MissingDataError, OutputError
 from qaexp.files import atomic_write_text, file_lock
 
 log = logging.getLogger(__name__)
@@ -199,6 +199,8 @@ def remembered_digest(path: Path, cache: Path) -> str:
 def _key(reader: Reader, cache: Path) -> str:
     """Hash of the reader's name, version, settings and the names and content of its files, but not of where they are on disk."""
     files = reader.files()
+    if gone := [path for path in files if not path.is_file()]:
+        raise MissingDataError(f"{type(reader).__qualname__} reads {', '.join(map(str, gone))}, and there is no such file", gone)
     places = {str(place) for path in files for place in (path, *path.parents)}
     settings = asdict(reader)  # type: ignore[call-overload]  # a dataclass, as `require_reader` has seen to
     settings = {name: value for name, value in settings.items() if not _is_place(value, places)}

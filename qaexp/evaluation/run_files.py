@@ -12,7 +12,7 @@ import pandas as pd
 import torch
 from jaxtyping import Float, Int
 
-from qaexp.errors import BadDataError, MissingDataError, QaexpError
+from qaexp.errors import BadDataError, ConfigError, MissingDataError, QaexpError
 from qaexp.evaluation.conventions import file_tie_order, find_convention
 from qaexp.evaluation.questions import measure_questions
 from qaexp.evaluation.ranks import UNJUDGED
@@ -163,6 +163,8 @@ class _Table:
         questions, candidates = dict[bytes, int](), dict[bytes, int]()
         parts: list[list[np.ndarray]] = [[], [], [], []]
         faults, before = list[str](), 0
+        if path.is_dir():
+            raise ConfigError(f"{path} is a folder; name a file, such as {path / 'test.run'}")
         try:
             with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
                 while lines := file.readlines(CHUNK):

@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 from hydra.errors import InstantiationException
 from hydra.utils import instantiate
+from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from torch import Tensor
 
 from qaexp.data.module import RankingDataModule
-from qaexp.errors import ConfigError
+from qaexp.errors import ConfigError, MissingDataError
 from qaexp.explain.names import run_in_words
 from qaexp.models.scorer import read_out
 from qaexp.runs.folder import CONFIG, RECORD
@@ -24,14 +25,24 @@ from qaexp.runs.trusted import saved_config
 def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
     """The data module of a run. It reads from `data_dir`, if given, in place of the run's own data folder.
 
+    Of a run on a file or folder outside the data folder, `data_dir` is that file or folder, or the folder that it is in.
+
     Raises:
         ConfigError: this is no folder of a run, or the data have changed since.
+        MissingDataError: the data are not there.
     """
     if not (run / CONFIG).is_file():
         raise ConfigError(f"{run} has no config.yaml, which names its data set; name the folder of a run, or give the texts themselves")
     cfg = saved_config(run, **({} if data_dir is None else {"data_dir": data_dir}))
+    if data_dir is not None and (own := OmegaConf.select(cfg, "dataset.reader.folder")) and not Path(own).is_relative_to(cfg.data_dir):
+        inside = Path(data_dir).expanduser() / Path(own).name
+        cfg.dataset.reader.folder = str(inside if inside.exists() else data_dir)
     try:
         data: RankingDataModule = instantiate(cfg.dataset)
+    except MissingDataError as error:
+        raise MissingDataError(
+            f"{run} was made of files that are not there: {error}. --data PLACE says where they are", error.files
+        ) from error
     except (InstantiationException, OmegaConfBaseException) as error:
         raise ConfigError(
             f"{run / CONFIG} describes no data set that can be built ({str(error).splitlines()[0]}); put back the file that the run left"
@@ -40,7 +51,7 @@ def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
     if record and record.data and not record.is_over(data.corpus.fingerprint, None):
         raise ConfigError(
             f"the data of {data.name} have changed since {run}, and its word ids no longer fit; put the old files back, or name their "
-            "folder with --data FOLDER"
+            "place with --data PLACE"
         )
     return data
 

@@ -86,7 +86,8 @@ def _body(record: RunRecord) -> Iterator[str]:
     if vectors != "none read":
         yield f"- word vectors: {vectors}"
     yield from ("", "## Training", "", f"`{record.command_line}`", "")
-    yield f"Commit `{record.commit}`, torch {record.versions.get('torch', '')}. Best epoch on the development split: {record.best_epoch}."
+    code = f"Commit `{record.commit}`" if record.commit else f"qaexp {record.versions.get('qaexp', '')}"
+    yield f"{code}, torch {record.versions.get('torch', '')}. Best epoch on the development split: {record.best_epoch}."
     yield from ("", "## Limits", "")
     lengths = [record.config["dataset"].get(name) for name in ("max_question_length", "max_candidate_length")]
     sides = ("First texts", "second ones") if classes else ("Questions", "candidates")

@@ -131,7 +131,10 @@ def select(tables: Sequence[Table], figures: Sequence[Figure], others: Sequence[
     """
     papers = papers_of([*tables, *figures])
     if options.paper is not None and options.paper not in papers:
-        raise ConfigError(f"there is no paper {options.paper!r}; papers: {', '.join(papers)}")
+        raise ConfigError(
+            f"there is no paper {options.paper!r}; papers: {', '.join(papers)}. Tables of your own are read from "
+            f"experiments/{options.paper}/ in the current folder"
+        )
     chosen = list[Table]()
     for what, number, other, everything, beside in (
         ("table", options.table, options.figure, tables, others),

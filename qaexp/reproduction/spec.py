@@ -3,11 +3,13 @@
 `read_all` reads every kind of table: results (here), settings (`settings.py`) and data statistics (`statistics.py`).
 """
 
+import os
 import pickle
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from types import NoneType
 from typing import Any, ClassVar, TypeVar, get_args
@@ -22,6 +24,7 @@ from qaexp.evaluation.measures import is_measure
 from qaexp.reproduction.ledger import PARAMETERS, SECONDS
 
 EXPERIMENTS = (Path(__file__).parents[1] / "experiments").resolve()
+OWN_EXPERIMENTS = Path("experiments")
 
 TABLE_KINDS = ("results", "configuration", "statistics")
 """Values of `kind:` in a table's file."""
@@ -282,19 +285,21 @@ def _by_number(found: Sequence[Results]) -> list[Results]:
 
 
 def read_all(kind: type[Kind], folder: Path = EXPERIMENTS) -> list[Kind]:
-    """Every paper's tables of one kind, in the order of their files.
+    """Every paper's tables of one kind, in the order of their files: ours, and those in `experiments/` of the current folder.
 
     Raises:
         ConfigError: names the file and what is wrong in it.
     """
-    changed = tuple((path, path.stat().st_mtime_ns) for path in sorted(folder.glob("*/*.yaml")))
-    return list(_read_all(kind, folder, changed))
+    folders = [folder, *([OWN_EXPERIMENTS] if folder == EXPERIMENTS else [])]
+    files = {path.relative_to(place): path for place in folders for path in sorted(place.glob(f"*/{kind.files}.yaml"))}
+    changed = tuple((path.resolve(), path.stat().st_mtime_ns) for place in folders for path in sorted(place.glob("*/*.yaml")))
+    return list(_read_all(kind, tuple(path.resolve() for path in files.values()), changed))
 
 
 @cache
-def _read_all(kind: type[Kind], folder: Path, changed: tuple[tuple[Path, int], ...]) -> Sequence[Kind]:
-    """Read once for as long as no file below the folder has changed."""
-    found = [(path, content_of(path)) for path in sorted(folder.glob(f"*/{kind.files}.yaml"))]
+def _read_all(kind: type[Kind], files: Sequence[Path], changed: tuple[tuple[Path, int], ...]) -> Sequence[Kind]:
+    """Read once for as long as no file of a table has changed."""
+    found = [(path, content_of(path)) for path in files]
     return [_read(path, content, kind) for path, content in found if _kind(path, content) == kind.kind]
 
 
@@ -414,6 +419,8 @@ def with_inherited(path: Path, content: dict[str, Any], visited: Sequence[Path] 
 def _parent(path: Path, name: str, visited: Sequence[Path]) -> dict[str, Any]:
     """The content of the other file, with what it inherits itself."""
     other = path.parent / f"{name}.yaml"
+    if not other.is_file():  # ours, from a file of the user's own
+        other = Path(os.path.normpath(EXPERIMENTS / path.parent.name / f"{name}.yaml"))
     if not other.is_file():
         raise ConfigError(f"like: {name}: there is no {other}; {meant(name, sorted(each.stem for each in path.parent.glob('*.yaml')))}")
     if other.resolve() in visited:
@@ -457,36 +464,44 @@ def _require_lists(content: Mapping[str, Any]) -> None:
 
 def _fault_of(table: Table) -> str:
     """A name in it that does not exist, or something that its rows lack; empty if all is well."""
+    return next(chain(_faults_of_names(table), _faults_of_rows(table)), "")
+
+
+def _faults_of_names(table: Table) -> Iterator[str]:
+    """Settings, choices and metrics that do not exist."""
     rows, columns = table.rows, table.columns.values()
     if not table.settings or not all(setting.datasets for setting in table.settings.values()):
-        return "each of its settings names a data set or several, as in datasets: [wikiqa]"
+        yield "each of its settings names a data set or several, as in datasets: [wikiqa]"
     for name in {column.setting for column in columns} | {row.setting for row in rows} | {name for row in rows for name in row.in_setting}:
         if name and name not in table.settings:
-            return f"there is no setting {name!r}; settings: {', '.join(table.settings)}"
+            yield f"there is no setting {name!r}; settings: {', '.join(table.settings)}"
     for group, option in (("dataset", "datasets"), ("dataset/vectors", "vectors")):
         there = choices(group)
         for name in {name for where in (*table.settings.values(), *rows) for name in getattr(where, option)}:
             if name not in there:
-                return f"there is no {group}={name}; {meant(name, there)}"
+                yield f"there is no {group}={name}; {meant(name, there)}"
     for metric in {each for column in columns for each in (column.metric, *column.metric_on.values()) if each is not None}:
         if not _is_metric(metric):
-            return f"there is no metric {metric!r}; name a measure of a split, as in test/nDCG@5, or one of {', '.join(RUN_METRICS)}"
-    if not rows:
-        return "it has no rows"
-    for row in rows:
-        if row.teacher is not None and (fault := _fault_of_teacher(row, rows)):
-            return f"row {row.label!r}: {fault}"
+            yield f"there is no metric {metric!r}; name a measure of a split, as in test/nDCG@5, or one of {', '.join(RUN_METRICS)}"
+
+
+def _faults_of_rows(table: Table) -> Iterator[str]:
+    """Rows that cannot run or cannot be told apart, and seeds and overrides that are none."""
+    if not table.rows:
+        yield "it has no rows"
+    for row in table.rows:
+        if row.teacher is not None and (fault := _fault_of_teacher(row, table.rows)):
+            yield f"row {row.label!r}: {fault}"
+        if row.overrides is None and set(row.published) == {UNPRINTED}:
+            yield f"row {row.label!r} has neither overrides nor printed numbers"
     if any(type(seed) is not int for seed in table.seeds) or len(set(table.seeds)) < len(table.seeds):
-        return f"seeds: {list(table.seeds)} are not whole numbers, each once, such as [1, 2, 3]"
+        yield f"seeds: {list(table.seeds)} are not whole numbers, each once, such as [1, 2, 3]"
     for where, options in _overrides_in(table):
         if faulty := [option for option in options if "=" not in str(option)]:
-            return f"{where}: {faulty[0]!r} is no option, such as model=ggsa"
-    for row in rows:
-        if row.overrides is None and set(row.published) == {UNPRINTED}:
-            return f"row {row.label!r} has neither overrides nor printed numbers"
-    labels = [row.label for row in rows]
-    twice = sorted(label for label in labels if labels.count(label) > 1)
-    return f"two rows are called {twice[0]!r}; a claim could not tell them apart" if twice else ""
+            yield f"{where}: {faulty[0]!r} is no option, such as model=ggsa"
+    labels = [row.label for row in table.rows]
+    if twice := sorted(label for label in labels if labels.count(label) > 1):
+        yield f"two rows are called {twice[0]!r}; a claim could not tell them apart"
 
 
 def _fault_of_teacher(student: Row, rows: Sequence[Row]) -> str:

@@ -51,7 +51,7 @@ def load_verified(path: Path, mmap: bool = False) -> Any:
     return torch.load(path, map_location="cpu", weights_only=True, mmap=mmap)
 
 
-START_AGAIN = "delete its folder, and the same command starts again"
+START_AGAIN = "delete its folder, and the command that made it makes it again"
 
 
 def _require_whole(path: Path) -> dict[str, Any]:

@@ -145,7 +145,9 @@ class RunRecord:
         except OSError as error:
             raise RecordError(f"{path}: {error.strerror}") from error
         except (ValueError, TypeError, RecursionError) as error:  # ValueError: not UTF-8, or not JSON
-            raise RecordError(f"{path} is no run's record ({error}); delete its folder, and the same command runs it again") from error
+            raise RecordError(
+                f"{path} is no run's record ({error}); delete its folder, and the command that made it makes it again"
+            ) from error
 
     @classmethod
     def with_status(cls, folder: Path, *statuses: str) -> "RunRecord | None":
@@ -215,7 +217,8 @@ class RunRecord:
         except BaseException as error:
             self.status = "failed" if isinstance(error, Exception) else "interrupted"
             self.status = "pruned" if isinstance(error, PrunedError) else self.status
-            self.error = str(error) if isinstance(error, QaexpError) else repr(error)
+            if self.status != "interrupted":
+                self.error = str(error) if isinstance(error, QaexpError) else repr(error)
             with suppress(OutputError):  # the user should see the first error
                 self.save(folder)
             raise

@@ -87,7 +87,7 @@ def run_or_reuse(
         work = program.load()  # imports torch and Lightning, which takes seconds; kept runs do not need them
         silence_libraries()
         try:
-            require_one_process(cfg.trainer, "a run of a table or a sweep")
+            require_one_process(cfg.trainer, "a run of a table, a sweep or qaexp.train")
             if usual is not None:
                 check_config(cfg, usual, overrides)
             record = work(cfg, folder, join_options(overrides), (folder / LAST).is_file(), watchers)

@@ -41,7 +41,7 @@ def _can_be_shown(record: RunRecord, run: Path) -> bool:
             _line(record, split, [])
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         fault = f"has no {error}" if isinstance(error, KeyError) else f"is damaged ({error})"
-        log.warning("left out: %s %s; delete its folder, and the same command runs it again", run / RECORD, fault)
+        log.warning("left out: %s %s; delete its folder, and the command that made it makes it again", run / RECORD, fault)
         return False
     return True
 

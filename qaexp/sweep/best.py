@@ -83,7 +83,7 @@ def best_yaml(best: Best, record: RunRecord, num_jobs: int, program: Program = R
     return (
         "# @package _global_\n"
         f"# The best of {num_jobs} runs by {record.selection_metric}, {100 * best.score:.2f}{where}; chosen on "
-        f"dev only.\n# {program.command} {record.command}\n# Run {record.key}, commit {record.commit}.\n"
+        f"dev only.\n# {program.command} {record.command}\n# Run {record.key}{record.commit and f', commit {record.commit}'}.\n"
         + yaml.safe_dump({"defaults": [*defaults, "_self_"], **settings}, sort_keys=False, default_flow_style=None, width=140)
     )
 

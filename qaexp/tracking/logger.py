@@ -232,7 +232,7 @@ def open_wandb(record: RunRecord, folder: Path) -> Iterator[RunLogger | Literal[
                 atomic_write_text(where / CLOSED, f"{len(record.history)}\n")
             except Exception as error:
                 log.warning("W&B: %s; what it has logged may not be whole", _reason(error))
-            log.info("W&B: %s", run.url if not run.offline else f"offline; upload with `wandb sync {where}`, or all runs with `make sync`")
+            log.info("W&B: %s", run.url if not run.offline else f"offline; upload with `wandb sync {where}`, or all runs with `qaexp sync`")
 
 
 def _begin(record: RunRecord, folder: Path, mode: Literal["online", "offline"], or_offline: bool) -> Any:

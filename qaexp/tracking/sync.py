@@ -76,7 +76,7 @@ def sync(folder: Path) -> str:
     left = pending(folder)
     if done.returncode or left:
         raise QaexpError(
-            f"W&B took {len(waiting) - len(left)} of {_count(waiting)}; its messages above say why, and `make sync` tries the rest again"
+            f"W&B took {len(waiting) - len(left)} of {_count(waiting)}; its messages above say why, and `qaexp sync` tries the rest again"
         )
     return f"{_count(waiting)} uploaded"
 

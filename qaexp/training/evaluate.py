@@ -88,6 +88,7 @@ def evaluate_run(run: Path, overrides: Sequence[str] = (), folder: Path | None =
         raise ConfigError(f"{run} predicts {ours}, and dataset={data.name} has {theirs}; choose another data set")
     folder = folder or file.parent / "evaluations" / str(data.name)
     require_writable(folder / EVALUATION, name_another_place("--to FOLDER"))
+    _remove_former(folder)
     choose_matmul("auto")
     words = Words()
     if scorer.subwords:
@@ -116,6 +117,14 @@ def evaluate_run(run: Path, overrides: Sequence[str] = (), folder: Path | None =
     }
     atomic_write_text(folder / EVALUATION, json.dumps(facts, indent=1) + "\n")
     return done
+
+
+def _remove_former(folder: Path) -> None:
+    """Remove the files of an earlier evaluation: these data may have other splits."""
+    if (folder / EVALUATION).is_file():
+        for path in folder.iterdir():
+            if path.name == EVALUATION or path.name.endswith((".run", ".qrels", ".questions.csv", ".pairs.csv")):
+                path.unlink()
 
 
 def _configuration(run: Path, overrides: Sequence[str]) -> DictConfig:

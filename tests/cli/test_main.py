@@ -478,6 +478,12 @@ def test_a_finished_run_goes_on_to_where_a_longer_one_would_have_been(
     ):
         assert main([f"resume={short}", *options]) == 2
         assert says in caplog.text
+    whole = (short / "last.ckpt").read_bytes()
+    (short / "last.ckpt").write_bytes(whole[:-100])
+    assert main([f"resume={short}", "trainer.max_epochs=4"]) == 2
+    assert "last.ckpt is damaged" in caplog.text
+    assert RunRecord.load(short).status == "finished", "the run is as it was"
+    assert main([f"resume={short}"]) == 0
     (short / "last.ckpt").unlink()
     assert main([f"resume={short}", "trainer.max_epochs=4"]) == 2
     assert "there is no last.ckpt to go on from" in caplog.text

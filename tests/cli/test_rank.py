@@ -173,6 +173,14 @@ def test_words_that_the_run_has_not_met_get_vectors_from_its_files_as_in_evaluat
     assert [float(line[4]) for line in ranked] == pytest.approx([float(line[4]) for line in evaluated], abs=1e-6)
 
 
+def test_the_file_that_is_read_is_not_written(run: Path, caplog: pytest.LogCaptureFixture) -> None:
+    Path("faq.tsv").write_text("question\tcandidate\tlabel\n" + "\n".join(LINES) + "\n")
+    before = Path("faq.tsv").read_bytes()
+    assert main(["rank", str(run), "faq.tsv", "--to", "./faq.tsv"]) == 2
+    assert "is the file that is read; name another one" in caplog.text
+    assert Path("faq.tsv").read_bytes() == before
+
+
 def test_unknown_columns_are_named(run: Path, caplog: pytest.LogCaptureFixture) -> None:
     Path("faq.tsv").write_text("a\tb\n")
     assert main(["rank", str(run), "faq.tsv", "--columns", "answer=b"]) == 2

@@ -102,3 +102,16 @@ def test_a_pair_with_a_class_is_shown_with_its_prediction(tmp_path: Path, capsys
     (folder / "test.pairs.csv").write_text("pair,class,predicted\np1,neutral,entailment\n")
     assert main([str(folder), "--question", "p1"]) == 0
     assert "predicted: entailment" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("status", "says"), [("interrupted", "qaexp resume="), ("running", "(if it was killed)"), ("finished", None)])
+def test_a_run_that_has_not_ended_says_how_to_go_on(
+    status: str, says: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = run_folder(tmp_path / "run")
+    record = RunRecord.load(folder)
+    record.status = status
+    record.save(folder)
+    assert main([str(folder)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert (says in shown) if says else ("resume=" not in shown)

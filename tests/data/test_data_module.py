@@ -124,6 +124,14 @@ def test_pages_show_the_first_test_set_or_dev(module: Make) -> None:
     assert data.shown_split == "dev"
 
 
+def test_a_model_that_trains_its_vectors_in_place_changes_no_other_models(wikiqa: Make, module: Make) -> None:
+    """Runs of a sweep share a data module."""
+    data = module(wikiqa())
+    before = data.word_vectors.clone()
+    data.word_vectors.add_(1.0)
+    assert torch.equal(data.word_vectors, before)
+
+
 def test_long_texts_are_cut_and_counted(wikiqa: Make, module: Make) -> None:
     data = module(wikiqa(), max_question_length=2, max_candidate_length=3)
     counted = {name: (split["cut questions"], split["cut candidates"]) for name, split in data.describe()["splits"].items()}

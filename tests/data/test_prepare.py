@@ -27,7 +27,7 @@ from qaexp.data.datasets.wikiqa import WikiQAReader
 from qaexp.data.files import digest
 from qaexp.data.prepare import kept, prepared
 from qaexp.data.tokenise import published_tokens_v1, words_v1
-from qaexp.errors import BadDataError, ConfigError, OutputError
+from qaexp.errors import BadDataError, ConfigError, MissingDataError, OutputError
 
 Make = Callable[..., Any]
 
@@ -346,6 +346,12 @@ def test_readers_of_one_name_and_settings_that_are_no_places_are_told_apart(cach
     namesake = type("SpelledReader", (SpelledReader,), {"__module__": "mine", "read": lambda self: SpelledReader("mine").read()})
     made = [prepared(each, cache_dir) for each in (SpelledReader(), SpelledReader("elsewhere"), SpelledReader(words=["a"]), namesake())]
     assert [corpus.words(0) for corpus in made] == [["nowhere"], ["elsewhere"], ["nowhere", "a"], ["mine"]]
+
+
+def test_a_file_that_a_reader_of_ones_own_lacks_is_named(cache_dir: Path) -> None:
+    lacking = type("SpelledReader", (SpelledReader,), {"files": lambda self: [Path("nowhere/train.txt")]})
+    with pytest.raises(MissingDataError, match=r"SpelledReader reads nowhere/train\.txt, and there is no such file"):
+        prepared(lacking(), cache_dir)
 
 
 def test_a_setting_that_has_no_name_is_refused(cache_dir: Path) -> None:

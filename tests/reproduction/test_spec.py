@@ -386,3 +386,16 @@ def test_figures_of_accuracy_by_length_are_of_table_3s_runs() -> None:
     for figure in result_figures():
         if figure.paper == "ap":
             assert {row.label: row.overrides for row in figure.rows} == ran
+
+
+def test_tables_in_the_current_folder_are_read_beside_ours_and_inherit_from_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "experiments" / "mine").mkdir(parents=True)
+    content = "{source: Mine, like: ../ctrn/table6, caption: Mine., rows: [{label: CNN, like: ../ctrn/table6}]}"
+    (tmp_path / "experiments" / "mine" / "table1.yaml").write_text(content)
+    ours = result_tables()
+    monkeypatch.chdir(tmp_path)
+    tables = result_tables()
+    assert [table.title for table in tables if table.paper != "mine"] == [table.title for table in ours]
+    [mine] = [table for table in tables if table.paper == "mine"]
+    [theirs] = [table for table in tables if table.title == "ctrn, Table 6"]
+    assert (mine.columns, mine.rows[0].overrides) == (theirs.columns, next(row for row in theirs.rows if row.label == "CNN").overrides)

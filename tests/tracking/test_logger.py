@@ -214,7 +214,7 @@ def test_a_run_is_closed_after_a_crash_and_goes_on_under_its_id(
     assert (crashed.exit_code, finished.exit_code) == (1, 0)
     assert crashed.id == finished.id
     assert finished.logged("dev/map") == [0.5]
-    assert caplog.text.count("all runs with `make sync`") == 2
+    assert caplog.text.count("all runs with `qaexp sync`") == 2
 
 
 def test_runs_are_grouped_by_table_named_by_row_and_tagged(run: OfflineRun, folder: Path, record: RunRecord, tmp_path: Path) -> None:

@@ -143,6 +143,23 @@ def test_overlap_counts_added_words(tmp_path: Path) -> None:
     assert scorer.overlap(torch.tensor([[3, 11]]), torch.tensor([[4, 11]]))[0, 2] == 0  # a stop word
 
 
+def test_an_evaluation_replaces_an_earlier_one_of_the_same_name(tmp_path: Path, own: list[str]) -> None:
+    run, splits = trained(tmp_path, *GRU), tmp_path / "splits.tsv"
+    lines = ["question\tcandidate\tlabel\tsplit", *(f"{line}\t{split}" for split in ("dev", "test") for line in OWN)]
+    splits.write_text("\n".join(lines) + "\n")
+    done = evaluate_run(run, ["dataset=own", f"dataset.reader.folder={splits}", f"cache_dir={tmp_path / 'cache'}"])
+    assert (done.folder / "dev.run").is_file()
+    (done.folder / "mine.txt").write_text("kept")
+    assert evaluate_run(run, own).folder == done.folder
+    assert sorted(path.name for path in done.folder.iterdir()) == [
+        "evaluation.json",
+        "mine.txt",
+        "test.qrels",
+        "test.questions.csv",
+        "test.run",
+    ]
+
+
 def test_mistakes_are_one_sentence(tmp_path: Path, own: list[str]) -> None:
     run = trained(tmp_path, "model=bm25")
     with pytest.raises(ConfigError, match="model=gru is no option of a data set"):

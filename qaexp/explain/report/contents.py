@@ -62,6 +62,8 @@ def open_runs(runs: Sequence[Path], data: RankingDataModule, split: str | None) 
     if chosen not in data.ranked_splits:
         raise ConfigError(f"--split {chosen}: {meant(chosen, data.ranked_splits)}")
     for run, record in zip(runs, records, strict=True):
+        if record.status != "finished":
+            raise ConfigError(f"{run} is {record.status}; a report needs finished runs")
         if record.data.get("fingerprint") != data.corpus.fingerprint:
             raise ConfigError(f"{run} and {runs[0]} are of different data; report runs of the same files together")
         if record.convention != records[0].convention:
@@ -83,6 +85,8 @@ def ranked_split(runs: Sequence[Path], records: Sequence[RunRecord], data: Ranki
     both = zip(runs, records, strict=True)
     read = [_classified(run, data, name) if data.classes else _ranked(run, record, data, name) for run, record in both]
     ranks, scores, values = zip(*read, strict=True)
+    measures = _shared_measures(values)
+    values = tuple(each[measures] for each in values)
     for run, other in zip(runs, values, strict=True):
         if not other.index.equals(values[0].index):
             raise ConfigError(f"{run} and {runs[0]} do not rank the same questions; report each by itself")
@@ -93,6 +97,12 @@ def ranked_split(runs: Sequence[Path], records: Sequence[RunRecord], data: Ranki
         pool = np.arange(split.offsets[question], split.offsets[question + 1])
         pairs.append(np.array(sorted((pair for pair in pool.tolist() if pair in ranks[0]), key=ranks[0].__getitem__), dtype=np.int64))
     return RankedSplit(split, questions, pairs, ranks, scores, values)
+
+
+def _shared_measures(values: Iterable[pd.DataFrame]) -> list[str]:
+    """The measures that all runs have, in the order of the first."""
+    first, *others = values
+    return [str(name) for name in first.columns if all(name in other.columns for other in others)]
 
 
 def _ranked(run: Path, record: RunRecord, data: RankingDataModule, name: str) -> tuple[dict[int, int], dict[int, float], pd.DataFrame]:
@@ -243,7 +253,8 @@ def _scores(run: Path, record: RunRecord, data: RankingDataModule, known: Mappin
             continue
         if (values := known.get(split)) is None:
             values = _classified(run, data, split)[2] if data.classes else _measured(run, record, data, split)
-        intervals = [Interval.of(values[measure].tolist(), random=True) for measure in values.columns]
+        measures = next(iter(known.values())).columns
+        intervals = [Interval.of(values[measure].tolist(), random=True) for measure in measures]
         found.append(
             {
                 "split": name,

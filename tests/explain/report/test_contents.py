@@ -16,7 +16,7 @@ import qaexp
 from qaexp.api import Run
 from qaexp.cli.commands import main
 from qaexp.data.corpus import RankingSplit
-from qaexp.errors import ConfigError
+from qaexp.errors import ConfigError, MissingDataError
 from qaexp.explain.report.contents import RankedSplit
 from qaexp.explain.report.looks import choose_questions
 from qaexp.explain.report.page import write_report
@@ -103,6 +103,37 @@ def test_what_cannot_be_reported_is_refused_in_a_sentence(run: Run, tmp_path: Pa
     assert "were measured by different conventions, trecqa and trec; report each by itself" in refused(str(run.folder), str(other))
     assert "has no config.yaml, which names its data set" in refused(str(tmp_path))
     assert not (tmp_path / "page.html").exists()
+
+
+def test_runs_with_other_measures_are_compared_by_those_that_both_have(run: Run, tmp_path: Path) -> None:
+    options = ["model=tc_lstm", "trainer.max_epochs=1", "logger=none", "dataset.vectors.dim=8", f"cache_dir={run.folder.parents[1]}/cache"]
+    other = qaexp.train([*options, *SMALL, "dataset.measures=[R@2,ERR@20]"], runs=tmp_path)
+    for runs in ([run.folder, other.folder], [other.folder, run.folder]):
+        index = parts_of(write_report(runs, tmp_path / "page.html", data_of(runs[0], None))[0])["index"]
+        assert index["measures"] == ["P@1", "MRR", "MAP", "P@5", "nDCG@10"]
+        assert {len(scores["values"]) for each in index["runs"] for scores in each["scores"]} == {5}
+
+
+def test_a_run_that_is_not_finished_is_named(run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    shutil.copytree(run.folder, tmp_path / "failed")
+    record = json.loads((tmp_path / "failed" / "record.json").read_text(encoding="utf-8"))
+    (tmp_path / "failed" / "record.json").write_text(json.dumps(record | {"status": "failed"}), encoding="utf-8")
+    assert main(["report", str(tmp_path / "failed"), "--to", str(tmp_path / "page.html")]) == 2
+    assert "is failed; a report needs finished runs" in caplog.text
+
+
+def test_a_run_on_a_file_that_was_moved_is_reported_with_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = (f"what is {each}?,{answer},{label}" for each in "abc" for answer, label in (("this", 1), ("that", 0)))
+    Path("faq.csv").write_text("\n".join(["question,candidate,label", *lines]) + "\n")
+    options = ["model=word_overlap", "dataset=own", "dataset.reader.folder=faq.csv", "logger=none", "cache_dir=cache"]
+    folder = qaexp.train(options, runs="runs").folder
+    Path("elsewhere").mkdir()
+    Path("faq.csv").rename("elsewhere/faq.csv")
+    with pytest.raises(MissingDataError, match="--data PLACE says where they are"):
+        data_of(folder, None)
+    for place in ("elsewhere", "elsewhere/faq.csv"):
+        assert data_of(folder, place).splits["test"].num_questions == 3
 
 
 def test_the_best_right_answer_counts_and_a_question_without_one_has_rank_0() -> None:
