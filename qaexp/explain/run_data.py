@@ -39,6 +39,7 @@ def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
         cfg.dataset.reader.folder = str(inside if inside.exists() else data_dir)
     try:
         data: RankingDataModule = instantiate(cfg.dataset)
+        fingerprint = data.corpus.fingerprint  # reads it
     except MissingDataError as error:
         raise MissingDataError(
             f"{run} was made of files that are not there: {error}. --data PLACE says where they are", error.files
@@ -48,7 +49,7 @@ def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
             f"{run / CONFIG} describes no data set that can be built ({str(error).splitlines()[0]}); put back the file that the run left"
         ) from error
     record = RunRecord.load(run) if (run / RECORD).is_file() else None
-    if record and record.data and not record.is_over(data.corpus.fingerprint, None):
+    if record and record.data and not record.is_over(fingerprint, None):
         raise ConfigError(
             f"the data of {data.name} have changed since {run}, and its word ids no longer fit; put the old files back, or name their "
             "place with --data PLACE"
