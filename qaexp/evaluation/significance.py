@@ -15,10 +15,9 @@ MAX_PARTS = 60
 MAX_SIGNS_TRIED = 20
 """Up to this many differing questions, all combinations of signs are tried: a million sums."""
 FEW_THAT_COUNT = 10
-"""The saddle point needs the differences of more questions than this, in effect: (Σd²)² / Σd⁴, n for n equal ones. For fewer, they are
-rounded to a grid and counted."""
-PARTS_OF_ALL = 2**16
-"""The grid has so many steps in the sum of all differences."""
+"""The saddle point needs the differences of more questions than this, in effect: (Σd²)² / Σd⁴, which is n for n equal ones."""
+LARGEST = 16
+"""Of fewer, all signs of the largest differences are tried: 65,536 sums."""
 ROUNDING = 1e-6
 """Smaller differences are rounding: a question's metrics are kept with six decimals."""
 SMALLEST_P = 1e-12
@@ -86,8 +85,7 @@ def paired_randomisation(differences: Float[np.ndarray, " question"]) -> float:
     elif len(sizes) <= MAX_SIGNS_TRIED:
         p = _of_all_signs(sizes, observed)
     elif (sizes @ sizes) ** 2 < FEW_THAT_COUNT * (sizes**4).sum():
-        parts = PARTS_OF_ALL / sizes.sum()
-        p = _counted(np.rint(sizes * parts), abs(float(np.rint(differing * parts).sum())))
+        p = _of_few(sizes, observed)
     else:
         p = _approximated(sizes, observed)
     return float(np.clip(p, SMALLEST_P, 1.0))
@@ -120,6 +118,18 @@ def _of_all_signs(sizes: Float[np.ndarray, " question"], observed: float) -> flo
     for size in sizes:
         sums = np.concatenate([sums + size, sums - size])
     return float(np.mean(np.abs(sums) >= observed - ROUNDING * len(sizes)))
+
+
+def _of_few(sizes: Float[np.ndarray, " question"], observed: float) -> float:
+    """All signs of the largest differences; the sum of the others is taken as normal, with deviation √Σd²."""
+    from scipy import special
+
+    sizes = np.sort(sizes)[::-1]
+    sums = np.zeros(1)
+    for size in sizes[:LARGEST]:
+        sums = np.concatenate([sums + size, sums - size])
+    others = sizes[LARGEST:]
+    return 2 * float(np.mean(special.ndtr((sums - observed) / math.sqrt(others @ others))))
 
 
 def _approximated(sizes: Float[np.ndarray, " question"], observed: float) -> float:
