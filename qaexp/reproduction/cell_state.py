@@ -27,6 +27,8 @@ class Scored:
     """Whether a seed makes a difference."""
     data: tuple[str, str]
     """The choice of `dataset=`, and the fingerprint of its texts at the time."""
+    measured_as: tuple[str, int | float | None]
+    """The scoring convention, and the number of pairs."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +85,9 @@ class CellState:
             return None
         means = np.mean([found.values for _, found in kept], axis=0).tolist()
         by_seed = [value for entry, _ in kept if (value := entry.value(metric)) is not None]
-        data = self.cell.dataset, kept[0][0].fingerprint
-        return Scored(PerQuestion(kept[0][1].of, means), by_seed, self.entries[0].random, data)
+        first, split = kept[0][0], metric.rpartition("/")[0]
+        data, measured_as = (self.cell.dataset, first.fingerprint), (first.convention, first.metrics.get(split, {}).get("pairs"))
+        return Scored(PerQuestion(kept[0][1].of, means), by_seed, self.entries[0].random, data, measured_as)
 
     def verdict(self, column: Column, ours: Interval, printed: int | float) -> str:
         """Ours against the paper's number, or why the two cannot be compared."""

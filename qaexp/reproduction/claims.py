@@ -147,8 +147,9 @@ class Comparison:
 
 
 def compare(one: Scored | None, other: Scored | None) -> Comparison | None:
-    """None if one was not measured, or if they were measured on other questions or on different versions of a data set."""
-    if one is None or other is None or one.questions.of != other.questions.of:
+    """None if one was not measured, or if they were measured on other questions or pairs, by another convention, or on different versions
+    of a data set."""
+    if one is None or other is None or one.questions.of != other.questions.of or one.measured_as != other.measured_as:
         return None
     if one.data[0] == other.data[0] and one.data[1] != other.data[1]:
         return None

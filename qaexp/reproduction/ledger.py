@@ -44,7 +44,7 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True)
 class PerQuestion:
-    """A metric of each question of a split, in the order of the split; `of` says which questions, pairs and convention these are."""
+    """A metric of each question of a split, in the order of the split; `of` is the digest of the questions' names."""
 
     of: str
     values: Sequence[float]
@@ -169,8 +169,7 @@ class Entry:
     def per_question(self, metric: str) -> PerQuestion | None:
         split, _, name = metric_key(metric).partition("/")
         kept = self.questions.get(split, {})
-        measured_as = f"{kept.get('of')}, {self.metrics.get(split, {}).get('pairs')} pairs, {self.convention}"
-        return PerQuestion(measured_as, kept[name]) if name in kept else None
+        return PerQuestion(kept["of"], kept[name]) if name in kept else None
 
 
 Over = Callable[[Entry], bool]

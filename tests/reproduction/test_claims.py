@@ -11,7 +11,7 @@ from small_table import TABLE, claim_of, over
 
 from qaexp.errors import ConfigError
 from qaexp.evaluation.significance import detectable, welch_error
-from qaexp.reproduction.claims import Comparison, claim_verdicts, claims, comparisons, holm_corrected
+from qaexp.reproduction.claims import Comparison, claim_verdicts, claims, compare, comparisons, holm_corrected
 from qaexp.reproduction.ledger import PARAMETERS
 from qaexp.reproduction.measured import Measured
 from qaexp.reproduction.spec import EXPERIMENTS, UNPRINTED, Column, result_figures, result_tables
@@ -101,6 +101,15 @@ def test_rows_that_share_a_run_make_one_test_with_a_third_row() -> None:
     differences = np.array([0.0] + [1.0] * 6)
     of = [Comparison(each, (5, 5), 0.01, (0.02, 8.0)) for each in (differences, np.zeros(7), -differences)]
     assert holm_corrected(of) == pytest.approx([2 / 2**6, 1.0, 2 / 2**6])
+
+
+def test_rows_over_other_pools_or_by_another_convention_are_not_compared(filled: Measured) -> None:
+    one, other = (filled.scored(label, "MAP") for label in ("CNN", "CNN, wide"))
+    assert one is not None
+    assert other is not None
+    assert compare(one, other) is not None
+    for measured_as in (("trec", 81), ("lei16", 80)):
+        assert compare(one, replace(other, measured_as=measured_as)) is None
 
 
 def test_rows_with_other_questions_are_neither_compared_nor_give_a_verdict(filled: Measured) -> None:

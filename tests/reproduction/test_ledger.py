@@ -125,7 +125,7 @@ def test_a_question_may_have_a_name_that_pandas_reads_as_missing(tmp_path: Path)
     (tmp_path / "run" / "test.questions.csv").write_text("question,p@1,mrr,map,p@5\nNA,1.0,1.0,1.0,0.2\nnull,0.0,0.5,0.5,0.2\n")
     kept = Ledger(tmp_path / "ledger").enter(tmp_path / "run").per_question("test/map")
     assert kept is not None
-    assert (kept.of, kept.values) == (f"{digest(['NA', 'null'])}, None pairs, ", [1.0, 0.5])
+    assert (kept.of, kept.values) == (digest(["NA", "null"]), [1.0, 0.5])
 
 
 @pytest.mark.parametrize("content", ["{}", "[" * 10**5, '{"seed": ' + "9" * 5000 + "}", "\udcff"])
