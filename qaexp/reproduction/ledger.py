@@ -127,7 +127,8 @@ class Entry:
     @property
     def _patience(self) -> int | float:
         """After how many epochs without a better dev metric its training stops; ∞ if never."""
-        callbacks = self.config.get("callbacks") or {"early_stopping": self.config}  # the oldest entries have the usual ones
+        if not (callbacks := self.config.get("callbacks")):  # the oldest entries, which have the usual ones
+            return self.config.get("patience", 0)
         return min((each["patience"] for each in callbacks.values() if each and "patience" in each), default=math.inf)
 
     @property

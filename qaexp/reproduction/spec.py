@@ -290,16 +290,17 @@ def read_all(kind: type[Kind], folder: Path = EXPERIMENTS) -> list[Kind]:
     Raises:
         ConfigError: names the file and what is wrong in it.
     """
-    folders = [folder, *([OWN_EXPERIMENTS] if folder == EXPERIMENTS else [])]
-    files = {path.relative_to(place): path for place in folders for path in sorted(place.glob(f"*/{kind.files}.yaml"))}
-    changed = tuple((path.resolve(), path.stat().st_mtime_ns) for place in folders for path in sorted(place.glob("*/*.yaml")))
-    return list(_read_all(kind, tuple(path.resolve() for path in files.values()), changed))
+    own = OWN_EXPERIMENTS.resolve()
+    folders = [folder, own] if folder == EXPERIMENTS != own else [folder]
+    changed = tuple((path, path.stat().st_mtime_ns) for place in folders for path in sorted(place.glob("*/*.yaml")))
+    return list(_read_all(kind, tuple(folders), changed))
 
 
 @cache
-def _read_all(kind: type[Kind], files: Sequence[Path], changed: tuple[tuple[Path, int], ...]) -> Sequence[Kind]:
-    """Read once for as long as no file of a table has changed."""
-    found = [(path, content_of(path)) for path in files]
+def _read_all(kind: type[Kind], folders: Sequence[Path], changed: tuple[tuple[Path, int], ...]) -> Sequence[Kind]:
+    """Read once for as long as no file below the folders has changed."""
+    files = {path.relative_to(place): path for place in folders for path in sorted(place.glob(f"*/{kind.files}.yaml"))}
+    found = [(path, content_of(path)) for path in files.values()]
     return [_read(path, content, kind) for path, content in found if _kind(path, content) == kind.kind]
 
 

@@ -2,7 +2,6 @@
 
 import csv
 import re
-import time
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -22,10 +21,8 @@ PAGES = ["index.html", "ap/table5.html", "field/table1.html", "ap/claims.html", 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    started = time.process_time()
     folder = tmp_path_factory.mktemp("site")
     assert main(["--results", str(RESULTS), "--to", str(folder)]) == 0
-    assert time.process_time() - started < 30
     return folder
 
 
