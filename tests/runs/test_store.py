@@ -53,7 +53,7 @@ def test_several_processes_which_would_each_begin_the_whole_command_are_refused(
     monkeypatch.setattr("qaexp.train.train", lambda *_: pytest.fail("it ran"))
     outcome = run_overrides([*TINY, "trainer.devices=2", "trainer.accelerator=cpu"], tmp_path)
     assert outcome.status == "failed"
-    assert outcome.error == "a run of a table or a sweep runs in one process: leave trainer=ddp and trainer.devices out"
+    assert outcome.error == "a run of a table, a sweep or qaexp.train runs in one process: leave trainer=ddp and trainer.devices out"
 
 
 def test_an_old_failure_is_not_reported_once_the_run_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
