@@ -17,7 +17,7 @@ from qaexp.training.callbacks import Checkpoints, WholeEpochs
     [
         ("{folder}/next.ckpt", "{folder}/next.ckpt"),
         ("/elsewhere/before/next.ckpt", "{folder}/next.ckpt"),
-        ("/elsewhere/before/best.ckpt", "{folder}/next.ckpt"),
+        ("/elsewhere/before/best.ckpt", "{folder}/best.ckpt"),
         ("{folder}/../../precious.ckpt", "{folder}/precious.ckpt"),
         ("s3://bucket/precious.ckpt", "{folder}/precious.ckpt"),
         ("{folder}/..", ""),

@@ -62,7 +62,7 @@ def open_runs(runs: Sequence[Path], data: RankingDataModule, split: str | None) 
     if chosen not in data.ranked_splits:
         raise ConfigError(f"--split {chosen}: {meant(chosen, data.ranked_splits)}")
     for run, record in zip(runs, records, strict=True):
-        if record.status != "finished":
+        if not record.metrics:
             raise ConfigError(f"{run} is {record.status}; a report needs finished runs")
         if record.data.get("fingerprint") != data.corpus.fingerprint:
             raise ConfigError(f"{run} and {runs[0]} are of different data; report runs of the same files together")

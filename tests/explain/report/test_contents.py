@@ -117,7 +117,7 @@ def test_runs_with_other_measures_are_compared_by_those_that_both_have(run: Run,
 def test_a_run_that_is_not_finished_is_named(run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     shutil.copytree(run.folder, tmp_path / "failed")
     record = json.loads((tmp_path / "failed" / "record.json").read_text(encoding="utf-8"))
-    (tmp_path / "failed" / "record.json").write_text(json.dumps(record | {"status": "failed"}), encoding="utf-8")
+    (tmp_path / "failed" / "record.json").write_text(json.dumps(record | {"status": "failed", "metrics": {}}), encoding="utf-8")
     assert main(["report", str(tmp_path / "failed"), "--to", str(tmp_path / "page.html")]) == 2
     assert "is failed; a report needs finished runs" in caplog.text
 
