@@ -1,6 +1,6 @@
 # Every target makes the environment first if it is missing, so `make run` and `make test` work in a fresh checkout.
 .DEFAULT_GOAL := help
-.PHONY: help setup run check test test-slow bench learn docs pictures tables site reproduce-tuning reproduce-all sync dashboard lock clean
+.PHONY: help setup run check test test-slow bench docs pictures tables site reproduce-tuning reproduce-all sync dashboard lock clean
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
@@ -35,9 +35,6 @@ check: setup  ## run ruff, pyright and the fast tests: every commit must pass
 
 bench: setup  ## run the benchmarks: speed and memory, each beside an alternative
 	$(RUN) -m benchmarks $(ARGS)
-
-learn: setup  ## train every named model briefly on WikiQA and TrecQA: results/learn.csv (needs QAEXP_DATA)
-	$(RUN) -m qaexp.learn $(ARGS)
 
 docs: setup  ## the documentation as a site: docs/_build/html/index.html
 	$(RUN) -m sphinx -W --keep-going -q -b html docs docs/_build/html

@@ -25,7 +25,7 @@ FLOORS = [
 ]
 """Each folder, or module beside them, may import from its own floor and from those below."""
 
-COMMANDS = {"__main__", "dashboard", "figures", "learn", "reproduce", "results", "sync", "data.__main__"}
+COMMANDS = {"__main__", "dashboard", "figures", "reproduce", "results", "sync", "data.__main__"}
 """`python -m qaexp.…`: a line each that calls a command line of `cli`."""
 
 FLOOR_OF = {name: floor for floor, names in enumerate(FLOORS) for name in names}

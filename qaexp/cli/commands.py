@@ -36,7 +36,6 @@ COMMANDS = {
     "reproduce": Command("qaexp.cli.reproduce:main", "make the papers' tables and figures"),
     "site": Command("qaexp.cli.site:main", "write the results as static pages"),
     "data": Command("qaexp.cli.data:main", "fetch, check and describe data sets"),
-    "learn": Command("qaexp.cli.learn:main", "train every named model briefly on real data"),
     "sync": Command("qaexp.cli.sync:main", "upload the W&B runs that are only on this machine"),
     "dashboard": Command("qaexp.cli.dashboard:main", "make the W&B workspace and reports"),
 }
