@@ -26,7 +26,8 @@ from qaexp.config import compose
 from qaexp.data.batch import RankingBatch
 from qaexp.errors import CheckpointError, ConfigError, NonFiniteLossError, OutputError
 from qaexp.runs.checkpoint import last_checkpoint
-from qaexp.runs.record import RunRecord, config_key
+from qaexp.runs.identity import config_key
+from qaexp.runs.record import RunRecord
 from qaexp.runs.table import by_row, markdown, run_table
 from qaexp.train import train
 from qaexp.training.callbacks import StopEarly, WholeCheckpoints
@@ -238,7 +239,7 @@ def test_a_hostile_checkpoint_is_refused_and_nothing_runs(run: Path, tmp_path: P
     for part, hostile in (
         ("model", {"_target_": "qaexp.models.scorer.Scorer", "encoder": {"_target_": "os.mkdir", "path": str(victim)}}),
         ("tokenise", {"_target_": "os.mkdir", "path": str(victim)}),
-        ("tokenise", {"_target_": "qaexp.runs.record.os.mkdir", "path": str(victim)}),
+        ("tokenise", {"_target_": "qaexp.runs.provenance.os.mkdir", "path": str(victim)}),
         ("tokenise", {"_target_": "qaexp.files.atomic_write_text", "_args_": [path, "content"]}),
         ("tokenise", {"_target_": "qaexp.data.tokenise.words_v1", "text": f"${{oc.create:{{_target_: os.mkdir, path: '{victim}'}}}}"}),
     ):

@@ -23,9 +23,9 @@ from qaexp.files import atomic_write_text
 from qaexp.mistakes import explain
 from qaexp.reproduction.ledger import Key
 from qaexp.reproduction.spec import Row, Setting, Table
-from qaexp.runs import record, renamed
+from qaexp.runs import identity, renamed
+from qaexp.runs.identity import config_key
 from qaexp.runs.other_runs import with_other_runs
-from qaexp.runs.record import config_key
 
 DROPS = "dataset.drop_unknown="
 """With this option, words without a vector are left out, so that a cell's texts depend on its word vectors."""
@@ -237,7 +237,7 @@ def _resolved(cfg: DictConfig, seed: int) -> dict[str, Any]:
 
 def _keys_digest() -> str:
     """A digest of the configuration files and of the code that makes keys. Stored keys count while it stays the same."""
-    code = b"".join(Path(str(module.__file__)).read_bytes() for module in (record, renamed))
+    code = b"".join(Path(str(module.__file__)).read_bytes() for module in (identity, renamed))
     return hashlib.sha256(conf_digest().encode() + code).hexdigest()[:16]
 
 

@@ -17,8 +17,9 @@ from qaexp.errors import QaexpError
 from qaexp.evaluation.measures import metric_key
 from qaexp.explain.names import run_in_words
 from qaexp.files import RESULTS_REMEDY, atomic_write_text, read_small_text
+from qaexp.runs.identity import config_key, key_without_max_epochs, measured_config
 from qaexp.runs.other_runs import other_runs, with_other_runs
-from qaexp.runs.record import RunRecord, config_key, is_over, key_without_max_epochs, measured_config
+from qaexp.runs.record import RunRecord, is_over
 from qaexp.runs.table import row_name
 
 PRECISION = 6

@@ -11,7 +11,8 @@ from qaexp.errors import QaexpError
 from qaexp.reproduction.cells import Cell, Keys, alternatives, at_hand, fingerprint, lacking, vector_files
 from qaexp.reproduction.ledger import Entry, Ledger
 from qaexp.reproduction.spec import Table
-from qaexp.runs.record import RunRecord, hardware, is_over
+from qaexp.runs.provenance import hardware
+from qaexp.runs.record import RunRecord, is_over
 
 
 @dataclass(frozen=True)

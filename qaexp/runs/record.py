@@ -1,66 +1,36 @@
 """The record of one run: everything needed to trust its numbers and to repeat them, in one JSON file."""
 
-import hashlib
 import json
 import logging
-import os
-import platform
 import re
 import reprlib
-import subprocess
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache, reduce
-from importlib.metadata import PackageNotFoundError, version
+from functools import reduce
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from qaexp.config import CONF, program_of, without_keys
+from qaexp.config import program_of
 from qaexp.ddp import is_rank_zero
 from qaexp.errors import ConfigError, OutputError, PrunedError, QaexpError, RecordError
 from qaexp.evaluation.measures import metric_key
 from qaexp.files import atomic_write_text, nested_values, read_small_text
 from qaexp.runs.folder import RECORD
-from qaexp.runs.other_runs import other_runs, with_other_runs, with_pinned_runs
-from qaexp.runs.renamed import with_current_targets, with_short_targets
+from qaexp.runs.identity import config_key, is_same, quick_look
+from qaexp.runs.places import places_of, with_places
+from qaexp.runs.provenance import git_commit, hardware, versions
+from qaexp.runs.renamed import with_current_targets
 
 log = logging.getLogger(__name__)
 
 SCHEMA = 1
 NAME = r"[^/\\\0]{0,100}"
 """The form of keys, fingerprints and splits (`held out`). Files are named by them, so they must not point out of their folder."""
-LIBRARIES = ("qaexp", "torch", "pytorch-lightning", "hydra-core", "omegaconf", "torchmetrics", "numpy", "pandas", "wandb", "gensim")
-NOT_IDENTITY = ("data_dir", "cache_dir", "output_dir", "logger", "choices", "labels", "run_name", "print_config")
-"""Top-level keys of a configuration that do not change what a run measures."""
-
-
-OF_SPEED_ALONE = ("matmul", "profiler")
-"""Options of the trainer that change speed and last digits alone."""
-
-ONLY_WATCH = (
-    *("BestCheckpoint", "ModelCheckpoint", "RunBar", "RichProgressBar", "TQDMProgressBar"),
-    *("RichModelSummary", "ModelSummary", "LearningRateMonitor", "DeviceStatsMonitor"),
-)
-"""Callbacks that do not change what a run measures."""
-
-LATER_OPTIONS: Mapping[str, Any] = {"measures": [], "train_fraction": 1.0, "drop_unknown": False}
-"""Options of a data set that older records lack, with the values at which a run measures what those did."""
-
-WITHOUT_LIMIT = ("", "ConstantLR", "InverseEpoch")
-"""Schedules whose learning rates do not depend on the number of epochs."""
-
-QUICK_LOOKS = ("fast_dev_run", "overfit_batches", "limit_val_batches", "limit_test_batches")
-"""Options of the trainer with which a run measures a part of dev or test."""
-
-
-def measured_options(options: Iterable[str]) -> list[str]:
-    """The options that change what a run measures."""
-    return without_keys(options, NOT_IDENTITY)
 
 
 @dataclass
@@ -161,7 +131,7 @@ class RunRecord:
     @property
     def vectors(self) -> str:
         """The source of the word vectors, with `data_dir` and `cache_dir` in place of folders."""
-        places = _places(self.config)
+        places = places_of(self.config)
         return re.sub(
             r"""(['"])(.*?)\1""",
             lambda quoted: quoted[1] + with_places(quoted[2], places) + quoted[1],
@@ -175,9 +145,7 @@ class RunRecord:
 
     def is_of(self, config: Any) -> bool:
         """Whether this is the run's configuration. Folders, labels and references to other runs are ignored."""
-        known = [with_other_runs(each, dict.fromkeys(other_runs(each))) for each in (self.config, config)]
-        ours, theirs = ({name: each[name] for name in each if name not in (*NOT_IDENTITY, "init_from")} for each in known)
-        return _digest(with_places(ours, _places(self.config))) == _digest(with_places(theirs, _places(config)))
+        return is_same(self.config, config)
 
     def of_data(self, described: dict[str, Any], convention: str) -> None:
         """Note the data and the scoring convention of the run.
@@ -335,153 +303,5 @@ def is_over(data: Mapping[str, Any], fingerprint: str, vector_files: Sequence[st
     )
 
 
-def config_key(config: dict[str, Any]) -> str:
-    """A key for what a configuration measures. Runs with equal keys are the same run, whatever their folders, machines and loggers."""
-    return _digest(measured_config(config))
-
-
-def key_without_max_epochs(placeless: Mapping[str, Any]) -> str:
-    """The key without the limit of epochs. Of two runs that share it, one is the beginning of the other.
-
-    Under most schedules learning rates depend on the limit from the first step on, so that it stays in the key.
-    """
-    schedule = str((placeless.get("schedule") or {}).get("_target_", "")).rpartition(".")[2]
-    if schedule not in WITHOUT_LIMIT:
-        return _digest(placeless)
-    return _digest({**placeless, "trainer": {**placeless.get("trainer", {}), "max_epochs": None}})
-
-
-def _digest(identity: Mapping[str, Any]) -> str:
-    """Sixteen hexadecimal digits. Classes count by name, not by module, so that moving a class changes no key."""
-    named = with_short_targets(identity)
-    if isinstance(trainer := named.get("trainer"), dict):
-        named["trainer"] = {name: value for name, value in trainer.items() if name not in OF_SPEED_ALONE}
-    if counting := _callbacks_that_count(named):
-        named["callbacks"] = counting
-    else:
-        named.pop("callbacks", None)  # as records from before there was a choice
-    if isinstance(dataset := named.get("dataset"), dict):
-        named["dataset"] = {name: value for name, value in dataset.items() if name not in LATER_OPTIONS or value != LATER_OPTIONS[name]}
-    if not _leaves_word_vectors_out(named):
-        named.pop("decay_word_vectors", None)  # records from before there was a choice are of weight decay on all parameters
-    return hashlib.sha256(json.dumps(named, sort_keys=True, default=str).encode()).hexdigest()[:16]
-
-
-def _leaves_word_vectors_out(config: Mapping[str, Any]) -> bool:
-    """Whether weight decay would be on tuned word vectors if `decay_word_vectors` were true, and is not."""
-    decay, tuned = ((config.get(part) or {}) for part in ("optimizer", "model"))
-    return bool(config.get("decay_word_vectors") is False and decay.get("weight_decay") and (tuned.get("embedding") or {}).get("tuned"))
-
-
-def _callbacks_that_count(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The callbacks that change what a run measures: all but the usual early stopping and those that only watch."""
-    given: Mapping[str, Any] | None = config.get("callbacks")
-    if not given:
-        return {}
-    usual = {"_target_": "StopEarly", "monitor": config["dataset"].get("selection_metric"), "mode": "max", "patience": config["patience"]}
-    counting = {name: each for name, each in given.items() if each and each.get("_target_") not in ONLY_WATCH and each != usual}
-    return counting if usual in given.values() else {**counting, "early_stopping": counting.get("early_stopping")}
-
-
-def quick_look(config: Mapping[str, Any]) -> str:
-    """The options that make a configuration a quick look, which no table takes; empty if there are none.
-
-    >>> quick_look({"choices": {"debug": "fdr"}}), quick_look({"trainer": {"limit_val_batches": 2}}), quick_look({"trainer": {}})
-    ('debug=fdr', 'trainer.limit_val_batches=2', '')
-    """
-    if choice := config.get("choices", {}).get("debug"):
-        return f"debug={choice}"
-    trainer = config.get("trainer") or {}
-    return " ".join(f"trainer.{name}={trainer[name]}" for name in QUICK_LOOKS if trainer.get(name))
-
-
-def measured_config(config: dict[str, Any]) -> dict[str, Any]:
-    """The part of a configuration that says what is measured, with `data_dir` and `cache_dir` in place of folders.
-
-    Other runs are identified by key and step, not by path.
-    """
-    pinned = other_runs(with_pinned_runs(config))
-    named = {option: {name: run[name] for name in ("key", "step") if name in run} for option, run in pinned.items()}
-    identity = {name: value for name, value in with_other_runs(config, named).items() if name not in NOT_IDENTITY}
-    if "init_from" not in named:
-        identity.pop("init_from", None)
-    if looked := quick_look(config):
-        identity["debug"] = looked
-    identity["dataset"] = {name: value for name, value in config["dataset"].items() if name != "expected"}  # a check, no setting
-    return with_places(identity, _places(config))
-
-
-def _places(config: Mapping[str, Any]) -> dict[str, str]:
-    return {config[name]: name for name in ("data_dir", "cache_dir") if isinstance(config.get(name), str)}
-
-
-def with_places(node: Any, places: Mapping[str, str]) -> Any:
-    """A configuration with the name of a place instead of its folder, wherever a path is that folder or below it.
-
-    >>> with_places({"folder": "/home/me/data/wikiqa"}, {"/home/me/data": "data_dir"})
-    {'folder': 'data_dir/wikiqa'}
-    >>> with_places(["/data/cache/own", "/data_of_mine"], {"/data": "data_dir", "/data/cache": "cache_dir"})
-    ['cache_dir/own', '/data_of_mine']
-    """
-    if isinstance(node, dict):
-        return {name: with_places(value, places) for name, value in node.items()}
-    if isinstance(node, list):
-        return [with_places(value, places) for value in node]
-    for place in sorted(places, key=len, reverse=True):  # one folder may be inside the other
-        if isinstance(node, str) and (node == place or node.startswith(f"{place}/")):
-            return places[place] + node[len(place) :]
-    return node
-
-
 def _this_process() -> dict[str, Any]:
     return {"commit": git_commit(), "versions": dict(versions()), "hardware": dict(hardware())}
-
-
-@cache
-def versions() -> dict[str, str]:
-    """The versions of Python and of the libraries that numbers depend on."""
-    return {"python": platform.python_version(), **{library: _version(library) for library in LIBRARIES}}
-
-
-def _version(library: str) -> str:
-    try:
-        return version(library)
-    except PackageNotFoundError:  # a checkout that is not installed, or a library that only some runs need
-        return "not installed"
-
-
-@cache
-def git_commit() -> str:
-    """The commit of the code, with `+changes` when qaexp/ or conf/ differ from it; empty outside a checkout."""
-    return commit_of(CONF.parent)
-
-
-def commit_of(repository: Path) -> str:
-    """The commit of a repository. Changed tables and figures do not count as changes, since no run depends on them.
-
-    Empty for a folder inside some repository, such as that of an installed package.
-    """
-    if not (repository / ".git").exists():
-        return ""
-
-    def git(*command: str) -> str:
-        return subprocess.run(["git", *command], cwd=repository, capture_output=True, text=True, check=True).stdout.strip()
-
-    try:
-        return git("rev-parse", "HEAD") + ("+changes" if git("status", "--porcelain", "--", "qaexp", "conf") else "")
-    except (OSError, subprocess.CalledProcessError):
-        return ""
-
-
-@cache
-def hardware() -> dict[str, Any]:
-    """Processor, cores used by torch, and GPU if there is one."""
-    import torch
-
-    model = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        names = [line.partition(":")[2].strip() for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]
-        model = names[0] if names else model
-    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
-    return {"processor": model, "cores": os.cpu_count(), "threads": torch.get_num_threads(), "gpu": gpu}

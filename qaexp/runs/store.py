@@ -19,8 +19,9 @@ from qaexp.files import atomic_write_text, remove_staging
 from qaexp.logs import silence_libraries
 from qaexp.mistakes import check_config, config_of_choices, explain
 from qaexp.runs.folder import CONFIG, ERROR, LAST, RECORD, SET_ASIDE, TRACEBACK, clear_all
+from qaexp.runs.identity import config_key
 from qaexp.runs.other_runs import other_runs, with_other_runs
-from qaexp.runs.record import RunRecord, config_key
+from qaexp.runs.record import RunRecord
 
 log = logging.getLogger(__name__)
 

@@ -14,8 +14,9 @@ from qaexp.errors import ConfigError, QaexpError, meant
 from qaexp.evaluation.conventions import METRICS
 from qaexp.evaluation.measures import heading, is_measure
 from qaexp.runs.folder import RECORD
+from qaexp.runs.identity import config_key
 from qaexp.runs.other_runs import OTHER_RUNS, other_runs, with_other_runs
-from qaexp.runs.record import RunRecord, config_key, records_below
+from qaexp.runs.record import RunRecord, records_below
 
 log = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from qaexp.errors import CheckpointError
 from qaexp.files import MAX_DEPTH, nested_values, read_small_text
 from qaexp.limits import violations
 from qaexp.runs.folder import CONFIG
-from qaexp.runs.record import with_places
+from qaexp.runs.places import with_places
 from qaexp.runs.renamed import with_current_targets
 
 TRUSTED = "QAEXP_TRUSTED"

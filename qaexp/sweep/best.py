@@ -12,7 +12,8 @@ from omegaconf import DictConfig, OmegaConf
 
 from qaexp.config import RANK, Program, choice_file, is_choice
 from qaexp.files import atomic_write_text, name_another_place
-from qaexp.runs.record import RunRecord, measured_options
+from qaexp.runs.identity import measured_options
+from qaexp.runs.record import RunRecord
 from qaexp.sweep.job import JobResult
 
 BEST_REMEDY = name_another_place("hydra.sweeper.best=FILE")

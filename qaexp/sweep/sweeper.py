@@ -32,8 +32,9 @@ from qaexp.files import require_writable
 from qaexp.limits import violations
 from qaexp.mistakes import check_config, check_value
 from qaexp.processes import Process, begin_worker
+from qaexp.runs.identity import measured_options
 from qaexp.runs.other_runs import require_other_runs
-from qaexp.runs.record import RunRecord, measured_options
+from qaexp.runs.record import RunRecord
 from qaexp.sweep.best import BEST_REMEDY, best_of_each_measure, write_best
 from qaexp.sweep.job import BEGUN, Job, JobResult, keep_number_of_threads
 from qaexp.sweep.progress import Watch

@@ -24,7 +24,8 @@ from qaexp.mistakes import check_config, config_of_choices
 from qaexp.models.scorer import AnswerScorer
 from qaexp.runs.checkpoint import open_checkpoint, rebuild_scorer
 from qaexp.runs.folder import CONFIG, EVALUATION, checkpoint_file
-from qaexp.runs.record import RunRecord, git_commit, versions
+from qaexp.runs.provenance import git_commit, versions
+from qaexp.runs.record import RunRecord
 from qaexp.runs.tasks import Metrics, write_results
 from qaexp.runs.trusted import saved_config
 from qaexp.training.matmul import choose_matmul

@@ -9,7 +9,8 @@ from small_table import SMALL, TINY, entry_of
 
 from qaexp.errors import QaexpError
 from qaexp.reproduction.ledger import Entry, Key, Ledger, digest
-from qaexp.runs.record import RunRecord, key_without_max_epochs
+from qaexp.runs.identity import key_without_max_epochs
+from qaexp.runs.record import RunRecord
 from qaexp.runs.store import run_overrides
 
 

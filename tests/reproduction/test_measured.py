@@ -16,7 +16,7 @@ from qaexp.reproduction.ledger import Entry, Ledger
 from qaexp.reproduction.measured import Measured, found_in, measured
 from qaexp.reproduction.page import as_markdown
 from qaexp.reproduction.spec import UNPRINTED, Column, Row, Setting, Table, Tuning
-from qaexp.runs.record import config_key, measured_config
+from qaexp.runs.identity import config_key, measured_config
 
 
 def test_rows_are_the_papers_and_numbers_are_ours(filled: Measured) -> None:

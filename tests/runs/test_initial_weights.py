@@ -18,8 +18,9 @@ from qaexp.models.embedding.word_vectors import IDFWeightedEmbedding, WordEmbedd
 from qaexp.models.scorer import Scorer
 from qaexp.pretrain import pretrain
 from qaexp.runs.checkpoint import open_checkpoint
+from qaexp.runs.identity import config_key
 from qaexp.runs.initial_weights import _copy
-from qaexp.runs.record import RunRecord, config_key
+from qaexp.runs.record import RunRecord
 from qaexp.runs.table import read_records, row_name, run_table
 from qaexp.train import train
 

@@ -11,8 +11,9 @@ from omegaconf import OmegaConf
 from qaexp.cli.main import main
 from qaexp.config import compose
 from qaexp.errors import CheckpointError, QaexpError
+from qaexp.runs.identity import config_key
 from qaexp.runs.other_runs import with_other_runs, with_pinned_runs
-from qaexp.runs.record import RunRecord, config_key
+from qaexp.runs.record import RunRecord
 from qaexp.runs.store import run_overrides
 from qaexp.runs.table import row_name
 from qaexp.train import train

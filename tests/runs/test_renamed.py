@@ -12,7 +12,8 @@ from hydra.utils import get_object
 import qaexp
 from qaexp.config import CONF, compose
 from qaexp.reproduction.spec import EXPERIMENTS
-from qaexp.runs.record import RunRecord, config_key
+from qaexp.runs.identity import config_key
+from qaexp.runs.record import RunRecord
 from qaexp.runs.renamed import ALSO_OURS, RENAMED, with_current_targets
 
 OLD_RUN = Path(__file__).with_name("before_the_move")

@@ -53,7 +53,7 @@ def test_every_choice_of_conf_is_admitted(group: str) -> None:
             model_part("os.getcwd"),
             "model.encoder from os.getcwd, which is no part of qaexp; if that is your own, set QAEXP_TRUSTED=os, else",
         ),
-        (model_part("qaexp.runs.record.os.getcwd"), "which is no part of qaexp"),
+        (model_part("qaexp.runs.provenance.os.getcwd"), "which is no part of qaexp"),
         (model_part("qaexp.models.scorer.nn.Linear"), "which is no part of qaexp; if that is your own, set QAEXP_TRUSTED=torch, else"),
         (model_part("qaexp.files.atomic_write_text"), "which is no part of a model"),
         (model_part("qaexp.models.scorer.Scorer.__init__"), "which is no name of a class"),
@@ -179,7 +179,7 @@ GADGETS: dict[str, Callable[[str], dict[str, Any]]] = {
     "qaexp.cli.main.main": lambda file: {"_args_": [["resume=x"]]},
     "qaexp.__main__.main": lambda file: {},
     "qaexp.config.Program": lambda file: {"module": "x", "config": "x", "function": "os:system", "own_key": "x", "needs": "x"},
-    "qaexp.runs.record.os.mkdir": lambda file: {"_args_": [file]},
+    "qaexp.runs.provenance.os.mkdir": lambda file: {"_args_": [file]},
     "qaexp.load": lambda file: {"_args_": [file]},
     "own_parts.torch.load": lambda file: {"_args_": [f"{file}.pkl"]},
 }

@@ -19,7 +19,7 @@ from qaexp.cli.main import main
 from qaexp.config import choices, compose
 from qaexp.data import module_cache as shared
 from qaexp.processes import Process
-from qaexp.runs.record import config_key
+from qaexp.runs.identity import config_key
 from qaexp.sweep.ray_launcher import RayLauncher
 from qaexp.sweep.strategies import Space
 from qaexp.sweep.sweeper import _remove_dead_outcomes

@@ -15,7 +15,8 @@ from qaexp.errors import QaexpError
 from qaexp.evaluation.significance import Interval
 from qaexp.explain.drawing import COLOURS, INK, is_logarithmic, look, new_figure, save
 from qaexp.reproduction.figures.picture import drawn_intervals
-from qaexp.runs.record import RunRecord, measured_options, records_below
+from qaexp.runs.identity import measured_options
+from qaexp.runs.record import RunRecord, records_below
 from qaexp.sweep.job import JobResult
 
 DRAWN_STATUSES = ("finished", "pruned")
