@@ -64,13 +64,16 @@ def open_trainer(
         if build.keywords.get("enable_progress_bar") is False:
             callbacks = [each for each in callbacks if not isinstance(each, ProgressBar)]
             enable_progress_bar = False
-        return build(
+        trainer: pl.Trainer = build(
             logger=False,
             default_root_dir=build.keywords.get("default_root_dir") or folder,
             callbacks=[*callbacks, *(build.keywords.get("callbacks") or ())],
             plugins=[*plugins, *(build.keywords.get("plugins") or ())],
             enable_progress_bar=enable_progress_bar,
         )
+        if cfg.get("precision") == "16-mixed" and trainer.precision != "16-mixed":  # Lightning takes bfloat16 instead, with a warning alone
+            raise ConfigError("trainer.precision=16-mixed needs a GPU; choose bf16-mixed, or leave it out")
+        return trainer
     except (TypeError, ValueError, RuntimeError) as error:
         raise ConfigError(f"the trainer cannot be built from this configuration: {' '.join(str(error).split())}") from error
 
