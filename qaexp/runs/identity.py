@@ -14,7 +14,7 @@ NOT_IDENTITY = ("data_dir", "cache_dir", "output_dir", "logger", "choices", "lab
 """Top-level keys of a configuration that do not change what a run measures."""
 
 OF_SPEED_ALONE = ("matmul", "profiler")
-"""Options of the trainer that change speed and last digits alone."""
+"""Trainer options that change only the speed and the last digits."""
 
 ONLY_WATCH = (
     *("BestCheckpoint", "ModelCheckpoint", "RunBar", "RichProgressBar", "TQDMProgressBar"),
@@ -23,7 +23,7 @@ ONLY_WATCH = (
 """Callbacks that do not change what a run measures."""
 
 LATER_OPTIONS: Mapping[str, Any] = {"measures": [], "train_fraction": 1.0, "drop_unknown": False}
-"""Options of a data set that older records lack, with the values at which a run measures what those did."""
+"""Data set options that older records lack, each with the value that leaves a run as it was before."""
 
 WITHOUT_LIMIT = ("", "ConstantLR", "InverseEpoch")
 """Schedules whose learning rates do not depend on the number of epochs."""
@@ -38,7 +38,7 @@ def measured_options(options: Iterable[str]) -> list[str]:
 
 
 def config_key(config: dict[str, Any]) -> str:
-    """A key for what a configuration measures. Runs with equal keys are the same run, whatever their folders, machines and loggers."""
+    """The key of a run. Runs with equal keys measure the same; folders, machines and loggers do not count."""
     return _digest(measured_config(config))
 
 
@@ -50,7 +50,7 @@ def is_same(config: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def key_without_max_epochs(placeless: Mapping[str, Any]) -> str:
-    """The key without the limit of epochs. Of two runs that share it, one is the beginning of the other.
+    """The key of a run without `max_epochs`. Two runs that share it differ only in length.
 
     Under most schedules learning rates depend on the limit from the first step on, so that it stays in the key.
     """
@@ -83,7 +83,7 @@ def _leaves_word_vectors_out(config: Mapping[str, Any]) -> bool:
 
 
 def _callbacks_that_count(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The callbacks that change what a run measures: all but the usual early stopping and those that only watch."""
+    """The callbacks that change the result: all except the default early stopping and those that only watch."""
     given: Mapping[str, Any] | None = config.get("callbacks")
     if not given:
         return {}

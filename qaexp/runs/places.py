@@ -1,4 +1,4 @@
-"""Names of places instead of their folders, so that a configuration says the same on every machine."""
+"""Replaces folders in a configuration by the names of their options, so that it is the same on every machine."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ def places_of(config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def with_places(node: Any, places: Mapping[str, str]) -> Any:
-    """A configuration with the name of a place instead of its folder, wherever a path is that folder or below it.
+    """Replaces each of these folders by its name, in every path that is the folder or below it.
 
     >>> with_places({"folder": "/home/me/data/wikiqa"}, {"/home/me/data": "data_dir"})
     {'folder': 'data_dir/wikiqa'}

@@ -15,7 +15,7 @@ LIBRARIES = ("qaexp", "torch", "pytorch-lightning", "hydra-core", "omegaconf", "
 
 @cache
 def versions() -> dict[str, str]:
-    """The versions of Python and of the libraries that numbers depend on."""
+    """The versions of Python and of the libraries that influence the results."""
     return {"python": platform.python_version(), **{library: _version(library) for library in LIBRARIES}}
 
 
