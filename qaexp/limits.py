@@ -29,8 +29,8 @@ OPTIONS: Mapping[str, Any] = {
     "trainer.max_epochs": PositiveInt,
     "trainer.accumulate_grad_batches": PositiveInt,
     "trainer.gradient_clip_val": NonNegativeFloat,
-    **dict.fromkeys((f"trainer.limit_{split}_batches" for split in ("train", "val", "test")), PositiveFloat),
-    "trainer.overfit_batches": NonNegativeFloat,
+    **dict.fromkeys((f"trainer.limit_{split}_batches" for split in ("train", "val", "test")), PositiveInt | Fraction),
+    "trainer.overfit_batches": NonNegativeInt | Share,
 }
 """Options that no class of ours takes."""
 

@@ -60,6 +60,8 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
         record.parameters = num_parameters(scorer)
         optimizer = as_optimizer(instantiate(cfg.optimizer), cfg.get("decay_word_vectors", True))
         loss = as_loss(instantiate(record.config["loss"]))  # its teacher, if any, is pinned there
+        if scorer.subwords or loss.reads_written_texts:
+            record.of_written_texts(data.corpus.written_fingerprint())
         rebuild = rebuild_plan(record.config, data, scorer.pretrained, vectors.shape[1], record.key, record.command)
         module = RankingModule(scorer, loss, optimizer, instantiate(cfg.schedule), data, rebuild)
         trainer = open_trainer(cfg.trainer, folder, **callbacks(cfg, folder, record, data, watchers))

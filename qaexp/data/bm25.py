@@ -118,7 +118,7 @@ class BM25Negatives(NegativeSampling):
         """The texts that the split's questions retrieve, from the cache if they were retrieved before."""
         pairs = (split.questions, split.offsets, split.candidates, split.labels)
         settings = f"{VERSION} {self.hits} {self.k1} {self.b}"
-        facts = f"{settings} {corpus.fingerprint or corpus.compute_fingerprint()} {[_digest(each) for each in pairs]}"
+        facts = f"{settings} {len(corpus.texts)} {corpus.fingerprint or corpus.compute_fingerprint()} {[_digest(each) for each in pairs]}"
         key = hashlib.sha256(facts.encode()).hexdigest()[:16]
         if key not in self._known:
             folder = Path(self.cache_dir).expanduser() / "retrieved" / key

@@ -68,6 +68,16 @@ class TokenTable:
         padded = np.where(real, self.ids[positions], PADDING).astype(np.int64)
         return padded if self.num_fields > 1 else padded[:, 0]
 
+    def chosen(self, texts: Int[np.ndarray, " chosen"]) -> "TokenTable":
+        """These texts, in this order.
+
+        >>> TokenTable(np.array([7, 8, 9]), np.array([0, 1, 3])).chosen(np.array([1, 0, 1])).offsets.tolist()
+        [0, 2, 3, 5]
+        """
+        fields = self._fields(texts).reshape(-1)
+        sizes = self.offsets[fields + 1] - self.offsets[fields]
+        return TokenTable(self.ids[ranges(self.offsets[fields], sizes)], np.concatenate([[0], np.cumsum(sizes)]), self.num_fields)
+
     def renumbered(self, new_ids: Int[np.ndarray, " word"]) -> "TokenTable":
         """The same texts with a new id for each word. Words with a negative one are left out, and a text without any word becomes one
         unknown word.
@@ -138,6 +148,10 @@ class RankingSplit:
     """The score of each candidate by the search engine that made the pools; empty if it is not published."""
     grades: Int8[np.ndarray, " pair_or_ungraded"] = field(default_factory=lambda: np.empty(0, dtype=np.int8))
     """The graded label of each candidate, 0 for a wrong one. Empty if all labels are 0 or 1."""
+    question_spellings: Int[np.ndarray, " question_or_alike"] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """The text of each question where spellings are told apart (`RankingCorpus.by_spelling`). Empty if these are the same numbers."""
+    candidate_spellings: Int[np.ndarray, " pair_or_alike"] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """The same of each candidate."""
 
     @property
     def num_questions(self) -> int:
@@ -165,6 +179,19 @@ class RankingSplit:
         """How many of the questions are also in another split, with the same words."""
         return int(np.isin(self.questions, other.questions).sum())
 
+    def by_spelling(self) -> "RankingSplit":
+        """The same split with the texts of `RankingCorpus.by_spelling`."""
+        if not len(self.question_spellings):
+            return self
+        none = self.question_spellings[:0]
+        return replace(
+            self,
+            questions=self.question_spellings,
+            candidates=self.candidate_spellings,
+            question_spellings=none,
+            candidate_spellings=none,
+        )
+
     def keep(self, questions: Int[np.ndarray, " kept"]) -> "RankingSplit":
         """The split restricted to some of its questions."""
         sizes = np.diff(self.offsets)[questions]
@@ -179,6 +206,8 @@ class RankingSplit:
             candidate_ids=self.candidate_ids[pairs],
             retrieval_scores=self.retrieval_scores[pairs if len(self.retrieval_scores) else slice(0)],
             grades=self.grades[pairs if len(self.grades) else slice(0)],
+            question_spellings=self.question_spellings[questions if len(self.question_spellings) else slice(0)],
+            candidate_spellings=self.candidate_spellings[pairs if len(self.candidate_spellings) else slice(0)],
         )
 
     def shuffled(self, seed: int) -> "RankingSplit":
@@ -194,6 +223,7 @@ class RankingSplit:
             candidate_ids=self.candidate_ids[order],
             retrieval_scores=self.retrieval_scores[order if len(self.retrieval_scores) else slice(0)],
             grades=self.grades[order if len(self.grades) else slice(0)],
+            candidate_spellings=self.candidate_spellings[order if len(self.candidate_spellings) else slice(0)],
         )
 
 
@@ -213,7 +243,28 @@ class RankingCorpus:
     fingerprint: str = ""
     """SHA-256 of words, tokens and splits: the same data give the same fingerprint however they are compressed."""
     as_written: WrittenTexts | None = None
-    """The texts before they were split into tokens, if the reader gives them."""
+    """The texts before they were split into tokens, if the reader gives them: the first spelling of each, then all further ones."""
+    spellings: Int[np.ndarray, " further_spelling"] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """For each further spelling, the text with the same words."""
+    answer_spellings: Int[np.ndarray, " answer_or_alike"] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """The answer set where spellings are told apart. Empty if there are no further ones."""
+
+    def by_spelling(self) -> "RankingCorpus":
+        """The corpus in which texts with the same words are different texts if they are written differently, such as C++ and C#.
+
+        The first spelling of a text keeps its number. The fingerprint stays that of the words.
+        """
+        if not len(self.spellings):
+            return self
+        return replace(
+            self,
+            texts=self.texts.chosen(np.concatenate([np.arange(len(self.texts)), self.spellings])),
+            splits={name: split.by_spelling() for name, split in self.splits.items()},
+            answer_set=self.answer_spellings,
+            held_out=np.concatenate([self.held_out, len(self.texts) + np.flatnonzero(np.isin(self.spellings, self.held_out))]),
+            spellings=self.spellings[:0],
+            answer_spellings=self.answer_spellings[:0],
+        )
 
     def of_words(self, kept: Int[np.ndarray, " known_word"]) -> "RankingCorpus":
         """The same texts with these words alone; see `TokenTable.renumbered`."""
@@ -237,8 +288,10 @@ class RankingCorpus:
         return np.bincount(distinct, minlength=len(self.vocabulary))
 
     def written(self, text: int) -> str:
-        """A text as its file has it: the first spelling of those with these tokens. Its words with blanks between, if it is not known."""
-        return (self.as_written and self.as_written[text]) or " ".join(self.words(text))
+        """A text as its file has it: the first spelling of a text, or a further one by its number in `by_spelling`. Its words with blanks
+        between, if it is not known."""
+        words_of = text if text < len(self.texts) else int(self.spellings[text - len(self.texts)])
+        return (self.as_written and self.as_written[text]) or " ".join(self.words(words_of))
 
     def save(self, folder: Path) -> None:
         """Write everything into a new folder."""
@@ -273,6 +326,8 @@ class RankingCorpus:
             splits={split: RankingSplit(**{name: array(f"{split}.{name}") for name in names}) for split in facts["splits"]},
             answer_set=array("answer_set"),
             held_out=array("held_out"),
+            spellings=array("spellings"),
+            answer_spellings=array("answer_spellings"),
             notes=facts["notes"],
             fingerprint=facts["fingerprint"],
             as_written=WrittenTexts(array("written"), array("written_offsets"), (folder / WRITTEN, facts["written"]))
@@ -283,14 +338,30 @@ class RankingCorpus:
     def compute_fingerprint(self) -> str:
         digest = hashlib.sha256("\n".join(self.vocabulary.words).encode())
         for name, array in sorted(self._arrays().items()):
-            if name.endswith(("held_out", "retrieval_scores", "grades")) and not len(array):
+            if name.endswith("spellings") or (name.endswith(("held_out", "retrieval_scores", "grades")) and not len(array)):
                 continue
             digest.update(name.encode())
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
+    def written_fingerprint(self) -> str:
+        """SHA-256 of the texts as they are written, for models that read them so; they can change where the words stay the same."""
+        digest = hashlib.sha256(b"" if self.as_written is None else self.as_written.offsets.tobytes())
+        digest.update(b"" if self.as_written is None else self.as_written.utf8.data)
+        for name, array in sorted(self._arrays().items()):
+            if name.endswith("spellings"):
+                digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
     def _arrays(self) -> dict[str, np.ndarray]:
-        arrays = {"tokens": self.texts.ids, "text_offsets": self.texts.offsets, "answer_set": self.answer_set, "held_out": self.held_out}
+        arrays = {
+            "tokens": self.texts.ids,
+            "text_offsets": self.texts.offsets,
+            "answer_set": self.answer_set,
+            "held_out": self.held_out,
+            "spellings": self.spellings,
+            "answer_spellings": self.answer_spellings,
+        }
         for split, table in self.splits.items():
             arrays |= {f"{split}.{name}": getattr(table, name) for name in RankingSplit.__dataclass_fields__}
         return arrays

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from jaxtyping import Int
 
 from qaexp.data.corpus import RankingCorpus, RankingSplit, TokenTable, WrittenTexts
 from qaexp.data.vocabulary import SPECIAL_WORDS, UNKNOWN, Vocabulary
@@ -16,6 +17,13 @@ from qaexp.errors import BadDataError, ConfigError
 
 Candidate = tuple[str, int, int] | tuple[str, int, int, float]
 """Candidate id, text, label (a grade above 1 is right, too) and, if it is published, a search engine's score."""
+
+
+class TextNumber(int):
+    """The number of a text, which texts with the same words share."""
+
+    as_spelled: int
+    """The same number for the text that was the first with its words; −1, −2, … for those that are written in another way."""
 
 
 LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
@@ -38,6 +46,7 @@ class CorpusBuilder:
         self._word_ids: dict[str, int] = dict.fromkeys(SPECIAL_WORDS, UNKNOWN)
         self._text_ids: dict[tuple[tuple[int, ...], ...], int] = {}
         self._written, self._written_offsets = bytearray(), array("q", [0])
+        self._spellings: dict[tuple[int, bytes], int] = {}
         self._splits: dict[str, list[tuple[int, str, list[Candidate]]]] = {}
         self._classified = set[str]()
         self._answer_set: dict[int, None] = {}
@@ -49,16 +58,22 @@ class CorpusBuilder:
         """Count an irregularity for the record."""
         self.notes[what] = self.notes.get(what, 0) + count
 
-    def text(self, *fields: Sequence[str], written: str = "") -> int:
-        """The number of a text, given the words of each field, and the text as its file has it. Of texts with the same words, the first
-        spelling is kept. A text without any word becomes one unknown word, and is counted."""
+    def text(self, *fields: Sequence[str], written: str = "") -> TextNumber:
+        """The number of a text, given the words of each field, and the text as its file has it.
+
+        Texts with the same words have the same number; of those with a single field, each spelling is kept. A text without any word
+        becomes one unknown word, and is counted.
+        """
         if not any(fields):
             self.note("empty texts (read as one unknown word)")
         ids = tuple(map(self._ids, fields)) if any(fields) else ((UNKNOWN,), *[()] * (self._num_fields - 1))
-        number = self._text_ids.setdefault(ids, len(self._text_ids))
-        if number == len(self._written_offsets) - 1:  # a new one
-            self._written += readable(written).encode()
-            self._written_offsets.append(len(self._written))
+        number = TextNumber(self._text_ids.setdefault(ids, len(self._text_ids)))
+        number.as_spelled, utf8, ends = int(number), readable(written).encode(), self._written_offsets
+        if number == len(ends) - 1:  # a new one
+            self._written += utf8
+            ends.append(len(self._written))
+        elif self._num_fields == 1 and utf8 != self._written[ends[number] : ends[number + 1]]:
+            number.as_spelled = self._spellings.setdefault((int(number), utf8), -1 - len(self._spellings))
         return number
 
     def _ids(self, words: Sequence[str]) -> tuple[int, ...]:
@@ -74,7 +89,7 @@ class CorpusBuilder:
 
     def answer(self, text: int) -> None:
         """Add this text to the answer set, from which negatives are drawn."""
-        self._answer_set[text] = None
+        self._answer_set[_as_spelled(text)] = None
 
     def hold_out(self, text: int) -> None:
         """Exclude this text from the answer set and from pre-training; pools keep what their files list."""
@@ -143,17 +158,48 @@ class CorpusBuilder:
             offsets=np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]),
             num_fields=self._num_fields,
         )
-        splits = {name: _split_of(questions, name in self._classified) for name, questions in self._splits.items()}
-        answers, held_out = (np.array(list(chosen), dtype=np.int64) for chosen in (self._answer_set, self._held_out))
-        written = WrittenTexts(np.frombuffer(self._written, np.uint8), np.array(self._written_offsets, np.int64)) if self._written else None
-        corpus = RankingCorpus(vocabulary, texts, splits, answers, held_out, self.notes, as_written=written)
+        splits = {name: _split_of(questions, name in self._classified, len(texts)) for name, questions in self._splits.items()}
+        further = np.array([text for text, _ in self._spellings], dtype=np.int64)
+        answers = np.array(list(self._answer_set), dtype=np.int64)
+        corpus = RankingCorpus(
+            vocabulary,
+            texts,
+            splits,
+            answer_set=np.array(list(dict.fromkeys(further[-1 - text] if text < 0 else text for text in self._answer_set)), dtype=np.int64),
+            held_out=np.array(list(self._held_out), dtype=np.int64),
+            notes=self.notes,
+            as_written=self._as_written(),
+            spellings=further,
+            answer_spellings=_numbered(answers, len(texts)) if len(further) else answers[:0],
+        )
         return replace(corpus, fingerprint=corpus.compute_fingerprint())
 
+    def _as_written(self) -> WrittenTexts | None:
+        """The first spelling of each text, then all further ones."""
+        further = [utf8 for _, utf8 in self._spellings]
+        ends = len(self._written) + np.cumsum(list(map(len, further)), dtype=np.int64)
+        parts = [np.frombuffer(part, np.uint8) for part in (self._written, b"".join(further)) if part]
+        return WrittenTexts(np.concatenate(parts), np.array([*self._written_offsets, *ends], dtype=np.int64)) if parts else None
 
-def _split_of(questions: list[tuple[int, str, list[Candidate]]], classified: bool) -> RankingSplit:
+
+def _as_spelled(text: int) -> int:
+    return text.as_spelled if isinstance(text, TextNumber) else text
+
+
+def _numbered(as_spelled: Int[np.ndarray, " text"], num_texts: int) -> Int[np.ndarray, " text"]:
+    """Further spellings have the numbers from `num_texts`."""
+    return np.where(as_spelled < 0, num_texts - 1 - as_spelled, as_spelled)
+
+
+def _split_of(questions: list[tuple[int, str, list[Candidate]]], classified: bool, num_texts: int) -> RankingSplit:
     pairs: list[Any] = [candidate for _, _, pool in questions for candidate in pool]
     labels = np.array([pair[2] for pair in pairs], dtype=np.int8)
     graded = not classified and labels.max(initial=0) > 1
+    asked, offered = (
+        np.array([_as_spelled(text) for text in texts], dtype=np.int64)
+        for texts in ([text for text, _, _ in questions], [pair[1] for pair in pairs])
+    )
+    is_respelled = min(asked.min(initial=0), offered.min(initial=0)) < 0
     return RankingSplit(
         questions=np.array([text for text, _, _ in questions], dtype=np.int64),
         offsets=np.concatenate([[0], np.cumsum([len(pool) for _, _, pool in questions], dtype=np.int64)]).astype(np.int64),
@@ -163,6 +209,8 @@ def _split_of(questions: list[tuple[int, str, list[Candidate]]], classified: boo
         candidate_ids=np.array([pair[0].encode() for pair in pairs], dtype=np.bytes_),
         retrieval_scores=np.array([pair[3] for pair in pairs if len(pair) > 3], dtype=np.float32),
         grades=labels if graded else np.empty(0, dtype=np.int8),
+        question_spellings=_numbered(asked, num_texts) if is_respelled else asked[:0],
+        candidate_spellings=_numbered(offered, num_texts) if is_respelled else offered[:0],
     )
 
 

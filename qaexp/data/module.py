@@ -78,7 +78,7 @@ class RankingDataModule(pl.LightningDataModule):
         self.max_candidate_length = max_candidate_length
         self.reader, self._vectors, self._negatives = reader, vectors, negatives
         self._keep_unanswered, self._shuffle_seed, self._train_fraction = keep_unanswered, shuffle_seed, train_fraction
-        self.drop_unknown, self._batch_size, self.block_tokens = drop_unknown, batch_size, block_tokens
+        self.drop_unknown, self.batch_size, self.block_tokens = drop_unknown, batch_size, block_tokens
         self.seed, self._cache = seed, Path(cache_dir).expanduser()
         self._expected = expected
         self._text_reader: TextReader | None = None
@@ -117,18 +117,27 @@ class RankingDataModule(pl.LightningDataModule):
         return self.corpus.texts
 
     def read_by(self, reader: TextReader | None) -> "RankingDataModule":
-        """The same data set with texts as this reader cuts them, each distinct one once. None leaves the data set's own tokens."""
+        """The same data set with texts as this reader cuts them, each spelling once. None leaves the data set's own tokens."""
         if reader is None:
             return self
-        data, texts, words = copy(self), self.corpus.texts, self.corpus.vocabulary.words
+        data = self.by_spelling()
+        texts, words = data.corpus.texts, data.corpus.vocabulary.words
         if texts.num_fields == 1:
-            written = map(self.corpus.written, range(len(texts)))
+            written = map(data.corpus.written, range(len(texts)))
         else:  # of each field, only its words are known
             written = (" ".join(words[number] for number in texts.ids[slice(*ends)]) for ends in pairwise(texts.offsets))
         ids = reader.ids(list(written))
         data.texts = TokenTable(np.fromiter(chain.from_iterable(ids), np.int32), np.cumsum([0, *map(len, ids)]), texts.num_fields)
         data.max_question_length, data.max_candidate_length = reader.limits(self.max_question_length, self.max_candidate_length)
         data._text_reader = reader
+        return data
+
+    def by_spelling(self) -> "RankingDataModule":
+        """The same data set with a text of its own for each spelling; see `RankingCorpus.by_spelling`."""
+        data = copy(self)
+        data.__dict__["corpus"] = self.corpus.by_spelling()
+        data.__dict__["splits"] = {name: split.by_spelling() for name, split in self.splits.items()}
+        data.__dict__.pop("texts", None)
         return data
 
     def with_ids(self, ids: Int[np.ndarray, " word"]) -> "RankingDataModule":
@@ -216,7 +225,7 @@ class RankingDataModule(pl.LightningDataModule):
         limited = copy(self)
 
         def first(split: RankingSplit, part: int | float) -> RankingSplit:
-            count = part * self._batch_size if isinstance(part, int) else int(part * split.num_questions)
+            count = part * self.batch_size if isinstance(part, int) else int(part * split.num_questions)
             return split.keep(np.arange(max(1, min(count, split.num_questions))))
 
         chosen = {name: split if (part := parts.get(name)) is None else first(split, part) for name, split in self.splits.items()}
@@ -296,7 +305,7 @@ class RankingDataModule(pl.LightningDataModule):
         self._require("train", "nothing to train on")
         rng = np.random.default_rng([self.seed, epoch])
         groups = self._negatives.draw(self.splits["train"], self.corpus, rng)
-        return TrainingBatches(self.texts, groups, self._batch_size, self.max_question_length, self.max_candidate_length, rng)
+        return TrainingBatches(self.texts, groups, self.batch_size, self.max_question_length, self.max_candidate_length, rng)
 
     def _require(self, split: str, lacking: str) -> None:
         """Raises: ConfigError, where the data have no such split."""

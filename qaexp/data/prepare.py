@@ -22,7 +22,7 @@ from qaexp.files import atomic_write_text, file_lock
 
 log = logging.getLogger(__name__)
 
-LAYOUT = 6
+LAYOUT = 7
 """Increase it when the format of the prepared files changes; older ones are then not read."""
 
 MANIFEST = "manifest.json"

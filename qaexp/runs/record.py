@@ -163,15 +163,36 @@ class RunRecord:
                 f"the word vectors of {described['vectors']['source']} have changed since this run started; put the old file back, or "
                 "delete its folder and start again"
             )
-        self.data, self.convention = described, convention
+        as_before = {"written": self.data["written"]} if "written" in self.data else {}
+        self.data, self.convention = {**described, **as_before}, convention
+
+    def of_written_texts(self, fingerprint: str) -> None:
+        """Note the fingerprint of the texts as they are written, for a run that reads them so.
+
+        Raises:
+            ConfigError: the run started on other texts.
+        """
+        if self.data.setdefault("written", fingerprint) != fingerprint:
+            raise ConfigError(
+                f"the texts of {self.config['dataset']['name']} are written differently than when this run started, and it reads them as "
+                "they are written; put the old files back, or delete its folder and start again"
+            )
+
+    @property
+    def pairs_of_dev(self) -> int | None:
+        """How many pairs of dev are scored, which options of the data set and of the trainer may limit. None if there is no dev."""
+        return self.data.get("splits", {}).get("dev", {}).get("pairs")
 
     @property
     def dataset_title(self) -> str:
         """Its data set's name, and whether the data are a part of it."""
         return self.data["name"] + (" (partial data)" if self.data.get("partial") else "")
 
-    def is_over(self, fingerprint: str, vector_files: Sequence[str] | None) -> bool:
-        """Whether the run is on these texts and word vectors; see `is_over`."""
+    def is_over(self, fingerprint: str, vector_files: Sequence[str] | None, written: Callable[[], str] | None = None) -> bool:
+        """Whether the run is on these texts and word vectors; see `is_over`. `written` gives the fingerprint of the texts as they are
+        written, and is only called if the run read them so."""
+        if written and "written" in self.data and self.data["written"] != written():
+            return False
         return is_over(self.data, fingerprint, vector_files)
 
     @contextmanager

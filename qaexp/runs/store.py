@@ -2,7 +2,7 @@
 
 import logging
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -148,7 +148,7 @@ def of_these_data(cfg: DictConfig, runs: Path, overrides: Sequence[str]) -> RunR
     from qaexp.data.module_cache import open_data  # imports torch, which takes seconds and is only needed if there is a run
 
     data = open_data(cfg.dataset)
-    over = data.corpus.fingerprint, data.vector_files if reads_vectors(cfg.model) else None
+    over = data.corpus.fingerprint, data.vector_files if reads_vectors(cfg.model) else None, data.corpus.written_fingerprint
     if former.is_over(*over):
         return former
     if aside := set_aside(folder, *over):
@@ -156,7 +156,7 @@ def of_these_data(cfg: DictConfig, runs: Path, overrides: Sequence[str]) -> RunR
     return None
 
 
-def set_aside(folder: Path, fingerprint: str, vector_files: Sequence[str] | None) -> Path | None:
+def set_aside(folder: Path, fingerprint: str, vector_files: Sequence[str] | None, written: Callable[[], str] | None = None) -> Path | None:
     """Move the folder of a run that has ended out of the way of a run on these data; returns its new path, None if another process has
     moved it.
 
@@ -169,7 +169,7 @@ def set_aside(folder: Path, fingerprint: str, vector_files: Sequence[str] | None
     try:
         with FileLock(folder.with_name(ASIDE)):
             record = RunRecord.with_status(folder, "finished", "pruned")
-            if record is None or record.is_over(fingerprint, vector_files):
+            if record is None or record.is_over(fingerprint, vector_files, written):
                 return None
             digests = [record.data.get("fingerprint", "unknown"), *record.data.get("vectors", {}).get("files", [])]
             name = "_".join([folder.name, *(digest[:8] for digest in digests)])

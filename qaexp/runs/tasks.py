@@ -98,7 +98,7 @@ class Ranking(Task):
 
         The index is the pair of the best right answer. `answer` is its text; the candidate that ranks first stands beside it.
         """
-        table, values = self.data.splits[split], scores.float().numpy()
+        table, values = self.data.splits[split].by_spelling(), scores.float().numpy()
         questions, starts = table.pair_question, table.offsets[:-1]
         order, ranks = self._order(split, scores)
         right = np.flatnonzero(table.labels[order] > 0)
@@ -128,7 +128,7 @@ class Ranking(Task):
         return order, np.arange(len(order)) - table.offsets[questions[order]] + 1  # questions are in order: each has its range of `order`
 
     def ranked(self, split: str, scores: Float[Tensor, "pair *class"], questions: int, candidates: int) -> pd.DataFrame:
-        table = self.data.splits[split]
+        table = self.data.splits[split].by_spelling()
         order, ranks = self._order(split, scores)
         shown = (table.pair_question[order] < questions) & (ranks <= candidates)
         pairs, ranks = order[shown], ranks[shown]
@@ -189,7 +189,7 @@ class Classification(Task):
 
     def hardest(self, split: str, scores: Float[Tensor, "pair *class"], count: int) -> pd.DataFrame:
         """Pairs whose class has the lowest probability."""
-        table, probabilities = self.data.splits[split], scores.float().softmax(dim=1).numpy()
+        table, probabilities = self.data.splits[split].by_spelling(), scores.float().softmax(dim=1).numpy()
         own = probabilities[np.arange(table.num_pairs), table.labels]
         chosen = np.argsort(own, kind="stable")[:count]
         return pd.DataFrame(
@@ -205,7 +205,7 @@ class Classification(Task):
         )
 
     def ranked(self, split: str, scores: Float[Tensor, "pair *class"], questions: int, candidates: int) -> pd.DataFrame:
-        table = self.data.splits[split]
+        table = self.data.splits[split].by_spelling()
         pairs = np.arange(min(questions, table.num_pairs))
         return pd.DataFrame(
             {

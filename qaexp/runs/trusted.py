@@ -171,7 +171,7 @@ def _require_plain(config: Any, file: Path) -> None:
 def _fault(value: Any) -> str:
     if isinstance(value, str) and "${" in value:
         return f"{value[:100]} in place of a plain value"
-    if isinstance(value, dict) and (odd := [key for key in value if not isinstance(key, str)]):
+    if isinstance(value, dict) and (odd := [key for key in value if not isinstance(key, (str, int))]):
         return f"a {type(odd[0]).__name__} where the name of an option stands"
     if isinstance(value, dict) and (odd := [key for key, kind in HYDRA_KEYS.items() if key in value and not isinstance(value[key], kind)]):
         return f"a {type(value[odd[0]]).__name__} as {odd[0]}"

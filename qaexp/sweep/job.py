@@ -50,7 +50,12 @@ class JobResult:
         """The result of a run that left a record."""
         metric = record.selection_metric
         name, fingerprint = record.config["dataset"].get("name", "the data"), str(record.data.get("fingerprint"))[:8]
-        measure = f"{metric} of {name} (data {fingerprint}{f', convention {record.convention}' if record.convention else ''})"
+        facts = [f"data {fingerprint}"]
+        if record.convention:
+            facts.append(f"convention {record.convention}")
+        if pairs := record.pairs_of_dev:
+            facts.append(f"{pairs:,} pairs")
+        measure = f"{metric} of {name} ({', '.join(facts)})"
         return cls(cell, status, options, str(folder), record.best_on_dev, metric=metric, measure=measure)
 
     def write(self, outcomes: Path) -> None:

@@ -50,19 +50,22 @@ class PruneByDev(Callback):
 
 @dataclass(frozen=True)
 class Finished:
-    """A finished run: dev metric by epoch and its convention, fingerprint of its texts, source of its word vectors, and digests of their
-    files if known."""
+    """A finished run: dev metric by epoch and its convention, number of dev's pairs, fingerprint of its texts, source of its word vectors,
+    and digests of their files if known."""
 
     curve: Sequence[float]
     convention: str
+    dev_pairs: int | None
     texts: str
     vectors: str
     files: Sequence[str] | None
 
     def is_measured_like(self, record: RunRecord) -> bool:
-        """Whether convention and texts are the same, and the word vectors, unless they are from another source, which may be an axis of the
-        sweep."""
-        return self.convention == record.convention and record.is_over(self.texts, self.files if self.vectors == record.vectors else None)
+        """Whether convention, pairs and texts are the same, and the word vectors, unless they are from another source, which may be an axis
+        of the sweep."""
+        if (self.convention, self.dev_pairs) != (record.convention, record.pairs_of_dev):
+            return False
+        return record.is_over(self.texts, self.files if self.vectors == record.vectors else None)
 
 
 def finished(path: Path, chosen: str) -> Finished | None:
@@ -77,5 +80,6 @@ def finished(path: Path, chosen: str) -> Finished | None:
 def _finished(path: Path, changed: int, chosen: str) -> Finished | None:
     if record := RunRecord.with_status(path.parent, "finished"):
         curve = tuple(float(epoch[chosen]) for epoch in record.history if chosen in epoch)
-        return Finished(curve, record.convention, record.data["fingerprint"], record.vectors, record.data["vectors"].get("files"))
+        data = record.data
+        return Finished(curve, record.convention, record.pairs_of_dev, data["fingerprint"], record.vectors, data["vectors"].get("files"))
     return None

@@ -133,13 +133,13 @@ class Sweep(Sweeper):
                 fault = error
             watch.read_results()
             left = [number for number in missing if number not in watch.results]
-            fruitless = fruitless + 1 if len(left) == len(missing) else 0
             busy = _busy(outcomes, left)
+            fruitless = fruitless + 1 if len(left) == len(missing) and not busy else 0  # another process has those that are busy
             if left and busy:
                 time.sleep(next(waits, WAITS[-1]))
             elif left and fault is not None:
                 log.warning("%s: %d jobs are launched again", str(fault).splitlines()[0] or repr(fault), len(left))
-            if fruitless >= MAX_FRUITLESS and not busy:
+            if fruitless >= MAX_FRUITLESS:
                 sentence = str(fault).splitlines()[0] if fault else "its worker left no result"
                 if fault is not None and not list(outcomes.glob(f"*{BEGUN}")):
                     raise SweepError(f"the launcher starts no job ({sentence}); correct hydra.launcher, or choose another hydra/launcher")

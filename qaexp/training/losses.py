@@ -30,6 +30,9 @@ MANY_PAIRS = 4
 class Loss(ABC):
     """Maps scores, labels (1 for right) and groups (numbered from 0, in order) to one number."""
 
+    reads_written_texts = False
+    """Whether it reads texts as they are written, beside the model's scores."""
+
     @abstractmethod
     def __call__(
         self, scores: Float[Tensor, "pair *class"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]
@@ -165,16 +168,29 @@ class InfoNCE(ListwiseSoftmax):
     van den Oord et al. 2018; for bi-encoders Henderson et al. 2017, and sentence-transformers' MultipleNegativesRankingLoss.
 
     A candidate that the batch labels right for the same question is no negative, nor is the question's own text where candidates are
-    questions. A right one that occurs only as another question's negative counts as wrong. A batch without a right candidate costs 0.
-    Several processes have the negatives of their own share alone.
+    questions. A right one that occurs only as another question's negative counts as wrong. A batch without a right candidate, or without a
+    negative of any, costs 0. Several processes have the negatives of their own share alone.
+
+    Raises:
+        ConfigError: `dataset.batch_size` is 1, so that no batch has other examples.
     """
 
     name = "info_nce"
 
+    def require_match(self, scorer: AnswerScorer, data: RankingDataModule) -> None:
+        super().require_match(scorer, data)
+        if data.batch_size == 1:
+            raise ConfigError(
+                "loss=info_nce takes the other examples of a batch as negatives, and with dataset.batch_size=1 there are none; raise it, "
+                "or choose loss=listwise_softmax, which learns from the negatives of each example"
+            )
+
     def __call__(
         self, scores: Float[Tensor, "pair *class"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]
     ) -> Float[Tensor, ""]:
-        return super().__call__(scores, labels, groups) if (labels == 1).any() else 0.0 * scores.sum()
+        right = labels == 1
+        is_compared = torch.isin(groups[right], groups[~right])
+        return super().__call__(scores, labels, groups) if is_compared.any() else 0.0 * scores.sum()
 
     def pairs_to_learn(self, scorer: AnswerScorer, batch: RankingBatch) -> RankingBatch:
         """Each example's question beside all candidates of the batch."""
@@ -211,6 +227,8 @@ class MarginMSE(Loss):
         ConfigError: no teacher is named, or texts have several fields; or as `PairwiseHinge`.
         CheckpointError: the teacher has no checkpoint, or is no longer the run that it is pinned to.
     """
+
+    reads_written_texts = True
 
     def __init__(self, teacher: str | Mapping[str, Any] | None, scale: PositiveFloat) -> None:
         self._teacher, self._scale = teacher, scale

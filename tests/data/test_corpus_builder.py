@@ -1,9 +1,13 @@
 """What a reader may not give a corpus: ids that trec_eval could not read, or that two questions share."""
 
 import re
+from collections.abc import Sequence
+from pathlib import Path
 
+import numpy as np
 import pytest
 
+from qaexp.data.corpus import RankingCorpus
 from qaexp.data.corpus_builder import CorpusBuilder, text_names
 from qaexp.errors import BadDataError, ConfigError
 
@@ -66,3 +70,47 @@ def test_a_text_is_kept_as_it_was_first_written() -> None:
     corpus = builder.build()
     assert texts == [0, 1, 0, 2]
     assert [corpus.written(text) for text in range(3)] == ["So\ufffd!", "?!", "no"]
+
+
+LANGUAGES = [("C++ or C?", "c or c"), ("C# or C?", "c or c"), ("c", "c"), ("C#", "c"), ("No.", "no"), ("C++", "c"), ("C#", "c")]
+
+
+def corpus_of_spellings(languages: Sequence[tuple[str, str]] = LANGUAGES) -> RankingCorpus:
+    """Two questions with the same words, about candidates with the same words."""
+    builder = CorpusBuilder()
+    first, second, c, sharp, no, plus, again = (builder.text(words.split(), written=written) for written, words in languages)
+    builder.question("train", "1", first, [("a", plus, 1), ("b", no, 0), ("c", c, 0)])
+    builder.question("test", "2", second, [("a", sharp, 1), ("b", no, 0)])
+    for text in (plus, no, sharp, again):
+        builder.answer(text)
+    return builder.build()
+
+
+def test_texts_with_the_same_words_are_told_apart_by_their_spelling_on_demand(tmp_path: Path) -> None:
+    """All had been read in the first spelling by models that read texts as they are written."""
+    made = corpus_of_spellings()
+    made.save(tmp_path / "corpus")
+    for corpus in (made, RankingCorpus.load(tmp_path / "corpus")):
+        assert len(corpus.texts) == 3
+        assert corpus.answer_set.tolist() == [1, 2]
+        assert corpus.splits["test"].asked_in(corpus.splits["train"]) == 1
+        spelled = corpus.by_spelling()
+        assert [spelled.written(text) for text in range(len(spelled.texts))] == ["C++ or C?", "c", "No.", "C# or C?", "C#", "C++"]
+        assert [spelled.words(text) for text in (0, 3, 4)] == [["c", "or", "c"], ["c", "or", "c"], ["c"]]
+        assert [spelled.written(text) for text in spelled.answer_set.tolist()] == ["C++", "No.", "C#"]
+        for split, asked, pool in (("train", "C++ or C?", ["C++", "No.", "c"]), ("test", "C# or C?", ["C#", "No."])):
+            for table in (spelled.splits[split], corpus.splits[split].keep(np.array([0])).by_spelling()):
+                assert spelled.written(int(table.questions[0])) == asked
+                assert [spelled.written(text) for text in table.candidates.tolist()] == pool
+            shuffled = corpus.splits[split].shuffled(seed=3).by_spelling()
+            names = [name.decode() for name in shuffled.candidate_ids]
+            assert [pool["abc".index(name)] for name in names] == [spelled.written(text) for text in shuffled.candidates.tolist()]
+
+
+def test_the_fingerprint_of_words_does_not_tell_spellings_and_that_of_written_texts_does() -> None:
+    corpus, alike = corpus_of_spellings(), corpus_of_spellings([(words, words) for _, words in LANGUAGES])
+    assert alike.by_spelling() is alike
+    assert corpus.fingerprint == alike.fingerprint == corpus.by_spelling().fingerprint
+    swapped = corpus_of_spellings([LANGUAGES[place] for place in (0, 1, 2, 5, 4, 3, 6)])
+    assert len({each.written_fingerprint() for each in (corpus, alike, swapped)}) == 3
+    assert corpus.written_fingerprint() == corpus_of_spellings().written_fingerprint()

@@ -74,6 +74,13 @@ def test_a_run_that_began_on_other_data_does_not_go_on() -> None:
         record.of_data({"fingerprint": "b" * 64, "vectors": vectors}, "trec")
     with pytest.raises(ConfigError, match=r"the word vectors of glove\.txt have changed since this run started; put the old file back"):
         record.of_data({"fingerprint": "a" * 64, "vectors": {**vectors, "files": ["d" * 16]}}, "trec")
+    record.of_written_texts("e" * 64)
+    record.of_data({"fingerprint": "a" * 64, "vectors": vectors}, "trec")
+    record.of_written_texts("e" * 64)
+    with pytest.raises(ConfigError, match="the texts of own are written differently than when this run started"):
+        record.of_written_texts("f" * 64)
+    assert record.is_over("a" * 64, None, lambda: "e" * 64)
+    assert not record.is_over("a" * 64, None, lambda: "f" * 64)
 
 
 def test_a_run_that_continues_with_other_code_or_hardware_says_from_which_epoch(

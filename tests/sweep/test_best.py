@@ -60,9 +60,12 @@ def test_only_scores_of_the_same_measure_are_compared() -> None:
     }
 
 
-def test_a_measure_is_data_convention_and_metric(tmp_path: Path) -> None:
-    def measure(name: str = "own", metric: str = "dev/map", fingerprint: str = "0123456789", convention: str = "trec") -> str:
-        record = RunRecord("key", {"dataset": {"name": name, "selection_metric": metric}}, 1, "", data={"fingerprint": fingerprint})
+def test_a_measure_is_data_convention_metric_and_what_is_scored_of_dev(tmp_path: Path) -> None:
+    def measure(
+        name: str = "own", metric: str = "dev/map", fingerprint: str = "0123456789", convention: str = "trec", pairs: int | None = None
+    ) -> str:
+        data = {"fingerprint": fingerprint, **({"splits": {"dev": {"pairs": pairs}}} if pairs else {})}
+        record = RunRecord("key", {"dataset": {"name": name, "selection_metric": metric}}, 1, "", data=data)
         record.convention, record.history = convention, [{"epoch": 1, "dev/map": 0.25, "dev/mrr": 0.5}]
         result = JobResult.of(0, "ran", [], tmp_path, record)
         assert (result.score, result.metric) == (0.25 if metric == "dev/map" else 0.5, metric)
@@ -70,7 +73,8 @@ def test_a_measure_is_data_convention_and_metric(tmp_path: Path) -> None:
 
     assert measure() == "dev/map of own (data 01234567, convention trec)"
     others = [measure(metric="dev/mrr"), measure(fingerprint="1123456789"), measure(convention="semeval10"), measure(name="wikiqa")]
-    assert len({measure(), *others}) == 5
+    assert measure(pairs=1130) == "dev/map of own (data 01234567, convention trec, 1,130 pairs)"
+    assert len({measure(), measure(pairs=1130), measure(pairs=2733), *others}) == 7
 
 
 def test_progress_names_each_score_by_its_own_metric(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

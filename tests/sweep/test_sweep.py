@@ -20,9 +20,10 @@ from qaexp.config import choices, compose
 from qaexp.data import module_cache as shared
 from qaexp.processes import Process
 from qaexp.runs.identity import config_key
+from qaexp.sweep.job import JobResult
 from qaexp.sweep.ray_launcher import RayLauncher
 from qaexp.sweep.strategies import Space
-from qaexp.sweep.sweeper import _remove_dead_outcomes
+from qaexp.sweep.sweeper import Sweep, _remove_dead_outcomes
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SMALL = ["dataset.reader.num_train=60", "dataset.reader.num_dev=20", "dataset.reader.num_test=20", "dataset.vectors.dim=12"]
@@ -343,6 +344,27 @@ def test_results_of_dead_sweeps_are_removed_and_those_of_others_stay(tmp_path: P
         os.utime(tmp_path / ".outcomes-alive", (0, 0))
         _remove_dead_outcomes(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [".outcomes-alive", ".outcomes-new"]
+
+
+def test_a_job_that_waited_for_another_process_has_as_many_tries_as_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Launches that found it busy were counted as tries: a worker that then died once made it fail."""
+    launches = list[int]()
+
+    def launch(launcher: RayLauncher, jobs: list[list[str]], initial_job_idx: int) -> None:
+        [outcomes] = (tmp_path / "runs").rglob(".outcomes-*")
+        launches.append(initial_job_idx)
+        if len(launches) < 5:
+            JobResult(0, "busy", []).write(outcomes)
+        elif len(launches) > 6:
+            JobResult(0, "ran", ["seed=1"], score=0.5, measure="dev/map").write(outcomes)
+
+    monkeypatch.setattr(RayLauncher, "launch", launch)
+    monkeypatch.setattr("qaexp.sweep.sweeper.WAITS", [0.0])
+    monkeypatch.setattr(Sweep, "_conclude", lambda self, watch, *_: launches.append(len(watch.results)))
+    assert main(arguments(tmp_path, "seed=1", "hydra/launcher=ray")) == 0
+    assert launches == [0, 0, 0, 0, 0, 0, 0, 1]
 
 
 def test_a_launcher_that_starts_no_job_ends_the_sweep_in_one_sentence(

@@ -79,6 +79,28 @@ def test_a_pretrained_model_reads_other_data_by_its_own_tokenizer(tmp_path: Path
     assert [float(line[4]) for line in lines if line[0] == "Q3"] == pytest.approx([answer.score for answer in ranked], abs=1e-6)
 
 
+def test_a_pretrained_model_reads_each_text_as_it_is_written(tmp_path: Path, tiny_weights: Path) -> None:
+    """Texts with the same words are one text for models of words, and were all read in the spelling of the first."""
+    texts = {"1": "What is C?", "2": "what is C, then?", "3": "what is c, then"}
+    pools = {
+        "1": ["C is a letter.", "A letter is C."],
+        "2": ["c is a letter?", "A letter, is C"],
+        "3": ["C, is a letter", "a letter IS c?"],
+    }
+    lines = [f"{texts[name]}\t{text}\t{1 - place}\t{name}\n" for name, pool in pools.items() for place, text in enumerate(pool)]
+    for split in ("train", "dev", "test"):
+        (tmp_path / f"{split}.tsv").write_text("".join(["question\tcandidate\tlabel\tquestion_id\n", *lines]))
+    run = tmp_path / "run"
+    own = ["dataset=own", f"dataset.reader.folder={tmp_path}", f"cache_dir={tmp_path / 'cache'}"]
+    train(compose(["model=bi_encoder", "loss=info_nce", "logger=none", "trainer.max_epochs=1", *own]), run)
+    by_ranker = {name: [answer.score for answer in qaexp.load(run).rank(texts[name], pool)] for name, pool in pools.items()}
+    assert len({score for scores in by_ranker.values() for score in scores}) == 6
+    rows = [line.split() for line in (run / "test.run").read_text().splitlines()]
+    for name, scores in by_ranker.items():
+        assert [float(row[4]) for row in rows if row[0] == name] == pytest.approx(scores, abs=1e-6)
+    assert set(json.loads((run / "record.json").read_text())["data"]) > {"fingerprint", "written"}
+
+
 def test_new_words_are_one_unknown_word_without_a_source_of_vectors_and_are_counted(tmp_path: Path, own: list[str]) -> None:
     run = trained(tmp_path, *GRU)
     done = evaluate_run(run, own)

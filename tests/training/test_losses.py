@@ -232,6 +232,24 @@ def test_in_batch_negatives_of_a_batch_without_a_right_candidate_cost_nothing() 
     assert scores.grad.tolist() == [0, 0]
 
 
+def test_in_batch_negatives_of_a_last_batch_with_a_single_pair_cost_nothing(tmp_path: Path) -> None:
+    """With dataset/negatives=pool_pairs, the last batch may have right pairs alone, and had ended the run. A batch size of 1 has no others."""
+    for scores, labels, groups in (([0.3], [1], [0]), ([0.3, 0.1, 0.2], [1, 1, 0], [0, 0, 1])):
+        assert InfoNCE(temperature=0.1)(torch.tensor(scores), torch.tensor(labels), torch.tensor(groups)).item() == 0
+    options = [
+        "model=qa_cnn",
+        "model.encoder.num_filters=8",
+        "loss=info_nce",
+        "dataset/negatives=pool_pairs",
+        f"cache_dir={tmp_path}",
+        *TOY,
+    ]
+    pairs = len(instantiate(compose(options).dataset).training_batches(0)._groups)
+    assert train(compose([*options, f"dataset.batch_size={pairs - 1}"]), tmp_path / "run").status == "finished"
+    with pytest.raises(ConfigError, match="with dataset.batch_size=1 there are none; raise it, or choose loss=listwise_softmax"):
+        train(compose([*options, "dataset.batch_size=1"]), tmp_path / "alone")
+
+
 def test_the_margins_of_a_student_are_drawn_to_those_of_its_teacher() -> None:
     """Margins 0.5 and 1.0 of the student, 2 and 6 of the teacher, a tenth of which is 0.2 and 0.6."""
     scores, targets = torch.tensor([1.0, 0.5, 0.0]), torch.tensor([5.0, 3.0, -1.0])
