@@ -75,6 +75,10 @@ class Entry:
     """Split to `of` and each metric's values. Older entries lack dev."""
     continued: Sequence[Mapping[str, Any]] = field(default_factory=list)
     """As in its record. Older entries lack it."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """Of Python and the libraries. Older entries lack them."""
+    matmul: str = ""
+    """The library of float32 products on a CPU. Older entries lack it."""
 
     @property
     def title(self) -> str:
@@ -316,6 +320,8 @@ def _entry(record: RunRecord, run: Path) -> Entry:
         config=config,
         questions={split: found for split in record.metrics if (found := _questions(run, split))},
         continued=record.continued,
+        versions=record.versions,
+        matmul=record.matmul,
     )
 
 

@@ -181,5 +181,5 @@ def _best(tuning: Tuning, row: Row, states: Mapping[tuple[str, str], CellState],
     if not means:
         return ""
     of = f" of {len(means)}" if len(means) < len(columns) else ""
-    over = f" over {len(shared)} seeds" if len(shared) > 1 else ""
+    over = f" over seed{'s' if len(shared) > 1 else ''} {', '.join(map(str, sorted(shared)))}"
     return f"best{of}{over}: {max(means, key=means.__getitem__)}; taken: {in_tables or 'none'}"

@@ -1,6 +1,7 @@
 """The files of a measured table and of claims: Markdown, CSV and LaTeX."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -13,7 +14,7 @@ from qaexp.evaluation.significance import INCOMPARABLE
 from qaexp.files import RESULTS_REMEDY, atomic_write_text, csv_text
 from qaexp.reproduction.cells import Cell
 from qaexp.reproduction.claims import POINTS, comparisons
-from qaexp.reproduction.measured import QUICK, Measured, by_setting_text
+from qaexp.reproduction.measured import QUICK, Measured
 from qaexp.reproduction.settings import ConfigurationTable
 from qaexp.reproduction.spec import UNPRINTED, Table, Tuning
 from qaexp.reproduction.statistics import MeasuredRow, StatisticsTable, cell_of, to_csv
@@ -39,7 +40,7 @@ def as_markdown(measured: Measured) -> str:
     ]
     if notes:
         lines += ["Notes:", "", *(f"- {note}" for note in notes), ""]
-    return "\n".join([*lines, *_commands(measured)])
+    return "\n".join([*lines, *_machines(measured), *_commands(measured)])
 
 
 def notes_of(table: Table | ConfigurationTable) -> list[str]:
@@ -79,7 +80,10 @@ def _commands(measured: Measured) -> list[str]:
     shared = {setting: _in_all(cell.overrides for cell in cells) for setting, cells in by_setting.items()}
     everywhere = _in_all(shared.values())
     whole = f"whole commands are in `{measured.table.name}.csv`"
-    lines = [f"`qaexp`, then what every row has, then the row's own, then `seed=1`; {whole}.", ""]
+    lines = [
+        f"`qaexp`, then what every row has, then the row's own, then `seed=1`; {whole}, with the files of `ledger/` that have each run.",
+        "",
+    ]
     if everywhere:
         lines.append(f"- every row: `{join_options(everywhere)}`")
     for setting, options in shared.items():
@@ -87,12 +91,33 @@ def _commands(measured: Measured) -> list[str]:
             lines.append(f"- every row ({setting}): also `{added}`")
     for row in measured.table.rows:
         states = {name: measured.states[row.label, name] for name in measured.table.settings_of(row)}
-        own = {name: join_options(o for o in state.cell.overrides if o not in shared[name]) for name, state in states.items()}
+        own = {name: [option for option in state.cell.overrides if option not in shared[name]] for name, state in states.items()}
         if own:
-            options = f"`{text}`" if (text := by_setting_text(own)) else "nothing of its own"
+            options = _own_options(own)
             after = f", after `{state.cell.commands[0]}`" if len((state := next(iter(states.values()))).cell.commands) > 1 else ""
             lines.append(f"- {row.label}: {options}{after}")
     return [*lines, ""]
+
+
+def _own_options(by_setting: Mapping[str, Sequence[str]]) -> str:
+    """A row's options, then what some settings add.
+
+    >>> _own_options({"TRAIN": ["model=ctrn", "seed=1"], "TRAIN-ALL": ["model=ctrn", "seed=2"]})
+    '`model=ctrn`; TRAIN: also `seed=1`; TRAIN-ALL: also `seed=2`'
+    """
+    common = _in_all(by_setting.values())
+    added = {name: join_options(option for option in options if option not in common) for name, options in by_setting.items()}
+    parts = [f"`{join_options(common)}`"] if common else []
+    parts += [f"{name}: {'also ' if common else ''}`{options}`" for name, options in added.items() if options]
+    return "; ".join(parts) or "nothing of its own"
+
+
+def _machines(measured: Measured) -> list[str]:
+    """How many runs each kind of machine made."""
+    runs = {entry.file_key: entry for state in measured.states.values() for entry in state.entries}
+    counts = Counter(entry.machine for entry in runs.values())
+    named = [f"{count} run{'s' if count > 1 else ''} on {machine}" for machine, count in sorted(counts.items(), key=lambda item: -item[1])]
+    return [f"Measured in {'; '.join(named)}.", ""] if named else []
 
 
 def _in_all(of_each: Iterable[Sequence[str]]) -> list[str]:
@@ -104,12 +129,20 @@ def _in_all(of_each: Iterable[Sequence[str]]) -> list[str]:
 def compact(measured: Measured) -> pd.DataFrame:
     """Cells as `ours ± ci95 (paper's)`, without the parts that do not exist."""
     table, frame = measured.table, measured.frame
+
+    def cell(label: str, name: str, ours: str, half: str, printed: str) -> str:
+        state = measured.state_in(label, name) if half else None
+        around = f"± {half}" if state and state.entries[0].random else ""  # without chance there is no interval
+        return " ".join(part for part in (ours, around, printed and f"({printed})") if part)
+
     return pd.DataFrame(
         {table.label: frame[table.label]}
         | {
             name: [
-                " ".join(part for part in (ours, f"± {half}" if half and float(half) else "", printed and f"({printed})") if part)
-                for ours, half, printed in zip(frame[name], frame[f"{name} ci95"], frame[f"{name} (paper)"], strict=True)
+                cell(label, name, ours, half, printed)
+                for label, ours, half, printed in zip(
+                    frame[table.label], frame[name], frame[f"{name} ci95"], frame[f"{name} (paper)"], strict=True
+                )
             ]
             for name in table.columns
         }
@@ -232,6 +265,8 @@ def write_statistics(table: StatisticsTable, rows: Sequence[MeasuredRow], folder
     for row in rows:
         shown[row.row.label] = [*(cell_of(row, place) for place in range(len(table.columns))), row.status, row.measured_on]
     caption = f"Questions {table.questions}: ours (paper's). ({table.source}.)"
-    _write(folder / f"{table.name}.md", f"# {table.title}\n\n{caption}\n\n{markdown(pd.DataFrame(shown))}\n")
+    lines = [f"# {table.title}", "", caption, "", markdown(pd.DataFrame(shown)), ""]
+    lines += ["Notes:", "", *(f"- {note}" for note in table.notes), ""] if table.notes else []
+    _write(folder / f"{table.name}.md", "\n".join(lines))
     if latex:
         _write(folder / f"{table.name}.tex", booktabs(table, pd.DataFrame(shown), caption))

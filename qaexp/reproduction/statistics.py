@@ -68,6 +68,7 @@ class StatisticsTable(PaperTable):
     """`as read`: all in the files; `as used`: only those that training or ranking can use."""
     columns: Mapping[str, Column]
     rows: Sequence[Row]
+    notes: Sequence[str] = ()
 
     def fault(self) -> str:
         if self.questions not in ("as read", "as used"):

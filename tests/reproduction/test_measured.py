@@ -248,13 +248,16 @@ def test_a_column_shows_seconds_of_one_kind_of_machine(filled: Measured) -> None
 @pytest.mark.parametrize(
     ("of_dev", "verdict"),
     [
-        ({"1e-3": [0.5], "1e-2": [0.6]}, "best of 2: 1e-2; taken: 1e-3"),
-        ({"1e-3": [0.5], "1e-2": [0.4]}, "best of 2: 1e-3; taken: 1e-3"),
-        ({"1e-3": [0.5], "1e-2": [0.4], "1e-1": [0.3]}, "best: 1e-3; taken: 1e-3"),
-        ({"1e-3": [0.4, 0.5], "1e-2": [0.5, 0.6], "1e-1": [0.9]}, "best of 2 over 2 seeds: 1e-2; taken: 1e-3"),
-        ({"1e-3": [0.5, 0.9], "1e-2": [0.6], "1e-1": [0.4]}, "best: 1e-2; taken: 1e-3"),
+        ({"1e-3": [0.5], "1e-2": [0.6]}, "best of 2 over seed 1: 1e-2; taken: 1e-3"),
+        ({"1e-3": [0.5], "1e-2": [0.4]}, "best of 2 over seed 1: 1e-3; taken: 1e-3"),
+        ({"1e-3": [0.5], "1e-2": [0.4], "1e-1": [0.3]}, "best over seed 1: 1e-3; taken: 1e-3"),
+        ({"1e-3": [0.4, 0.5], "1e-2": [0.5, 0.6], "1e-1": [0.9]}, "best of 2 over seeds 1, 2: 1e-2; taken: 1e-3"),
+        ({"1e-3": [0.5, 0.9], "1e-2": [0.6], "1e-1": [0.4]}, "best over seed 1: 1e-2; taken: 1e-3"),
         ({"1e-3": [0.5]}, ""),
-        ({"1e-3": [0.5, None, 0.9], "1e-2": [0.6, 0.7]}, "best of 2: 1e-2; taken: 1e-3"),  # one's seeds 1 and 3, the other's 1 and 2
+        (
+            {"1e-3": [0.5, None, 0.9], "1e-2": [0.6, 0.7]},
+            "best of 2 over seed 1: 1e-2; taken: 1e-3",
+        ),  # one's seeds 1 and 3, the other's 1 and 2
     ],
 )
 def test_a_tuning_names_the_best_value_and_the_one_in_the_tables(

@@ -1,5 +1,6 @@
 """A table as Markdown and LaTeX."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -15,6 +16,7 @@ def test_markdown_and_latex_show_each_number_once(filled: Measured, tmp_path: Pa
     text = as_markdown(filled)
     assert "| CNN | 52.0 ± 2.5 (50.0) |" in text
     assert "| Kelp | (75.1) |" in text
+    assert "\nMeasured in 5 runs on " in text
     latex = as_latex(filled)
     assert r"\toprule" in latex
     assert r"CNN & 52.0 $\pm$ 2.5 (50.0)" in latex
@@ -27,6 +29,14 @@ def test_markdown_and_latex_show_each_number_once(filled: Measured, tmp_path: Pa
         "table9.tex",
     ]
     assert pd.read_csv(tmp_path / "out" / "table9.csv")["MAP"].isna().tolist() == [True, True, False, False]
+
+
+def test_seeds_that_agree_have_an_interval_and_a_model_without_chance_has_none(filled: Measured) -> None:
+    [state] = [state for (label, _), state in filled.states.items() if label == "CNN"]
+    alike = replace(state, entries=[replace(entry, metrics=state.entries[0].metrics) for entry in state.entries])
+    fixed = replace(alike, entries=[replace(entry, parameters=dict.fromkeys(entry.parameters, 0)) for entry in alike.entries])
+    for found, cell in ((alike, "51.0 ± 0.0 (50.0)"), (fixed, "51.0 (50.0)")):
+        assert f"| CNN | {cell} |" in as_markdown(Measured(filled.table, {**filled.states, ("CNN", "toy"): found}))
 
 
 def test_more_reasons_than_letters_get_two_letters() -> None:

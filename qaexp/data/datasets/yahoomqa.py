@@ -173,7 +173,7 @@ class YahooMQAReader(ABC):
                 hits = index.best(words[right], self.hits + 1)
                 wrong = rng.permutation(hits[hits != right][: self.hits])[: self.num_candidates - 1].tolist()
                 if lacking := self.num_candidates - 1 - len(wrong):
-                    builder.note("wrong answers that share no word with the right one (drawn from all)", lacking)
+                    builder.note("wrong answers that share no word with the right one (drawn from the other answers)", lacking)
                 while len(wrong) < self.num_candidates - 1:
                     drawn = int(rng.integers(len(answers)))
                     wrong += [drawn] if drawn not in (right, *wrong) else []

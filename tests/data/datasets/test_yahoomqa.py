@@ -170,7 +170,7 @@ def test_answers_that_share_no_word_are_filled_up_and_equal_ones_are_never_wrong
     alone = [(f"question number {n} is this", f"a{n} b{n} c{n} d{n}") for n in range(6)]
     alone += [("question number six is this", "a0 b0 c0 d0")]  # the same answer
     corpus = webscope(alone, parts={"train": 1}).read()
-    assert corpus.notes == {"wrong answers that share no word with the right one (drawn from all)": 7 * 4}
+    assert corpus.notes == {"wrong answers that share no word with the right one (drawn from the other answers)": 7 * 4}
     for _, right, wrong in told(corpus).values():
         assert len({right, *wrong}) == 5
 
