@@ -257,7 +257,7 @@ def test_a_column_shows_seconds_of_one_kind_of_machine(filled: Measured) -> None
         (
             {"1e-3": [0.5, None, 0.9], "1e-2": [0.6, 0.7]},
             "best of 2 over seed 1: 1e-2; taken: 1e-3",
-        ),  # one's seeds 1 and 3, the other's 1 and 2
+        ),  # seeds 1 and 3; 1 and 2
     ],
 )
 def test_a_tuning_names_the_best_value_and_the_one_in_the_tables(
