@@ -19,11 +19,11 @@ Candidate = tuple[str, int, int] | tuple[str, int, int, float]
 """Candidate id, text, label (a grade above 1 is right, too) and, if it is published, a search engine's score."""
 
 
-class TextNumber(int):
-    """The number of a text, which texts with the same words share."""
+class RespelledText(int):
+    """The number of a text whose words an earlier text has, too, written in another way. Both have the same number."""
 
     as_spelled: int
-    """The same number for the text that was the first with its words; −1, −2, … for those that are written in another way."""
+    """−1, −2, … for each further spelling of the corpus."""
 
 
 LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
@@ -58,7 +58,7 @@ class CorpusBuilder:
         """Count an irregularity for the record."""
         self.notes[what] = self.notes.get(what, 0) + count
 
-    def text(self, *fields: Sequence[str], written: str = "") -> TextNumber:
+    def text(self, *fields: Sequence[str], written: str = "") -> int:
         """The number of a text, given the words of each field, and the text as its file has it.
 
         Texts with the same words have the same number; of those with a single field, each spelling is kept. A text without any word
@@ -67,13 +67,15 @@ class CorpusBuilder:
         if not any(fields):
             self.note("empty texts (read as one unknown word)")
         ids = tuple(map(self._ids, fields)) if any(fields) else ((UNKNOWN,), *[()] * (self._num_fields - 1))
-        number = TextNumber(self._text_ids.setdefault(ids, len(self._text_ids)))
-        number.as_spelled, utf8, ends = int(number), readable(written).encode(), self._written_offsets
+        number = self._text_ids.setdefault(ids, len(self._text_ids))
+        utf8, ends = readable(written).encode(), self._written_offsets
         if number == len(ends) - 1:  # a new one
             self._written += utf8
             ends.append(len(self._written))
         elif self._num_fields == 1 and utf8 != self._written[ends[number] : ends[number + 1]]:
-            number.as_spelled = self._spellings.setdefault((int(number), utf8), -1 - len(self._spellings))
+            respelled = RespelledText(number)
+            respelled.as_spelled = self._spellings.setdefault((number, utf8), -1 - len(self._spellings))
+            return respelled
         return number
 
     def _ids(self, words: Sequence[str]) -> tuple[int, ...]:
@@ -183,7 +185,7 @@ class CorpusBuilder:
 
 
 def _as_spelled(text: int) -> int:
-    return text.as_spelled if isinstance(text, TextNumber) else text
+    return text.as_spelled if isinstance(text, RespelledText) else text
 
 
 def _numbered(as_spelled: Int[np.ndarray, " text"], num_texts: int) -> Int[np.ndarray, " text"]:
