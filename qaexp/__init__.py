@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from qaexp.runs.ranker import load as load
 
 _PLACES = {"load": "qaexp.runs.ranker", "Run": "qaexp.api", "compare": "qaexp.api", "evaluate": "qaexp.api", "train": "qaexp.train"}
-"""The modules of the package's functions. `qaexp.train` is a module that can be called."""
+"""The module of each public name. `qaexp.train` is a callable module."""
 
 __all__ = ["Run", "compare", "evaluate", "load", "train"]
 

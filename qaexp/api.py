@@ -22,9 +22,9 @@ class Run(NamedTuple):
     """A finished run."""
 
     record: "RunRecord"
-    """Its configuration, data, metrics and history; see `record.metrics["test"]["map"]`."""
+    """Its configuration, data, metrics and history; `record.metrics["test"]["map"]` is one metric."""
     folder: Path
-    """Its checkpoint, rankings and measures of each question."""
+    """The folder with its checkpoint, rankings and per-question measures."""
 
     def __repr__(self) -> str:
         return f"Run({self.record.config['run_name']}, {self.record.status}, {str(self.folder)!r})"
@@ -42,11 +42,11 @@ _ONE_AT_A_TIME = threading.RLock()
 def train(overrides: str | Sequence[str] = (), *, runs: str | Path = RUNS, **options: Any) -> Run:
     """Train and rank, as `qaexp` does on the command line. The run has a folder of its own below `runs`.
 
-    `overrides` are words of the command line, such as `["model=ggsa", "model/pooling=mean"]`. `options` are the same by name: a choice, a
+    `overrides` are words of the command line, such as `["model=ggsa", "model/pooling=mean"]`. `options` give the same by name: a choice, a
     value, or a mapping of values, such as `model="ggsa", dataset="toy", trainer={"max_epochs": 3}`. They come after `overrides`.
 
-    A run that is finished in `runs` with the same configuration and data is returned as it is, and an interrupted one goes on. Threads
-    train one after the other, since all draw from torch's one source of random numbers; several at once need processes, as a sweep has.
+    If `runs` has a finished run with the same configuration and data, it is returned; an interrupted one is resumed. Threads train one
+    after the other, since they share torch's global random generator. To train several runs at once, use processes, as a sweep does.
 
     Raises:
         QaexpError: what is wrong with the options, the data or the run, in one sentence.
@@ -55,9 +55,9 @@ def train(overrides: str | Sequence[str] = (), *, runs: str | Path = RUNS, **opt
 
     words = _command_line(overrides, options)
     if odd := next((word for word in words if word.startswith(("-", "resume="))), None):
-        raise QaexpError(f"{odd} is for the command line alone; call qaexp.train for each run, and an interrupted one goes on")
+        raise QaexpError(f"{odd} is for the command line alone; call qaexp.train for each run (it resumes interrupted ones)")
     if odd := next((word for word in words if word.startswith("output_dir=")), None):
-        raise QaexpError(f"{odd} is for the command line alone; runs=FOLDER names the folder that a run has its own in")
+        raise QaexpError(f"{odd} is for the command line alone; give runs=FOLDER, the folder in which each run gets its own")
     with _one_sentence(words), _ONE_AT_A_TIME:
         outcome = run_overrides(words, Path(runs).expanduser(), watchers=_notebook_bar())
     if outcome.status == "busy":
@@ -68,9 +68,9 @@ def train(overrides: str | Sequence[str] = (), *, runs: str | Path = RUNS, **opt
 
 
 def evaluate(run: "Run | str | Path", overrides: str | Sequence[str] = (), *, to: str | Path | None = None, **options: Any) -> "Evaluation":
-    """Rank a data set with a trained run, as `qaexp evaluate` does: its own, or another one that `overrides` and `options` choose.
+    """Rank a data set with a trained run, as `qaexp evaluate` does: the run's own data, or a data set chosen by the options.
 
-    `run` is what `train` returns, a folder or a checkpoint. Options with dots are words of the command line:
+    `run` is what `train` returns, a folder or a checkpoint. Options with dots go into `overrides`, as words of the command line:
     `qaexp.evaluate(run, ["dataset=own", "dataset.reader.folder=faq.csv"])`. Files go into the folder `to`, by default
     `evaluations/<data set>` beside the checkpoint.
 
@@ -87,13 +87,13 @@ def evaluate(run: "Run | str | Path", overrides: str | Sequence[str] = (), *, to
 
 
 def compare(*runs: "Run | str | Path", **options: Any) -> "pd.DataFrame":
-    """Test the differences of runs on the same questions, as `qaexp compare` does: a row for every measure and two runs, in their order.
+    """Test the differences of runs on the same questions, as `qaexp compare` does. One row for each measure and each pair of runs.
 
-    `runs` are what `train` returns, folders, or run files of TREC. `options` are those of `qaexp.runs.comparison.compare_runs`, such as
+    `runs` are what `train` returns, folders, or TREC run files. `options` are those of `qaexp.runs.comparison.compare_runs`, such as
     `measures=["AP", "nDCG@10"]`, `split="dev"`, `test="t"` and, for files, `qrels=FILE`.
 
     Raises:
-        QaexpError: the runs cannot be compared, and why.
+        QaexpError: the runs cannot be compared; the message says why.
     """
     from qaexp.runs.comparison import compare_runs
 
@@ -106,7 +106,7 @@ def _command_line(overrides: str | Sequence[str], options: Mapping[str, Any]) ->
 
 @contextmanager
 def _one_sentence(words: Sequence[str]) -> Iterator[None]:
-    """Raises errors about options as a QaexpError of one sentence: the one that the command line prints."""
+    """Turns errors that the user can correct into a QaexpError with the sentence that the command line prints."""
     from qaexp.mistakes import explain
 
     try:
@@ -134,7 +134,7 @@ def _words(options: Mapping[str, Any], of: str = "") -> list[str]:
 
 
 def _notebook_bar() -> list[Any] | None:
-    """In a notebook, a bar of its epochs in place of the terminal's."""
+    """In a notebook, a progress bar of epochs that replaces the terminal's; None elsewhere."""
     if "ipykernel" not in sys.modules:
         return None
     from qaexp.training.notebook_bar import NotebookBar

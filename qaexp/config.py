@@ -54,11 +54,13 @@ class Program:
     config: str
     """Its primary file in conf/."""
     function: str
-    """`module:name` of a function of configuration, folder, command line and whether to resume, which returns a record."""
+    """`module:name` of the function that runs it. It takes configuration, folder, command line and whether to resume, and returns a
+    record.
+    """
     own_key: str
     """A top-level key that only its configurations have."""
     needs: str
-    """A remedy for choices that do not fit together."""
+    """The remedy that an error gives if choices do not fit together."""
 
     @property
     def command(self) -> str:
@@ -70,7 +72,7 @@ class Program:
         return getattr(importlib.import_module(module), name)
 
     def groups(self) -> list[str]:
-        """The groups of conf/ in its configuration, with the slots of models; read as plain text.
+        """The groups of conf/ in its configuration, model slots included. Does not start Hydra.
 
         >>> [group for group in PRETRAIN.groups() if "/" not in group]
         ['callbacks', 'dataset', 'debug', 'logger', 'loss', 'model', 'optimizer', 'output', 'schedule', 'trainer']
@@ -82,7 +84,7 @@ class Program:
 
 
 def _groups_of(config: str) -> list[str]:
-    """The groups in the defaults of a primary configuration and of those that it begins with, such as `- config`."""
+    """The groups in the defaults of a primary configuration, and of the configurations that these defaults include, such as `- config`."""
     file = choice_file("", config)
     content: Any = yaml.safe_load(file.read_text(encoding="utf-8")) if file else None
     groups: list[str] = []
@@ -105,7 +107,7 @@ PRETRAIN = Program(
 
 
 def configuration_flags() -> list[str]:
-    """The `--config-dir`, `--config-name` and `hydra.searchpath` of the job that Hydra is running, as far as they were given."""
+    """The `--config-dir`, `--config-name` and `hydra.searchpath` options that the running Hydra job was given."""
     job = HydraConfig.get()
     folders = [source.path for source in job.runtime.config_sources if source.provider == "command-line"]
     named = [f"--config-name={job.job.config_name}"] if job.job.config_name not in (RANK.config, PRETRAIN.config) else []
@@ -113,7 +115,7 @@ def configuration_flags() -> list[str]:
 
 
 def search_paths() -> list[str]:
-    """The options of the job that Hydra is running that name further folders of choices."""
+    """The `hydra.searchpath` options of the running Hydra job."""
     return [option for option in HydraConfig.get().overrides.hydra if option.startswith(SEARCH_PATH)]
 
 
@@ -157,8 +159,9 @@ def is_choice(option: str) -> bool:
 def compose(overrides: Sequence[str] = (), program: Program = RANK) -> DictConfig:
     """Compose a configuration from overrides, as the program's command line does.
 
-    Choices of YAML files are composed by Hydra once, and kept. Values are then set as Hydra sets them; what is more than a plain value is
-    left to Hydra, and so is whatever it refuses. Folders of `hydra.searchpath` are searched for the rest of the process.
+    Hydra composes each combination of YAML files once; the result is cached. Plain values are then set as Hydra would set them. Hydra
+    composes everything if an override is no plain value, or if setting one fails. Folders of `hydra.searchpath` are searched for the rest
+    of the process.
     """
     look_also_in(dict.fromkeys([*_own, *own_folders(None, overrides)]))
     chosen, values = [each for each in overrides if is_choice(each)], [each for each in overrides if not is_choice(each)]
@@ -188,7 +191,7 @@ def composed_by_hydra(overrides: Sequence[str], config: str) -> DictConfig:
         HydraConfig.instance().set_config(cfg)
         with open_dict(cfg):
             del cfg["hydra"]
-            cfg.choices = OmegaConf.to_container(cfg.choices, resolve=True)  # now: Hydra would resolve them by its latest composition
+            cfg.choices = OmegaConf.to_container(cfg.choices, resolve=True)  # now: later Hydra would use its latest composition
     return cfg
 
 
@@ -206,7 +209,7 @@ def _within_another_composition() -> Iterator[None]:
 
 @lru_cache(maxsize=256)
 def _composed_choices(digest: str, config: str, chosen: Sequence[str]) -> str:
-    """As JSON, from the cache on disk, if conf/ is as it was when it was put there: composing takes a tenth of a second."""
+    """The configuration as JSON, from the cache on disk unless conf/ has changed since. Composing takes a tenth of a second."""
     name = hashlib.sha256(json.dumps([config, *chosen]).encode()).hexdigest()[:32]
     path = cache_folder() / "composed" / digest / f"{name}.json"
     with suppress(OSError, ValueError):
@@ -221,7 +224,7 @@ def _composed_choices(digest: str, config: str, chosen: Sequence[str]) -> str:
 
 
 def usual_callbacks(cfg: DictConfig) -> DictConfig:
-    """`conf/callbacks/default.yaml`, for a configuration from before there was a choice."""
+    """`conf/callbacks/default.yaml`, for a configuration written before callbacks could be chosen."""
     usual = OmegaConf.merge(*(OmegaConf.load(CONF / "callbacks" / f"{name}.yaml") for name in ("best_checkpoint", "early_stopping")))
     return OmegaConf.merge(cfg, {"callbacks": usual}).callbacks
 
@@ -233,7 +236,7 @@ def cache_folder() -> Path:
 
 @cache
 def _main_config(changed: int) -> DictConfig:
-    """Parsed once for as long as the file has not changed."""
+    """conf/config.yaml, parsed again only if its modification time `changed` differs."""
     main = OmegaConf.load(CONF / "config.yaml")
     assert isinstance(main, DictConfig)
     return main
@@ -253,7 +256,7 @@ def conf_digest() -> str:
 
 @lru_cache(maxsize=2)
 def _digest(files: Sequence[tuple[str, str, int]]) -> str:
-    """Computed once for as long as no file has changed."""
+    """Computed again only if a path or a modification time differs."""
     content = hashlib.sha256(hydra_version.encode())
     for folder, path, _ in files:
         content.update(f"{Path(path).relative_to(folder)}\n".encode() + Path(path).read_bytes())

@@ -30,7 +30,7 @@ def is_rank_zero() -> bool:
 
 
 def on_rank_zero(context: AbstractContextManager[Entered]) -> "AbstractContextManager[Entered | Literal[False]]":
-    """The context on rank zero; a context that gives False on other ranks."""
+    """`context` on rank zero; on other ranks, a context that yields False."""
     return context if is_rank_zero() else nullcontext(False)
 
 

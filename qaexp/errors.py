@@ -27,7 +27,7 @@ class BadDataError(QaexpError):
 
 
 class ConfigError(QaexpError):
-    """The configuration cannot be built, as with an unknown name, or two stages that do not fit."""
+    """The configuration cannot be built, for example because of an unknown name or two stages that do not fit."""
 
 
 class NonFiniteLossError(QaexpError):
@@ -43,7 +43,7 @@ class SweepError(QaexpError):
 
 
 class CheckpointError(QaexpError):
-    """A checkpoint cannot be read, or is of another vocabulary or model."""
+    """A checkpoint cannot be read, or belongs to another vocabulary or model."""
 
 
 class RecordError(QaexpError):
@@ -89,7 +89,7 @@ EXTRAS = {
 
 
 def missing_library(error: BaseException) -> str | None:
-    """One sentence with the remedy if the error is that a library of `EXTRAS` is not installed; None for others.
+    """One sentence with the remedy if a library of `EXTRAS` is not installed; None for other errors.
 
     >>> missing_library(ModuleNotFoundError("No module named 'gensim'", name="gensim.models"))
     "word2vec training and lists of stop words: gensim is not installed; pip install 'qaexp[vectors]'"
@@ -102,7 +102,7 @@ def missing_library(error: BaseException) -> str | None:
 
 
 def require_among(option: str, names: Iterable[str], known: Sequence[str]) -> None:
-    """Raises: ConfigError, when one of the names is unknown."""
+    """Check the names that `option` was given. Raises: ConfigError, if one is not among `known`."""
     for name in names:
         if name not in known:
             raise ConfigError(f"{option}: there is no {name!r}; {meant(str(name), known)}")

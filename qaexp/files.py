@@ -71,11 +71,11 @@ def atomic_write_text(path: Path, text: str, remedy: str = RUNS_REMEDY) -> None:
 
 
 def read_small_text(path: Path, max_bytes: int = 1 << 26) -> str:
-    """The text of a UTF-8 file that may come from elsewhere.
+    """The text of a UTF-8 file that may come from an untrusted source.
 
     Raises:
         OSError: it cannot be read.
-        ValueError: it is no file, such as a pipe, which would never end; or it is larger than any such file, or not UTF-8.
+        ValueError: it is not a regular file (a pipe may never end), has more than `max_bytes`, or is not UTF-8.
     """
     if path.exists() and not path.is_file():
         raise ValueError("it is no file")
@@ -90,13 +90,13 @@ MAX_DEPTH, MAX_INTEGER = 30, 1 << 64
 
 
 def nested_values(content: Any, max_values: int = sys.maxsize) -> Iterator[Any]:
-    """Each value of nested dicts and lists, the names in dicts included. One that stands in two places counts twice.
+    """Each value of nested dicts, lists and tuples, keys included. A value in two places counts twice.
 
     >>> list(nested_values({"a": [1, None]}))
     [{'a': [1, None]}, [1, None], None, 1, 'a']
 
     Raises:
-        ValueError: there are more than `max_values`, they lie deeper than in any file of ours, or a number has more than 64 bits.
+        ValueError: there are more than `max_values`, they are nested deeper than MAX_DEPTH, or an integer has more than 64 bits.
     """
     left, seen = [(content, 0)], 0
     while left:
@@ -114,7 +114,7 @@ def nested_values(content: Any, max_values: int = sys.maxsize) -> Iterator[Any]:
 
 
 def csv_text(table: "pd.DataFrame") -> str:
-    """A table as CSV in which no text begins a formula of a spreadsheet: such texts are given an apostrophe.
+    """A table as CSV. A text that a spreadsheet would read as a formula gets a leading apostrophe.
 
     >>> import pandas as pd
     >>> print(csv_text(pd.DataFrame({"word": ["=1+1", "-0.5", "a,b"], "score": [-1.0, 0.5, 1.0]})))
@@ -134,14 +134,16 @@ def csv_text(table: "pd.DataFrame") -> str:
 
 
 def remove_staging(folder: Path) -> None:
-    """Remove what killed processes left of `atomic_write` in a folder. For a process that holds the folder's lock."""
+    """Remove the temporary files that `atomic_write` left in a folder when processes were killed. Hold the folder's lock while calling
+    it.
+    """
     for path in folder.glob(".*.*"):
         if re.fullmatch(r"\..+\.([0-9a-f]{16}|\d+)", path.name):  # the digits are the pids of former versions
             path.unlink(missing_ok=True)
 
 
 def require_writable(path: Path, remedy: str = RUNS_REMEDY) -> None:
-    """Check that a file can be written there. Makes folders as needed.
+    """Check that a file can be written to `path`. Makes folders as needed.
 
     Raises:
         OutputError: as `atomic_write`.
@@ -157,7 +159,7 @@ def require_writable(path: Path, remedy: str = RUNS_REMEDY) -> None:
 
 @contextmanager
 def file_lock(lock_file: Path, doing: str) -> Iterator[bool]:
-    """Hold a lock during the block. Gives whether another process held it first; the log then says what that one is `doing`.
+    """Hold a lock during the block. Yields whether it had to wait for another process; the log says what that process is `doing`.
 
     The lock file is removed afterwards. A file that a killed process left behind does not block anyone.
 

@@ -32,7 +32,7 @@ OPTIONS: Mapping[str, Any] = {
     **dict.fromkeys((f"trainer.limit_{split}_batches" for split in ("train", "val", "test")), PositiveInt | Fraction),
     "trainer.overfit_batches": NonNegativeInt | Share,
 }
-"""Options that no class of ours takes."""
+"""Limits of options that no class of ours takes as a parameter, by full name."""
 
 WHOLE_EPOCHS = (
     "the record would have metrics of an earlier epoch, since a run measures dev after each whole epoch; "
@@ -55,7 +55,7 @@ COMPARISONS = {
     "le": (operator.le, "at most"),
     "lt": (operator.lt, "less than"),
 }
-"""Attributes of annotated_types' constraints."""
+"""The comparison and its words, for each attribute of annotated_types' constraints."""
 
 
 def violations(config: Mapping[Any, Any], prefix: str = "") -> Iterator[str]:
@@ -101,7 +101,7 @@ def parameter_types(target: str) -> Mapping[str, Any]:
 
 
 def _fault(value: Any, annotation: Any) -> str:
-    """What a value must be and is not; empty if it is within its limits, or has none.
+    """What a value must be but is not; empty if the value is within its limits or has none.
 
     >>> [_fault(value, PositiveInt | None) for value in (1, None, 0, 2.5)]
     ['', '', 'must be at least 1', 'must be a whole number']

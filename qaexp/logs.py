@@ -18,7 +18,7 @@ def silence_libraries() -> None:
 
 @contextmanager
 def throttled_log(seconds: float, prefix: str, logger: str) -> Iterator[None]:
-    """Let through one line of a logger in this many seconds, prefixed with `prefix`, and every warning."""
+    """Let through every warning of a logger and at most one other line in `seconds`, all prefixed with `prefix`."""
     last = time.monotonic()
 
     def passes(record: logging.LogRecord) -> bool:
@@ -38,7 +38,7 @@ def throttled_log(seconds: float, prefix: str, logger: str) -> Iterator[None]:
 
 
 def duration(seconds: int | float) -> str:
-    """Seconds as a reader says them.
+    """A number of seconds in readable units.
 
     >>> duration(3.21), duration(41.3), duration(75), duration(180), duration(1000), duration(7260)
     ('3.2 s', '41 s', '1 min 15 s', '3 min', '17 min', '2 h 1 min')

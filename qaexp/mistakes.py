@@ -34,7 +34,7 @@ MAX_DIGITS = sys.get_int_max_str_digits()
 """Python reads no whole number with more digits."""
 
 IGNORED_BY_PRETRAINING = r"loss\b|dataset[./]negatives\b|dataset\.batch_size$"
-"""Options that a data set brings along, and that pre-training does not read."""
+"""Options that belong to a data set and that pre-training does not read."""
 
 
 def explain(error: Exception, arguments: Sequence[str], program: Program = RANK) -> str | None:
@@ -71,7 +71,7 @@ def explain(error: Exception, arguments: Sequence[str], program: Program = RANK)
 
 
 def _of_hydra(error: Exception) -> bool:
-    """Whether Hydra stumbled over a choice of a type that it does not expect, such as model=0 or model=[1,2]."""
+    """Whether Hydra failed on a choice of an unexpected type, such as model=0 or model=[1,2]."""
     frames = traceback.extract_tb(error.__traceback__)
     return isinstance(error, (TypeError, ValueError)) and bool(frames) and Path(frames[-1].filename).parts[-3:-1] == ("hydra", "_internal")
 
@@ -83,7 +83,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _unreadable(error: Exception) -> str:
-    """For an override that does not parse; empty for other errors."""
+    """A sentence about an override that Hydra cannot parse; empty for other errors."""
     if not isinstance(error, OverrideParseException):
         return ""
     key, _, value = str(error.override).partition("=")
@@ -104,7 +104,7 @@ def _mistyped(arguments: Sequence[str], program: Program) -> Iterator[str]:
 
 
 def _mistyped_choices(options: Sequence[str], sweeps: bool, groups: Sequence[str]) -> Iterator[str]:
-    """What can be said of words and of choices of YAML files before a configuration is composed."""
+    """Mistakes in words and in choices of YAML files, found without composing a configuration."""
     for option in options:
         name, equals, value = option.lstrip("+~").partition("=")
         if not equals and not option.startswith("~"):
@@ -122,7 +122,7 @@ def _mistyped_choices(options: Sequence[str], sweeps: bool, groups: Sequence[str
 
 
 def _mistyped_keys(options: Sequence[str], usual: Any, program: Program) -> Iterator[str]:
-    """What can be said of keys beside the configuration `usual` that their choices make."""
+    """Mistakes in keys, found by comparing them with `usual`, the configuration of the same choices."""
     groups = program.groups()
     keys = [*_keys_of(usual), *_sweeper_keys(), *groups, "hydra", "resume"]
     for option in options:
@@ -157,7 +157,7 @@ def _meant_by_word(word: str, groups: Sequence[str]) -> str:
 
 
 def _homes(choice: str, groups: Sequence[str]) -> list[str]:
-    """The groups that have a choice, as one writes them; those that are no slot of another come first."""
+    """`group=choice` for each group that has the choice, top-level groups first."""
     return [f"{group}={choice}" for group in sorted(groups, key=lambda group: group.count("/")) if choice in choices(group)]
 
 
@@ -166,7 +166,7 @@ ALSO_CALLED = {"learning_rate": "lr", "epochs": "max_epochs", "gpus": "devices",
 
 
 def _of_last_part(key: str, keys: Sequence[str]) -> list[str]:
-    """The options whose last part a short name means.
+    """The options whose last part is that of `key`, or another name for it.
 
     >>> keys = ["seed", "optimizer.lr", "trainer.max_epochs", "hydra.sweeper.strategy.trials"]
     >>> [_of_last_part(key, keys) for key in ("lr", "epochs", "n_trials", "sed")]
@@ -189,7 +189,7 @@ def _sweeper_keys() -> list[str]:
 
 
 def _did_you_mean(word: str, known: Sequence[str], first: Sequence[str] = ()) -> str:
-    """ ", did you mean ...", with at most three names; nothing where no known word is similar. Those of `first` are nearest."""
+    """ ", did you mean ...", with at most three names; empty if no known word is similar. Names in `first` take precedence."""
     near = [*first, *(() if first else difflib.get_close_matches(word, list(dict.fromkeys(known)), n=2, cutoff=0.6))]
     return f", did you mean {' or '.join(near[:3])}" if near else ""
 
@@ -253,7 +253,7 @@ def _each_choice(group: str, value: str) -> list[str]:
 def check_config(cfg: Any, usual: Any, overrides: Sequence[str]) -> None:
     """Check the overrides against `usual`, the configuration without them, and every value against its limits.
 
-    A text that Hydra has read as a number is put into `cfg` as it was written.
+    If Hydra has read a text as a number, `cfg` gets the text as it was written.
 
     Raises:
         ConfigError: no constructor takes an option, a value is of the wrong kind, or it is outside its limits.

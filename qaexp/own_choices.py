@@ -25,7 +25,7 @@ def own_folders(config_dir: str | None, overrides: Sequence[str], config: str | 
     """The folders of `--config-dir` and of `hydra.searchpath`. The user's primary configuration may set `hydra.searchpath`.
 
     Raises:
-        ConfigError: there is none at such a place.
+        ConfigError: a folder or package does not exist.
     """
     folders = [("--config-dir", config_dir)] if config_dir else []
     given = any(option.startswith(SEARCH_PATH) for option in overrides)
@@ -66,10 +66,10 @@ def drop_replaced_options_of_job(cfg: DictConfig, shipped: Path) -> None:
 
 
 def drop_replaced_options(cfg: DictConfig, loader: ConfigLoader, config: str, overrides: Sequence[str], shipped: Path) -> None:
-    """Drop the options that were of another class, where a file of the user's own or an override names the `_target_`.
+    """Drop the options of a replaced class, where the user's own file or an override names another `_target_`.
 
-    A file that replaces `_target_: MeanPooling` need not delete that class's options. Those that the new class takes, too, are kept, and
-    what was written together with the new class or after it always is.
+    A file that replaces `_target_: MeanPooling` need not delete that class's options. Options that the new class takes too are kept. So are
+    all options that are written with the new class or after it.
     """
     chosen = [option for option in overrides if not option.startswith("hydra.")]
     values = OverridesParser.create().parse_overrides(chosen)
@@ -112,7 +112,7 @@ def _nested(parts: Sequence[str], content: Any) -> Any:
 
 
 def _replaced(layers: Iterable[tuple[bool, Any]]) -> Mapping[str, set[str]]:
-    """Of each place whose `_target_` a layer of the user's own replaces, the options that were written before it and not again."""
+    """For each place where the user's own layer replaces the `_target_`: the options written before it and not since."""
     targets, options, stale = dict[str, str](), dict[str, set[str]](), dict[str, set[str]]()
     for own, content in layers:
         for place, node in _nodes(content):

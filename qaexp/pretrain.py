@@ -18,13 +18,13 @@ from qaexp.runs.record import RunRecord
 def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False, watchers: Sequence[Any] | None = None) -> RunRecord:
     """Learn P(title | context), measure the checkpoint with the best dev metric, and write everything measured into `folder`.
 
-    The record's history has train/loss, held_out/perplexity and the dev metrics of the last states every `pairs.steps_per_epoch` steps.
-    Its metrics are `held out` and, of every ranked split, `<split> titles`: questions ranked by their titles' last states alone.
-    With `resume`, training goes on from the folder's last whole epoch, to the same numbers as without the interruption. `watchers` are
-    callbacks that replace the screen.
+    The record's history has train/loss, held_out/perplexity and the dev metrics every `pairs.steps_per_epoch` steps. Its metrics are
+    `held out` and, for each ranked split, `<split> titles`. All rankings use the last states of the titles alone. With `resume`, training
+    continues after the folder's last whole epoch and reaches the numbers of an uninterrupted run. `watchers` are callbacks that replace the
+    progress bar.
 
     Raises:
-        ConfigError: several processes are asked for.
+        ConfigError: several processes are asked for, or the model reads subwords.
     """
     require_one_process(cfg.trainer, "pre-training")
     import pytorch_lightning as pl  # takes seconds, and help and mistyped options do not need it

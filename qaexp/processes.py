@@ -17,7 +17,7 @@ from typing import NamedTuple
 INTERRUPTED = 130
 """The exit code after Ctrl-C."""
 SECONDS_TO_SAVE = 10.0
-"""For the workers of an interrupted command."""
+"""How long an interrupted command waits for its workers."""
 SECONDS_BETWEEN_LOOKS = 1.0
 
 
@@ -65,7 +65,7 @@ class Process(NamedTuple):
 
 
 def begin_worker(command: Process) -> None:
-    """Begin a worker of a pool: it ends soon after the command that it works for, and between its jobs Ctrl-C is the command's alone.
+    """Prepare a worker of a pool. It leaves Ctrl-C to the command that it works for, and ends soon after this command.
 
     The pool kills every worker as soon as one has ended, so none may end while another saves.
     """
@@ -75,9 +75,9 @@ def begin_worker(command: Process) -> None:
 
 
 def end_with(command: Process) -> None:
-    """Let this process stop, as after Ctrl-C, soon after a command has ended.
+    """Make this process stop, as after Ctrl-C, soon after the command ends.
 
-    On Linux alone, and on the command's own machine: a job in a queue goes on.
+    Only on Linux and on the command's own machine: a job that a cluster's queue has started goes on.
     """
     if command.started and command.machine == _machine() and command.pid != os.getpid():
         _watch(command)
@@ -85,9 +85,9 @@ def end_with(command: Process) -> None:
 
 @contextmanager
 def job_for(command: Process) -> Iterator[None]:
-    """A job of a worker, or of the command itself. An interruption ends the worker: joblib would give it the next job.
+    """Run a job of a worker, or of the command itself. An interruption ends the worker, which joblib would otherwise give the next job.
 
-    The worker waits for its end until the command has killed the pool, so that the other workers can save what they have.
+    The interrupted worker waits for the command to kill the pool, so that the other workers can save what they have.
     """
     end_with(command)
     former = signal.getsignal(signal.SIGTERM)
@@ -126,7 +126,7 @@ def _watch(command: Process) -> None:
 
 
 def _machine() -> str:
-    """The machine, and what a process number means on it: containers count their own."""
+    """The name of the machine and of its pid namespace, since each container numbers its own processes."""
     with suppress(OSError):
         return f"{platform.node()} {os.readlink('/proc/self/ns/pid')}"
     return platform.node()

@@ -36,8 +36,8 @@ from qaexp.training.trainer import limited_data, open_trainer
 def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False, watchers: Sequence[Callback] | None = None) -> RunRecord:
     """Train, rank every split with the best checkpoint, and write everything measured into `folder`.
 
-    With `resume`, training goes on from the folder's last whole epoch, to the same scores as without the interruption. `watchers` are
-    callbacks that replace the screen.
+    With `resume`, training continues after the folder's last whole epoch and reaches the scores of an uninterrupted run. `watchers` are
+    callbacks that replace the progress bar.
     """
     config: dict[str, Any] = OmegaConf.to_container(cfg, resolve=True)  # type: ignore[assignment]
     record = RunRecord.resumed(folder) if resume else RunRecord.begin(with_pinned_runs(config), command)
@@ -88,7 +88,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
 
 
 class _CallableModule(ModuleType):
-    """`qaexp.train(...)` is a function of the package and this module, which have one name."""
+    """Makes this module callable, since `qaexp.train` is both this module and the function of the API."""
 
     def __call__(self, *overrides: Any, **options: Any) -> Any:
         from qaexp.api import train

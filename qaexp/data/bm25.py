@@ -29,8 +29,8 @@ class BM25Index:
         s(q, d) = Σ_{t ∈ q} idf(t) · f(t, d) / (f(t, d) + k1 · (1 − b + b · |d| / mean |d|))
         idf(t) = ln(1 + (N − n(t) + 0.5) / (n(t) + 0.5))
 
-    with f(t, d) the occurrences of t in d and n(t) the number of the N texts that contain it. A word that is twice in the query counts
-    twice; a word that is in no text counts nothing.
+    with f(t, d) the occurrences of t in d and n(t) the number of the N texts that contain it. A word that occurs twice in the query counts
+    twice; a word that occurs in no text does not count.
 
     >>> index = BM25Index([[2, 3], [3, 4, 5], [5], [3, 2]], num_words=6, k1=1.2, b=0.75)
     >>> index.best([2, 3], 3).tolist()    # not text 2, which shares no word

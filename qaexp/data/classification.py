@@ -21,10 +21,10 @@ CONVENTION = "accuracy"
 
 
 class ClassificationDataModule(RankingDataModule):
-    """Each pair is a question with a pool of one. Its label is a class; a model gives a score for each, and the highest one counts.
+    """Each pair is a question with a pool of one. Its label is a class. A model scores every class, and the highest score wins.
 
     Raises:
-        ConfigError: the classes are not as many as `num_classes`, or there is a convention of ranks, or negatives.
+        ConfigError: `classes` does not name `num_classes` classes, or the convention is one for rankings, or negatives are sampled.
     """
 
     measures = (CONVENTION,)
@@ -41,7 +41,7 @@ class ClassificationDataModule(RankingDataModule):
             raise ConfigError(f"dataset={self.name} has classes and no wrong answers to draw: leave dataset/negatives at pool_pairs")
 
     def _warn_of_sure_ranks(self, splits: Mapping[str, RankingSplit]) -> None:
-        """Classes have no ranks."""
+        """Does nothing: pairs with classes are not ranked."""
 
     def usable(self, name: str, split: RankingSplit) -> Bool[np.ndarray, " question"]:
         return np.ones(split.num_questions, dtype=bool)

@@ -54,7 +54,7 @@ class TokenTable:
         return self._field_lengths(texts, max_length).max(axis=1, initial=0)
 
     def padded(self, texts: Int[np.ndarray, " text"], max_length: int | None = None) -> Int[np.ndarray, "text *field length"]:
-        """The first `max_length` tokens of each text or field, or all, padded on the right to the longest of them.
+        """The first `max_length` tokens of each text or field (None: all), padded on the right to the longest.
 
         >>> TokenTable(np.array([7, 8, 9]), np.array([0, 1, 3])).padded(np.array([1, 0])).tolist()
         [[8, 9], [7, 0]]
@@ -79,8 +79,8 @@ class TokenTable:
         return TokenTable(self.ids[ranges(self.offsets[fields], sizes)], np.concatenate([[0], np.cumsum(sizes)]), self.num_fields)
 
     def renumbered(self, new_ids: Int[np.ndarray, " word"]) -> "TokenTable":
-        """The same texts with a new id for each word. Words with a negative one are left out, and a text without any word becomes one
-        unknown word.
+        """The same texts with a new id for each word. Words with a negative new id are left out; a text that loses all its words becomes
+        one unknown word.
 
         >>> table = TokenTable(np.array([2, 3, 3, 2]), np.array([0, 2, 3, 4])).renumbered(np.array([0, -1, 2, -1]))
         >>> [table.words(text).tolist() for text in range(3)]
@@ -107,9 +107,9 @@ class TokenTable:
 
 @dataclass(frozen=True)
 class WrittenTexts:
-    """Texts as their files have them, in UTF-8, concatenated: text t is `utf8[offsets[t]:offsets[t + 1]]`. An empty one is not known.
+    """Texts as their files have them, in UTF-8, concatenated: text t is `utf8[offsets[t]:offsets[t + 1]]`, empty if unknown.
 
-    In a saved corpus they are a memory-mapped file that nothing reads, not even to check it, before the first text is asked for.
+    In a saved corpus they are memory-mapped. The file is read and checked only when the first text is asked for.
     """
 
     utf8: UInt8[np.ndarray, " byte"]
@@ -149,9 +149,9 @@ class RankingSplit:
     grades: Int8[np.ndarray, " pair_or_ungraded"] = field(default_factory=lambda: np.empty(0, dtype=np.int8))
     """The graded label of each candidate, 0 for a wrong one. Empty if all labels are 0 or 1."""
     question_spellings: Int[np.ndarray, " question_or_alike"] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    """The text of each question where spellings are told apart (`RankingCorpus.by_spelling`). Empty if these are the same numbers."""
+    """The text of each question in `RankingCorpus.by_spelling`. Empty if all texts of the split have the same numbers there."""
     candidate_spellings: Int[np.ndarray, " pair_or_alike"] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    """The same of each candidate."""
+    """The same for each candidate."""
 
     @property
     def num_questions(self) -> int:
@@ -241,13 +241,13 @@ class RankingCorpus:
     notes: Mapping[str, int] = field(default_factory=dict)
     """Counted irregularities: repeated candidates, empty texts, questions without a right candidate."""
     fingerprint: str = ""
-    """SHA-256 of words, tokens and splits: the same data give the same fingerprint however they are compressed."""
+    """SHA-256 of words, tokens and splits. It does not depend on how the files are compressed."""
     as_written: WrittenTexts | None = None
     """The texts before they were split into tokens, if the reader gives them: the first spelling of each, then all further ones."""
     spellings: Int[np.ndarray, " further_spelling"] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     """For each further spelling, the text with the same words."""
     answer_spellings: Int[np.ndarray, " answer_or_alike"] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    """The answer set where spellings are told apart. Empty if there are no further ones."""
+    """The answer set in `by_spelling`. Empty if there are no further spellings."""
 
     def by_spelling(self) -> "RankingCorpus":
         """The corpus in which texts with the same words are different texts if they are written differently, such as C++ and C#.
@@ -288,8 +288,9 @@ class RankingCorpus:
         return np.bincount(distinct, minlength=len(self.vocabulary))
 
     def written(self, text: int) -> str:
-        """A text as its file has it: the first spelling of a text, or a further one by its number in `by_spelling`. Its words with blanks
-        between, if it is not known."""
+        """A text as its file has it. The number of a further spelling is that of `by_spelling`. If the spelling is unknown, the words
+        joined by spaces.
+        """
         words_of = text if text < len(self.texts) else int(self.spellings[text - len(self.texts)])
         return (self.as_written and self.as_written[text]) or " ".join(self.words(words_of))
 
@@ -345,7 +346,7 @@ class RankingCorpus:
         return digest.hexdigest()
 
     def written_fingerprint(self) -> str:
-        """SHA-256 of the texts as they are written, for models that read them so; they can change where the words stay the same."""
+        """SHA-256 of the texts as they are written, for models that read these. Spellings can change while the words stay the same."""
         digest = hashlib.sha256(b"" if self.as_written is None else self.as_written.offsets.tobytes())
         digest.update(b"" if self.as_written is None else self.as_written.utf8.data)
         for name, array in sorted(self._arrays().items()):

@@ -20,17 +20,17 @@ Candidate = tuple[str, int, int] | tuple[str, int, int, float]
 
 
 class RespelledText(int):
-    """The number of a text whose words an earlier text has, too, written in another way. Both have the same number."""
+    """The number of a text that has the words of an earlier text in another spelling. Both texts have the same number."""
 
     as_spelled: int
-    """−1, −2, … for each further spelling of the corpus."""
+    """−1, −2, … for each further spelling in the corpus."""
 
 
 LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 def readable(text: str) -> str:
-    """The text with U+FFFD for each half of a character, which JSON may hold and UTF-8 may not.
+    """Replaces each lone surrogate by U+FFFD. JSON may hold such halves of a character, UTF-8 may not.
 
     >>> readable("hi \\ud83d")
     'hi \ufffd'
@@ -189,7 +189,7 @@ def _as_spelled(text: int) -> int:
 
 
 def _numbered(as_spelled: Int[np.ndarray, " text"], num_texts: int) -> Int[np.ndarray, " text"]:
-    """Further spellings have the numbers from `num_texts`."""
+    """Numbers of texts in which further spellings (−1, −2, …) count up from `num_texts`."""
     return np.where(as_spelled < 0, num_texts - 1 - as_spelled, as_spelled)
 
 
@@ -232,8 +232,8 @@ def _unfit(questions: Sequence[tuple[int, str, list[Candidate]]]) -> Iterator[st
 def text_names(texts: Iterable[Sequence[str]]) -> list[str]:
     """Candidate ids for a pool published without them: a digest of each text; repeated texts are numbered.
 
-    Many files list the right candidates first, or last. If ids were numbers in that order, the labels would decide between equal scores
-    in conventions that compare ids (such as `trec`).
+    Many files list the right candidates first, or last. If ids followed that order, they would reveal the labels to conventions that break
+    ties by id (such as `trec`).
 
     >>> text_names([["it", "burned"], ["no"], ["it", "burned"]])
     ['2cbb8e1f85', 'faa280dc35', '2cbb8e1f85-2']
@@ -266,7 +266,7 @@ def held_out_counts(size: int, dev_share: float, test_share: float) -> tuple[int
     """How many of `size` items go into dev and into test; the rest is for training.
 
     Raises:
-        ConfigError: there is no rest.
+        ConfigError: nothing is left for training.
 
     >>> held_out_counts(12, 0.25, 0.1)
     (3, 1)

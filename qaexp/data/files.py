@@ -26,7 +26,7 @@ MAX_LINE = 1 << 26
 """Bytes. A longer line is a fault, before it fills the memory."""
 
 MAX_FAULTS, MAX_FAULT = 10_000, 300
-"""Reading a file stops after this many faults; each is cut at this many characters."""
+"""Reading a file stops after MAX_FAULTS faults; each is cut at MAX_FAULT characters."""
 
 CUT_OFF = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 """Raised on reading a damaged compressed file."""
@@ -99,7 +99,7 @@ def opened(path: Path) -> Iterator[BufferedIOBase]:
     the terminal shows how far it is read.
 
     Raises:
-        BadDataError: it is a zip of several files, or a NumPy array.
+        BadDataError: it is a NumPy array, or a zip that holds several files, is encrypted, or uses an unsupported compression.
     """
     kind = _kind(path)
     if kind == "numpy":
@@ -176,8 +176,9 @@ def raw_lines(faults: Faults) -> Iterator[bytes]:
 
 
 def from_json(text: str) -> Any:
-    """The value of a JSON text. Only `JSONDecodeError` is raised, for what Python refuses to read as well: nested too deeply, or numbers of
-    thousands of digits."""
+    """The value of a JSON text. Raises: JSONDecodeError, also for text that Python's reader refuses with other errors: deep nesting, or
+    numbers of thousands of digits.
+    """
     try:
         return json.loads(text)
     except json.JSONDecodeError:
@@ -229,5 +230,5 @@ def screen(stream: Any) -> Console:
 
 
 def progress(*columns: ProgressColumn) -> Progress:
-    """A progress bar on standard error, below those that are there already, and removed at the end; without a terminal there is none."""
+    """A progress bar on standard error, below the bars already shown. It disappears at the end. Without a terminal there is none."""
     return Progress(*columns, console=screen(sys.stderr), disable=not sys.stderr.isatty(), transient=True)

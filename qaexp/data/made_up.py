@@ -3,9 +3,9 @@
 `qaexp data make-up FOLDER` writes them.
 
 A question has an intent: a fact of the toy set (a thing and what is wrong with it) and a product, which has two names. Its title and body
-express the intent in words drawn for it, among sentences that say nothing. Questions with the same intent are similar. The pools of dev
-and test are the twenty best by BM25, with their scores. BM25 does not solve the task: similar questions use different words, and
-dissimilar ones share words. Numbers measured on it say nothing about AskUbuntu.
+express the intent in words drawn for it, among sentences without content. Questions with the same intent are similar. The pools of dev and
+test are the twenty best by BM25, with their scores. BM25 does not solve the task: similar questions use different words, and dissimilar
+ones share words. Numbers measured on it say nothing about AskUbuntu.
 """
 
 import os
@@ -24,10 +24,12 @@ from qaexp.data.vocabulary import Vocabulary
 from qaexp.errors import ConfigError, OutputError
 
 QUESTIONS, QUERIES, PAIRS, HELD_OUT, POOLS, POOL, RANDOM = 167_765, 12_584, 16_391, 1_989, 200, 20, 100
-"""Counts of AskUbuntu; `RANDOM` is wrong candidates per training query. With fewer questions, all but POOL shrink in proportion."""
+"""Counts of AskUbuntu; `RANDOM` is the number of wrong candidates per training query. With fewer questions, all but POOL and RANDOM shrink
+in proportion.
+"""
 
 FEWEST_POOLS = 100
-"""In dev and in test; fewer would measure nothing."""
+"""The smallest number of pools in dev and in test. Fewer would give unreliable metrics."""
 
 FEWEST = 2_000
 PER_INTENT, FEWEST_PER_INTENT = 60, 8
@@ -58,7 +60,7 @@ def make(folder: Path, num_questions: int, seed: int, track: Track) -> None:
     """Write `text_tokenized.txt`, `train_random.txt`, `dev.txt`, `test.txt` and `heldout.txt` into `folder`.
 
     Raises:
-        ConfigError: too few questions are asked for.
+        ConfigError: `num_questions` is too small, or too few of the questions have similar ones.
     """
     if num_questions < FEWEST:
         raise ConfigError(f"{num_questions} questions are too few for pools of {POOL} with right candidates; ask for {FEWEST} or more")
@@ -100,7 +102,7 @@ def make(folder: Path, num_questions: int, seed: int, track: Track) -> None:
 def _training(
     queries: Sequence[int], extra: int, intent_of: Sequence[int], alike: dict[int, list[int]], rest: Sequence[int], random: Random
 ) -> Iterable[str]:
-    """A line for each query: one similar question, for `extra` of them one more, and random others."""
+    """A line for each query: one similar question (two for `extra` of the queries), and random dissimilar ones."""
     twice = set(random.sample(queries, extra))
     for query in queries:
         similar = [other for other in alike[intent_of[query]] if other != query]

@@ -30,6 +30,6 @@ def require_files(cfg: DictConfig) -> None:
 
 
 def reads_vectors(model: DictConfig) -> bool:
-    """Whether a configured model uses word vectors; BM25, for one, does not, nor does a chain whose embedding reads subwords."""
+    """Whether a configured model uses word vectors. BM25 does not, for example, and neither does a chain whose embedding reads subwords."""
     parts = [model, *([model.embedding] if model.get("embedding") else [])]
     return all(getattr(get_object(part._target_), "reads_vectors", True) for part in parts)

@@ -35,13 +35,14 @@ class RankingDataModule(pl.LightningDataModule):
     """Gives any ranking model its batches. `train` is for learning, `dev` for selection, and every other split is a test split.
 
     Raises:
-        ConfigError: a measure is unknown, or the metric to select by is none of dev's.
+        ConfigError: a measure is unknown, the selection metric is not a measure of dev, or pairs with classes are given measures of
+            rankings.
     """
 
     classes: Sequence[str] = ()
     """Names of the classes of a pair, where these take the place of right and wrong."""
     measures: Sequence[str] = METRICS
-    """The keys of a split's measures: the five of every ranking, those of the option `measures`, and the one that selects."""
+    """The keys of a split's measures: the five of every ranking, those of the option `measures`, and the selection metric."""
 
     def __init__(
         self,
@@ -63,7 +64,7 @@ class RankingDataModule(pl.LightningDataModule):
         seed: Seed,
         cache_dir: str,
         expected: card.Card | None,
-        measures: Sequence[str] = (),  # a default, since runs from before there was a choice have none
+        measures: Sequence[str] = (),  # a default, since older runs have no such option
         train_fraction: Fraction = 1.0,
         drop_unknown: bool = False,
     ) -> None:
@@ -148,12 +149,12 @@ class RankingDataModule(pl.LightningDataModule):
 
     @cached_property
     def splits(self) -> Mapping[str, RankingSplit]:
-        """The splits as they are used: pools shuffled, questions without a right candidate left out if the field does so, and of training
-        questions the chosen fraction.
+        """The splits as they are used: pools shuffled, questions without a right candidate left out unless `keep_unanswered` is set, and
+        only `train_fraction` of the training questions.
 
         Raises:
-            ConfigError: there is none to rank.
-            BadDataError: a split has no such question.
+            ConfigError: there is no split to rank.
+            BadDataError: no question of a split can be used.
         """
         if not set(self.corpus.splits) - {"train"}:
             raise ConfigError(f"dataset={self.name} has no split to rank; let its reader give questions of dev and test")
@@ -179,7 +180,9 @@ class RankingDataModule(pl.LightningDataModule):
         return splits
 
     def _drawn(self, num_questions: int) -> Int[np.ndarray, " kept"]:
-        """The training questions of a fraction, drawn by the run's seed. A smaller fraction of the same seed is a part of a larger one."""
+        """The training questions of `train_fraction`, drawn by the run's seed. With one seed, a smaller fraction is a subset of a larger
+        one.
+        """
         order = np.random.default_rng([self.seed, num_questions]).permutation(num_questions)
         return np.sort(order[: max(1, round(self._train_fraction * num_questions))])
 
@@ -197,7 +200,7 @@ class RankingDataModule(pl.LightningDataModule):
                 )
 
     def _warn_of_sure_ranks(self, splits: Mapping[str, RankingSplit]) -> None:
-        """Warn if every order is perfect, since no candidate is wrong."""
+        """Warn of splits without wrong candidates, where every order is perfect."""
         for name, split in splits.items():
             if name != "train" and split.labels.all():
                 log.warning(
@@ -217,7 +220,7 @@ class RankingDataModule(pl.LightningDataModule):
 
     @property
     def shown_split(self) -> str:
-        """The split that pages and pictures take, unless one is named: the first test set; of data without one, dev."""
+        """The default split of pages and figures: the first test split or, without one, dev."""
         return self.ranked_splits[min(1, len(self.ranked_splits) - 1)]
 
     def limited(self, parts: Mapping[str, int | float | None]) -> "RankingDataModule":
@@ -282,7 +285,7 @@ class RankingDataModule(pl.LightningDataModule):
 
     @property
     def no_vectors(self) -> Float[Tensor, "word dim"]:
-        """The same rows without any width, for models that read none."""
+        """The same rows with width 0, for models that read no vectors."""
         return torch.zeros(len(self.corpus.vocabulary), 0)
 
     @property
@@ -294,21 +297,23 @@ class RankingDataModule(pl.LightningDataModule):
         return np.unique(np.concatenate([self.corpus.texts.words(text) for text in texts.tolist()]))
 
     def train_dataloader(self) -> TrainingBatches:
-        """The batches of the trainer's current epoch, or of the last one for which it took new ones: order and negatives depend on
-        (seed, epoch) alone."""
+        """The batches of the trainer's current epoch or, if it does not reload every epoch, of the last one with a reload. Order and
+        negatives depend on (seed, epoch) alone.
+        """
         if self.trainer is None:
             return self.training_batches(0)
         epoch, every = self.trainer.current_epoch, getattr(self.trainer, "reload_dataloaders_every_n_epochs", 1)
         return self.training_batches(epoch - epoch % every if every else 0)
 
     def training_batches(self, epoch: int) -> TrainingBatches:
+        """The batches of an epoch, which depend on (seed, epoch) alone. Raises: ConfigError, if there is no training split."""
         self._require("train", "nothing to train on")
         rng = np.random.default_rng([self.seed, epoch])
         groups = self._negatives.draw(self.splits["train"], self.corpus, rng)
         return TrainingBatches(self.texts, groups, self.batch_size, self.max_question_length, self.max_candidate_length, rng)
 
     def _require(self, split: str, lacking: str) -> None:
-        """Raises: ConfigError, where the data have no such split."""
+        """Raises: ConfigError, if the data have no such split."""
         if split not in self.splits:
             there = ", ".join(self.splits)
             raise ConfigError(f"dataset={self.name} has {there}, and {lacking}; add {split}, or choose a model that needs no training")
@@ -321,7 +326,7 @@ class RankingDataModule(pl.LightningDataModule):
         return [self.scoring_blocks(split) for split in self.ranked_splits]
 
     def share(self, split: str, process: int, processes: int) -> tuple[RankingSplit, Int[np.ndarray, " pair"]]:
-        """The questions that one of several processes scores, always whole questions, and the places of their pairs in the split.
+        """The questions that one of several processes scores, and the positions of their pairs in the split. A question is never divided.
 
         Raises:
             ConfigError: there are fewer questions than processes.

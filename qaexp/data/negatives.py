@@ -27,14 +27,14 @@ class Groups:
 
 
 class NegativeSampling(ABC):
-    """Chooses in YAML what a training example is (`dataset/negatives=...`)."""
+    """Defines what a training example is; chosen in YAML (`dataset/negatives=...`)."""
 
     @abstractmethod
     def draw(self, split: RankingSplit, corpus: RankingCorpus, rng: np.random.Generator) -> Groups:
         """The examples of an epoch."""
 
     def texts(self, split: RankingSplit, corpus: RankingCorpus) -> Int[np.ndarray, " text"]:
-        """Every text that `draw` may give in any epoch, possibly repeated: by default those of the split and of the answer set."""
+        """Every text that `draw` may return in any epoch, possibly repeated. By default the texts of the split and of the answer set."""
         return np.concatenate([_pool_texts(split), corpus.answer_set])
 
 
@@ -63,7 +63,7 @@ class Keys:
         return question * self._texts + text
 
     def most_in(self, keys: Int[np.ndarray, " key"], texts: Int[np.ndarray, " text"]) -> int:
-        """The largest number of keys that one question has with a text among `texts`."""
+        """The largest number of keys that pair one question with a text of `texts`."""
         counts = np.unique(keys[np.isin(keys % self._texts, texts)] // self._texts, return_counts=True)[1]
         return int(counts.max(initial=0))
 
@@ -83,7 +83,7 @@ def wrong_pairs(split: RankingSplit, corpus: RankingCorpus) -> Int[np.ndarray, "
 def some_of_each(
     items: Int[np.ndarray, " item"], choices: Int[np.ndarray, " group"], sizes: Int[np.ndarray, " group"], rng: np.random.Generator
 ) -> Int[np.ndarray, " chosen"]:
-    """Draws `sizes` of every group's `choices` items, in random order; the groups of `items` are concatenated."""
+    """From each group, draws `sizes` of its `choices` items, in random order. `items` holds the items of all groups, concatenated."""
     group = np.repeat(np.arange(len(choices)), choices)
     shuffled = items[np.lexsort((rng.random(len(items)), group))]
     return shuffled[ranges(np.cumsum(choices) - choices, sizes)]

@@ -31,10 +31,10 @@ DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError)
 """Raised when an entry of the cache is missing or damaged."""
 
 LARGE = 1 << 26
-"""Digests of files of at least this many bytes are remembered."""
+"""Bytes. The digests of files of at least this size are remembered."""
 
 SETTLED = 2.0
-"""A digest is remembered only if the file is older than this many seconds, so that a later change shows in its modification time."""
+"""Seconds. A digest is remembered only if the file is older, so that a later change shows in its modification time."""
 
 Loaded = TypeVar("Loaded")
 Made = TypeVar("Made")
@@ -92,7 +92,7 @@ def kept(
 ) -> Loaded:
     """Loads `folder`. If it is missing or damaged, one process makes and saves it first.
 
-    The checksum of every file is checked, but for large ones that `load` checks itself, because it reads them in part.
+    Checks the checksum of every file, except those in `checks_itself`: they are large, and `load` checks the parts that it reads.
 
     The folder appears only when it is complete.
 

@@ -38,7 +38,7 @@ def title_pairs(corpus: RankingCorpus, kind: str) -> TitlePairs:
     """All pairs of a kind, without the held-out questions and without empty titles or contexts.
 
     `title`: the title itself; `body`: the question's body; `similar`: title and body of a question that users marked as similar in the
-    training split, either of the two being the context of the other.
+    training split; each of the two serves as context of the other.
     """
     num_fields = corpus.texts.num_fields
     if kind == "similar":
@@ -58,7 +58,7 @@ def title_pairs(corpus: RankingCorpus, kind: str) -> TitlePairs:
 
 
 def held_out_pairs(corpus: RankingCorpus) -> TitlePairs:
-    """The title of each held-out question with its body; of data with one field, with itself. A title without a body is left out."""
+    """The title of each held-out question with its body or, if texts have one field, with itself. A title without a body is left out."""
     titles = np.unique(corpus.held_out) * corpus.texts.num_fields
     return _not_empty(corpus.texts, titles, titles + corpus.texts.num_fields - 1)
 
@@ -75,7 +75,7 @@ class ReconstructionDataModule(pl.LightningDataModule):
     An epoch is `steps_per_epoch` steps of an endless walk through all pairs, each pass in its own order. So measuring and saving happen
     after a fixed number of steps, however large the corpus is.
 
-    Reading: "the entire raw corpus" (§8) holds the questions of dev and test too, without what was annotated of them.
+    Reading: "the entire raw corpus" (§8) includes the questions of dev and test, without their annotations.
 
     Reading: held-out perplexity is that of a title given its body, since it is to show "how the encoder captures information from the
     question bodies" (§7).
@@ -83,7 +83,7 @@ class ReconstructionDataModule(pl.LightningDataModule):
     Contexts are cut at the data set's limit, titles are not.
 
     Raises:
-        ConfigError: there are no held-out questions, no pairs, or a kind of context that the data set lacks.
+        ConfigError: there are no held-out questions or no pairs, or the data set lacks a kind of context.
     """
 
     def __init__(self, ranking: RankingDataModule, contexts: Sequence[str], batch_size: PositiveInt, steps_per_epoch: PositiveInt) -> None:
@@ -108,7 +108,7 @@ class ReconstructionDataModule(pl.LightningDataModule):
 
     @property
     def word_uses(self) -> Int[Tensor, " word"]:
-        """How often each word is in the training titles; at id 0, the number of titles."""
+        """How often each word occurs in the training titles; at id 0, the number of titles."""
         titles = np.unique(self.pairs.titles)
         starts = self.fields.offsets[titles]
         words = self.fields.ids[ranges(starts, self.fields.offsets[titles + 1] - starts)]

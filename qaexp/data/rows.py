@@ -20,7 +20,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "candidate_id": ("candidate_id", "candidate_ids", "answer_id", "sentence_id", "sentenceid", "passage_id", "docid"),
     "split": ("split",),
 }
-"""The names by which a column is found, whatever their letter case, where the user names none. The first that is there counts."""
+"""The names by which a column is found if the user names none. Letter case is ignored, and the first name that is there counts."""
 
 POSITIONS = ("question", "candidate", "label")
 """The columns of a labelled file without a line of headings."""
@@ -43,12 +43,12 @@ def ending(path: Path) -> str:
 
 
 def rows(faults: Faults, columns: Mapping[str, str | None], required: Sequence[str] = POSITIONS) -> Rows:
-    """The pairs of the file of `faults`, which its ending tells how to read. Rows of parquet are numbered from 1.
+    """The pairs of the file of `faults`, read by its ending. Rows of parquet are numbered from 1.
 
-    `columns` are the file's names of columns, by ours. A pair lacks what the file lacks, but for the `required`:
-    question, candidate and, if pairs are to be labelled, label. These are the columns of a file without headings, too. A line of
-    JSONL or parquet may be a pool: its candidate is a list of texts, beside lists of labels and ids, or a list of objects.
-    Lines are read one at a time, so a file of any length but parquet fits in memory.
+    `columns` maps our names of columns to the file's. The file must have the `required` ones: question, candidate and, for labelled pairs,
+    label; a file without headings has exactly these. Pairs have no cells of the other columns that the file lacks. A line of JSONL or
+    parquet may be a pool: its candidate is a list of texts, beside lists of labels and ids, or a list of objects. Lines are read one at a
+    time, so a file of any length fits in memory, unless it is parquet.
     """
     readers = {"tsv": _tsv, "csv": _csv, "jsonl": _jsonl, "parquet": _parquet}
     yield from readers[ending(faults.path)](faults, _Columns(columns, required))
@@ -83,7 +83,9 @@ class _Columns:
         return found
 
     def is_header(self, fields: Sequence[str]) -> bool:
-        """Whether a first line is one of headings: always, if columns are named or there are others than the required ones."""
+        """Whether a first line holds headings. It always does if the user names columns, or if it does not have as many fields as there are
+        required columns.
+        """
         if self.named or len(fields) != len(self.required):
             return True
         names = {field.strip().casefold() for field in fields}
@@ -159,7 +161,7 @@ def _jsonl(faults: Faults, columns: _Columns) -> Rows:
 
 
 def rows_of_entries(faults: Faults, columns: Mapping[str, str | None], entries: Iterable[tuple[int, Row]]) -> Rows:
-    """Rows of numbered mappings from the file's names of columns to cells."""
+    """Pairs from numbered rows, each a mapping from the file's names of columns to cells."""
     return _of_entries(faults, _Columns(columns), entries)
 
 

@@ -67,7 +67,7 @@ def words_v2(text: str) -> list[str]:
 
 
 def bare(tokenise: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
-    """The tokeniser without Hydra's `_partial_` wrapper, which checks its target at every call and so is slow in loops."""
+    """The tokeniser without Hydra's `_partial_` wrapper, which is slow in loops because it checks its target at every call."""
     return tokenise.func if isinstance(tokenise, partial) and not (tokenise.args or tokenise.keywords) else tokenise
 
 
@@ -106,7 +106,7 @@ class TextReader(Protocol):
     """Reads texts in place of the data set's tokeniser, as the tokenizer of a pretrained model does."""
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """The tokens of each text, from 1."""
+        """The token ids of each text; they start at 1, since 0 is padding."""
         ...
 
     def words(self, text: str, limit: int) -> list[str]:

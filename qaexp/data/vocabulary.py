@@ -38,7 +38,7 @@ class Vocabulary:
         return len(self.words)
 
     def known(self, words: Iterable[str]) -> list[str]:
-        """The words that it has, in their order."""
+        """The given words that are in the vocabulary, in the given order."""
         return [word for word in words if self._id_of.get(word, UNKNOWN) != UNKNOWN]
 
     def ids(self, words: Iterable[str]) -> list[int]:

@@ -1,4 +1,4 @@
-"""The measures of a ranking and their named conventions: how ties are broken, and what is divided by what. Needs no torch."""
+"""The measures of every ranking, and named scoring conventions: how ties are broken, what measures divide by. Needs no torch."""
 
 import difflib
 from collections.abc import Callable, Sequence
@@ -34,14 +34,14 @@ def file_tie_order(candidate_ids: Sequence[str] | np.ndarray) -> Int[np.ndarray,
 
 @dataclass(frozen=True)
 class Convention:
-    """How a published evaluation breaks ties and what it divides by. PAPERS.md, "Scoring conventions have names"."""
+    """How a published evaluation breaks ties and what it divides by; see docs/concepts.md, "Conventions of scoring"."""
 
     tie_order: Callable[[Sequence[str] | np.ndarray], Int[np.ndarray, " pair"]]
     """Maps candidate ids, in file order, to one integer for each pair. Among equal scores the larger integer goes first."""
     counts_unanswered: bool
     """Questions without a right candidate count as 0; otherwise they are left out."""
     depth: int | None
-    """Reciprocal rank and average precision ignore ranks below this one. None: they ignore none."""
+    """Reciprocal rank and average precision ignore ranks beyond this one. None: no limit."""
     divides_by_found: bool
     """Average precision divides by the right candidates that it sees; otherwise by all right candidates."""
     precision_divides_by_pool: bool
@@ -55,15 +55,15 @@ CONVENTIONS: dict[str, Convention] = {
 }
 """`trec`: trec_eval 9, to 1e-9. `semeval10`: the scorer of SemEval-2016 task 3. `lei16`: Lei et al. 2016, AskUbuntu.
 
-Reading: PAPERS.md gives `semeval10` a depth for average precision; the scorer's `metrics.mrr(out, th)` is cut at the same 10, and so is
-ours. It only matters for pools of more than 10.
+Reading: the depth of `semeval10` also limits reciprocal rank, as the scorer's `metrics.mrr(out, th)` is cut at the same 10. It only matters
+for pools of more than 10.
 """
 
 
 def find_convention(name: str) -> Convention:
     """The convention of that name.
 
-    Raises: ConfigError, naming the nearest and all known conventions.
+    Raises: ConfigError, if there is none; it names the nearest and all known conventions.
 
     >>> find_convention("semeval10").depth
     10

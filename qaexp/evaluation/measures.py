@@ -95,7 +95,7 @@ class Measure:
 def find_measure(name: str) -> Measure:
     """The measure of a name; letter case does not matter for those of `FAMILIES`.
 
-    Raises: ConfigError, naming the nearest.
+    Raises: ConfigError, if there is none (it names the nearest) or its depth is missing or 0.
 
     >>> find_measure("AP").key, find_measure("RR@10").key, find_measure("nDCG@10").key, find_measure("p@1").shown
     ('map', 'mrr@10', 'ndcg@10', 'P@1')
@@ -135,7 +135,7 @@ def measure_keys(names: Iterable[str]) -> tuple[str, ...]:
 
 
 FALLING = ("loss", "perplexity")
-"""What is better the lower it is."""
+"""Metrics for which lower is better."""
 
 
 def is_curve(name: str) -> bool:
@@ -170,7 +170,7 @@ def is_measure(name: str) -> bool:
 
 
 def heading(name: str) -> str:
-    """The heading of a record's metric. What is no measure keeps its name.
+    """The heading of a record's metric. Other names stay as they are.
 
     >>> heading("map"), heading("ndcg@10"), heading("accuracy")
     ('MAP', 'nDCG@10', 'accuracy')

@@ -1,4 +1,4 @@
-"""The metric that collects the pairs of a split, and measures them at once."""
+"""The torchmetrics metric that collects the scored pairs of a split and computes all measures at once."""
 
 from collections.abc import Sequence
 
@@ -14,10 +14,11 @@ from qaexp.evaluation.ranks import UnrankableScoresError
 
 
 class RankingMetrics(Metric):
-    """Means of `measure_questions` over the pairs of all updates and all processes; a question's pairs may arrive in any order and place.
+    """Means of `measure_questions` over the pairs of all updates and all processes; a question's pairs may arrive in any order and on any
+    process.
 
-    `tie_order` is `find_convention(...).tie_order` of the split's candidate ids, computed once at load: since it travels with the pairs,
-    no result depends on the order in which they arrive, not even under the stable conventions.
+    `tie_order` is `find_convention(...).tie_order` of the split's candidate ids, computed once when the data are read. It is given with the
+    pairs, so no result depends on the order in which they arrive, whatever the convention.
 
     Departs: torchmetrics 1.7.4 to 1.9.0 treats candidates with scores ≤ 0 as not retrieved; only its state and sync are used here.
 
@@ -68,12 +69,12 @@ class RankingMetrics(Metric):
         return {name: measured[name].mean() for name in self.measures}
 
     def per_question(self) -> dict[str, Tensor]:
-        """`measure_questions` of everything so far, of all processes: `compute` gives the means of its columns."""
+        """`measure_questions` of all pairs so far, from all processes. `compute` returns the means of its columns."""
         with self.sync_context(dist_sync_fn=self.dist_sync_fn):
             return self._measured()
 
     def share_tied_at_first_answer(self) -> Float[Tensor, ""]:
-        """The function of that name, of everything so far, of all processes."""
+        """`questions.share_tied_at_first_answer` of all pairs so far, from all processes."""
         with self.sync_context(dist_sync_fn=self.dist_sync_fn):
             scores, labels, questions, _ = self._pairs()
             return share_tied_at_first_answer(scores, labels, questions)

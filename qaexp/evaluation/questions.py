@@ -22,8 +22,8 @@ def measure_questions(
 ) -> dict[str, Tensor]:
     """The measures of each question that the convention counts, in order of question number; a label above 0 is right.
 
-    The formulas are in `qaexp.evaluation.measures`. Also returns `question` (its number), `candidates` and `answers` (its counts).
-    `ranked` is False for candidates that are missing from the ranking; see `Ranks.of`.
+    The formulas are in `qaexp.evaluation.measures`. Also returns `question` (its number), `candidates` and `answers` (how many of each it
+    has). `ranked` is False for candidates that are missing from the ranking; see `Ranks.of`.
 
     Raises: as `rank_pairs`; ConfigError on an unknown measure.
 

@@ -10,7 +10,7 @@ from qaexp.errors import QaexpError
 from qaexp.evaluation.conventions import Convention
 
 UNJUDGED = -(1 << 31)
-"""The label of a candidate of which no judgement is known. It counts as wrong; measures such as `Judged` tell the difference."""
+"""The label of a candidate without a judgement. It counts as wrong, except in measures that tell the two apart, such as `Judged`."""
 
 
 class UnrankableScoresError(QaexpError):
@@ -18,7 +18,7 @@ class UnrankableScoresError(QaexpError):
 
 
 def rank_pairs(scores: Float[Tensor, " pair"], questions: Int[Tensor, " pair"], tie_order: Int[Tensor, " pair"]) -> Int[Tensor, " pair"]:
-    """The order of the pairs: by question, then by falling score, then by falling `tie_order`, then as they came.
+    """The order of the pairs: by question, then by descending score, then by descending `tie_order`, then in input order.
 
     One stable sort by the key question · 2³² + place of the score among all float32 values, over pairs already in tie order.
 
@@ -85,7 +85,8 @@ class Ranks:
         convention: Convention,
         ranked: Bool[Tensor, " pair"] | None = None,
     ) -> "Ranks":
-        """`ranked` is False for candidates that are known to a question and missing from its ranking; their scores do not matter.
+        """The ranks of scored pairs. `ranked` is False for candidates that are judged but missing from the ranking; their scores are
+        ignored.
 
         Raises: as `rank_pairs`.
         """

@@ -1,4 +1,4 @@
-"""Measures of the run files of any system, against a file of judgements, as trec_eval reads both."""
+"""Measures run files of any system against a file of judgements, both in the formats of trec_eval."""
 
 import gzip
 import math
@@ -38,10 +38,12 @@ class Qrels:
 
     @classmethod
     def read(cls, path: Path) -> "Qrels":
-        """
+        """Read a file of judgements, plain or, if its name ends in `.gz`, packed by gzip.
+
         Raises:
             MissingDataError: there is no such file.
-            BadDataError: a line is torn, its label is no whole number, or a pair is judged twice.
+            BadDataError: a line has another number of fields, its label is no whole number, or a pair is judged twice.
+            ConfigError: the path is a folder.
         """
         table = _Table.read(path, 4, value=3, remedy=QRELS_LINE)
         if len(bad := np.flatnonzero((table.value % 1 != 0) | (np.abs(table.value) >= -UNJUDGED))):
@@ -74,7 +76,7 @@ class Measured:
     values: pd.DataFrame
     """A row for each question that is counted, in the order of the judgements; a column for each measure, by key."""
     not_judged: int
-    """Questions of the run of which there are no judgements. They are left out, as trec_eval does."""
+    """Questions of the run without judgements. They are left out, as trec_eval does."""
     not_ranked: int
     """Judged questions that the run lacks. They are left out, as trec_eval does, or count as 0, as with its option -c."""
 
@@ -87,8 +89,9 @@ def measure_run(path: Path, qrels: Qrels, measures: Sequence[str], convention: s
 
     Raises:
         MissingDataError: there is no such file.
-        BadDataError: a line is torn, a score is no number, or a candidate occurs twice for a question.
-        QaexpError: the run has none of the judged questions.
+        BadDataError: a line has another number of fields, a score is no number, or a candidate occurs twice for a question.
+        ConfigError: the path is a folder, or the convention or a measure is unknown.
+        QaexpError: the run has none of the judged questions, or the convention leaves out all of them.
     """
     table = _Table.read(path, 6, value=4, remedy=RUN_LINE)
     place = np.array([qrels.questions.get(name, -1) for name in table.questions])
@@ -156,9 +159,10 @@ class _Table:
 
     @classmethod
     def read(cls, path: Path, num_fields: int, value: int, remedy: str) -> "_Table":
-        """A file may be packed by gzip. `value` is the place of the number.
+        """Read a file, packed by gzip if its name ends in `.gz`. `value` is the index of the field with the number, from 0.
 
-        Raises: MissingDataError; BadDataError on a line with another number of fields, no number, or a pair that was there before.
+        Raises: MissingDataError; ConfigError on a folder; BadDataError on a line with another number of fields, no number, or a repeated
+        pair.
         """
         questions, candidates = dict[bytes, int](), dict[bytes, int]()
         parts: list[list[np.ndarray]] = [[], [], [], []]
@@ -207,7 +211,7 @@ def _numbered(names: Sequence[bytes], known: dict[bytes, int]) -> Int[np.ndarray
 
 
 def _numbers(texts: Sequence[bytes], lines: Sequence[int], faults: list[str]) -> Float[np.ndarray, " line"]:
-    """The texts as numbers, or nothing and a fault for each that is none."""
+    """The texts as numbers. If some are no numbers, adds a fault for each and returns an empty array."""
     try:
         values = np.array([float(text) for text in texts], dtype=np.float64)
         if not np.isnan(values).any():

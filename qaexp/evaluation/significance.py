@@ -15,13 +15,15 @@ MAX_PARTS = 60
 MAX_SIGNS_TRIED = 20
 """Up to this many differing questions, all combinations of signs are tried: a million sums."""
 FEW_THAT_COUNT = 10
-"""The saddle point needs the differences of more questions than this, in effect: (Σd²)² / Σd⁴, which is n for n equal ones."""
+"""The saddle-point approximation needs at least this effective number of differing questions, (Σd²)² / Σd⁴, which is n for n equal
+differences.
+"""
 LARGEST = 16
-"""Of fewer, all signs of the largest differences are tried: 65,536 sums."""
+"""With fewer, all signs of this many largest differences are tried: 65,536 sums."""
 ROUNDING = 1e-6
-"""Smaller differences are rounding: a question's metrics are kept with six decimals."""
+"""Smaller differences count as 0: a question's metrics are stored with six decimals."""
 SMALLEST_P = 1e-12
-"""The smallest p that is returned; rounding would leave nothing of smaller ones."""
+"""The smallest p that is returned; smaller ones would be lost in rounding."""
 
 REPRODUCED, ABOVE, BELOW, INCOMPARABLE = "reproduced", "above", "below", "not comparable"
 
@@ -35,7 +37,7 @@ class Interval:
 
     @classmethod
     def of(cls, values: Sequence[float], random: bool) -> "Interval":
-        """`random` is false where the seed makes no difference: then the one value is exact.
+        """`random` is false if the seed makes no difference: then any value is exact, and `half` is 0.
 
         >>> Interval.of([1.0, 2.0, 3.0], random=True)
         Interval(mean=2.0, half=2.484...)
@@ -52,7 +54,7 @@ class Interval:
 def verdict(ours: Interval, printed: int | float, unit: float) -> str:
     """A two-sided one-sample t-test at 5% of our seeds' mean against a printed number that was rounded to `unit`.
 
-    `reproduced` where the 95% interval reaches one of the values that are printed so, printed ± unit/2; otherwise `above` or `below`.
+    `reproduced` if the 95% interval overlaps printed ± unit/2, the values that round to the printed number; otherwise `above` or `below`.
 
     >>> verdict(Interval(68.4, 0.3), 68.1, 0.01), verdict(Interval(68.4, 0.2), 68.1, 0.01), verdict(Interval(68.4, 0.2), 68.7, 0.1)
     ('reproduced', 'above', 'below')
@@ -71,7 +73,8 @@ def paired_randomisation(differences: Float[np.ndarray, " question"]) -> float:
         p = P(|Σ_q s_q·d_q| ≥ |Σ_q d_q|),  s_q = ±1 with even odds
 
     No signs are drawn. p is exact if all differences are multiples of 1/n for some n up to 60, as for means of P@1 over up to six seeds, or
-    if at most twenty questions differ. Otherwise it is approximated, with a relative error of some hundredths, or a tenth below 1e-4.
+    if at most twenty questions differ. Otherwise p is approximated, with a relative error of a few hundredths, or a tenth if p is below
+    1e-4.
 
     >>> round(paired_randomisation(np.array([0.5, 0.5, 0.5, 0.5])), 9)  # 2 of the 16 choices of signs reach their sum
     0.125
@@ -101,7 +104,7 @@ def _parts_of_one(sizes: Float[np.ndarray, " question"]) -> int | None:
 
 
 def _counted(sizes: Float[np.ndarray, " question"], observed: float) -> float:
-    """Exact p for whole numbers. Their sum has the characteristic function Π_q cos(t·d_q), whose transform is its distribution."""
+    """Exact p for whole numbers. The sum has the characteristic function Π_q cos(t·d_q), and its Fourier transform is the distribution."""
     steps, counts = np.unique(sizes, return_counts=True)
     farthest = int(steps @ counts)
     num_sums = 2 ** math.ceil(math.log2(2 * farthest + 2))
@@ -157,9 +160,8 @@ def _approximated(sizes: Float[np.ndarray, " question"], observed: float) -> flo
 def welch(ours: Sequence[float], theirs: Sequence[float], random: tuple[bool, bool]) -> float | None:
     """Two-sided p of the difference of two means over seeds, whose variances may differ (Welch 1947).
 
-    None if a random side has one seed, or if the seeds agree on both sides: then nothing says how much another seed would change. Where
-    the seed makes no difference on one side (`random` is false), the other side's mean is compared with its value; on both sides, p is 0
-    or 1.
+    `random` says for each side whether the seed makes a difference. If it does on one side only, that side's mean is compared with the
+    other's value; if on neither, p is 0 or 1. None if the variance over seeds is unknown: a random side has one seed, or all seeds agree.
 
     >>> welch([0.5], [0.4], random=(False, False)), welch([0.5, 0.6], [0.4], random=(True, True))
     (0.0, None)
@@ -176,7 +178,7 @@ def welch(ours: Sequence[float], theirs: Sequence[float], random: tuple[bool, bo
 
 
 def welch_error(ours: Sequence[float], theirs: Sequence[float], random: tuple[bool, bool]) -> tuple[float, float]:
-    """The standard error of a difference of two means over seeds, and its degrees of freedom; 0 and ∞ where no seed makes a difference."""
+    """The standard error of a difference of two means over seeds, and its degrees of freedom; 0 and ∞ if the error is 0."""
     sides = list(zip(random, (ours, theirs), strict=True))
     errors = [stdev(values) ** 2 / len(values) if drawn else 0.0 for drawn, values in sides]
     if not (error := sum(errors)):
@@ -185,9 +187,9 @@ def welch_error(ours: Sequence[float], theirs: Sequence[float], random: tuple[bo
 
 
 def detectable(error: float, freedom: float) -> float:
-    """The smallest difference that a two-sided t-test at 5% finds four times in five (Bloom 1995, "Minimum Detectable Effects").
+    """The smallest difference that a two-sided t-test at 5% detects with a power of 0.8 (Bloom 1995, "Minimum Detectable Effects").
 
-        (t(0.975) + t(0.8)) · error, with so many degrees of freedom
+        (t(0.975) + t(0.8)) · error, with `freedom` degrees of freedom
 
     >>> round(detectable(1.0, 8.0), 2), round(detectable(1.0, 1e6), 2), detectable(0.0, math.inf)
     (3.19, 2.8, 0.0)

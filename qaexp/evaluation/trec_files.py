@@ -29,7 +29,8 @@ def write_run(
     Among equal scores the larger `tie_order` ranks first; trec_eval itself sorts by score and breaks ties by id.
     Nine significant digits read back as the same float32. The file is written atomically.
 
-    Raises: BadDataError on ids that a line cannot hold or that repeat within a question; OutputError; as `rank_pairs`.
+    Raises: BadDataError on ids that a line cannot hold or that repeat within a question; OutputError as `atomic_write`;
+    UnrankableScoresError as `rank_pairs`.
     """
     scores = scores.detach().float().cpu()
     _require_words(path, "tag", [tag])

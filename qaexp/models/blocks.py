@@ -27,10 +27,10 @@ SHARE_OF_CELLS = 0.05
 """It must also save this share of all cells."""
 
 MAX_TOKENS = {"cpu": 2**13, "cuda": 2**15}
-"""How many tokens of either side, padding included, are best gathered at once where no gradients are wanted."""
+"""The most tokens of either side, padding included, to gather at once when scoring without gradients."""
 
 MAX_NUMBERS = 2**24
-"""How many numbers of either side are gathered at once then, of texts that are encoded as vectors."""
+"""The most numbers of either side to gather at once then, if texts are encoded as vectors."""
 
 
 def encode_fields(encode: Callable[[Tensor], Text], tokens: Int[Tensor, "text *field length"]) -> Text:
@@ -40,7 +40,7 @@ def encode_fields(encode: Callable[[Tensor], Text], tokens: Int[Tensor, "text *f
     average of the two resulting vectors".
 
     Raises:
-        ConfigError: texts have fields, and the model keeps more than a vector of each text.
+        ConfigError: texts have fields, and the model keeps more than one vector per text.
     """
     if tokens.ndim == 2:
         return encode(tokens)
@@ -67,10 +67,10 @@ def encode_by_length(encode: Callable[[Tensor], Text], tokens: Int[Tensor, "text
 
 
 def _require_rows(text: object, count: int, encode: Callable[..., object]) -> Text:
-    """What was returned for so many texts, if it is a text.
+    """What `encode` returned, checked to be the encoding of `count` texts.
 
     Raises:
-        ConfigError: it is none, or has other axes.
+        ConfigError: it is no dict of tensors, or a tensor has wrong axes.
     """
     name = getattr(encode, "__qualname__", "the encoder")
     if not isinstance(text, dict) or not text or not all(map(torch.is_tensor, text.values())):
@@ -120,8 +120,8 @@ def score_pairs(
 ) -> Float[Tensor, "pair *class"]:
     """The scores of pairs of encoded texts, in order.
 
-    `max_tokens` bounds the tokens (padding included) of either side that are gathered at once; of vectors, MAX_NUMBERS bounds their
-    numbers.
+    `max_tokens` bounds the tokens (padding included) of either side that are gathered at once; MAX_NUMBERS then bounds the numbers of
+    vectors.
     """
     places, scores = list[Tensor](), list[Tensor]()
     width = max(side["vector"][0].numel() if len(side.get("vector", ())) else 1 for side in (questions, candidates))

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from torch import Tensor
 
 WATCHER: ContextVar[Callable[[str, Tensor], None] | None] = ContextVar("WATCHER", default=None)
-"""The function that is called with what is shown, None if nobody watches; see `watch`."""
+"""The function that is called with each shown tensor; None outside `watch`."""
 
 
 @contextmanager
@@ -21,11 +21,11 @@ def watch(look: Callable[[str, Tensor], None]) -> Iterator[None]:
 
 
 def is_watched() -> bool:
-    """Whether anybody watches: a stage asks before it computes something only to show it."""
+    """Whether a `watch` block is active. A stage asks before it computes something only to show it."""
     return WATCHER.get() is not None
 
 
 def show(name: str, tensor: Tensor) -> None:
-    """Show a tensor whose first axis counts texts or pairs. Costs nothing if nobody watches."""
+    """Show a tensor whose first axis counts texts or pairs. Costs nothing outside a `watch` block."""
     if (look := WATCHER.get()) is not None:
         look(name, tensor)

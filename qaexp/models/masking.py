@@ -11,7 +11,7 @@ from torch import Tensor
 from qaexp.models.ops.exported import is_exporting
 
 NUMBERS_PER_SLICE = {"cpu": 2**17}
-"""How many numbers are masked at once where a copy of a few texts, which stays in the cache, is cheaper than a copy of all."""
+"""How many numbers are masked at once on a CPU: copies of a few texts stay in its cache, so they are cheaper than one copy of all."""
 
 
 def zero_padding(states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text length dim"]:
@@ -40,7 +40,7 @@ def masked_max(states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "tex
     -1.0
     """
     bias = torch.zeros_like(mask, dtype=states.dtype).masked_fill(~mask, torch.finfo(states.dtype).min).unsqueeze(-1)
-    if is_exporting():  # slices would have the sizes of its example
+    if is_exporting():  # the export would fix the sizes of the slices
         return (states + bias).amax(dim=1).masked_fill(~mask.any(dim=1, keepdim=True), 0.0)
     size = max(1, NUMBERS_PER_SLICE.get(states.device.type, states.numel()) // max(1, states.shape[1] * states.shape[2]))
     highest = torch.cat([(some + low).amax(dim=1) for some, low in zip(states.split(size), bias.split(size), strict=True)])
@@ -58,7 +58,7 @@ def masked_mean(states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "te
 
 
 def masked_softmax(scores: Float[Tensor, "*rows length"], mask: Bool[Tensor, "*#rows length"]) -> Float[Tensor, "*rows length"]:
-    """Softmax over real tokens; padding gets 0. A row that is all padding gets even weights, which nobody reads.
+    """Softmax over real tokens; padding gets 0. A row that is all padding gets even weights, which are not used.
 
     >>> masked_softmax(torch.tensor([1.0, 1.0, 7.0]), torch.tensor([True, True, False])).tolist()
     [0.5, 0.5, 0.0]
@@ -67,7 +67,7 @@ def masked_softmax(scores: Float[Tensor, "*rows length"], mask: Bool[Tensor, "*#
 
 
 def last_real(H: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text dim"]:
-    """The state of the last real token; the first one of a text that has none.
+    """The state of the last real token; the state at position 0 if a text has no real token.
 
     >>> last_real(torch.tensor([[[2.0], [4.0], [9.0]]]), torch.tensor([[True, True, False]])).item()
     4.0

@@ -30,14 +30,13 @@ class AnswerScorer(nn.Module, ABC):
     reads_vectors: bool = True
     """Whether it looks at word vectors. If not, no vectors are read or trained, and the table that the model gets has width 0.
 
-    A class attribute, since it is asked of the class that `model._target_` names, and of its embedding's, before there are vectors to build
-    the model with.
+    A class attribute, since it is read from the classes of the model and of its embedding before the model is built.
     """
 
     bounded: bool = False
     """Whether scores stay within a small range, as cosines do. Such scores can be ranked, but they are not log-odds.
 
-    An attribute, since no score is known when a loss that takes log-odds refuses such a model.
+    An attribute, since a loss that reads scores as log-odds warns of such a model before there are scores.
     """
 
     @property
@@ -65,7 +64,7 @@ class AnswerScorer(nn.Module, ABC):
         that defines it.
 
         Raises:
-            ConfigError: word overlap is to be counted, and the model reads no words.
+            ConfigError: word overlap is to be counted, but the model reads subwords.
         """
         if self.subwords and any(isinstance(module, WordOverlapFeatures) for module in self.modules()):
             raise ConfigError("overlap=true counts common words, and this model reads subwords; set it to false")
@@ -74,15 +73,14 @@ class AnswerScorer(nn.Module, ABC):
                 fit(corpus, examples)
 
     def learn_only(self, words: Int[Tensor, " word"]) -> None:
-        """Keep the vectors of all words but these constant, in each module that defines `learn_only`. Called once, before training."""
+        """Train the vectors of these words only, in each module that defines `learn_only`. Called once, before training."""
         for module in self.modules():
             if module is not self and callable(learn_only := getattr(module, "learn_only", None)):
                 learn_only(words)
 
     def add_words(self, words: Sequence[str], vectors: Float[Tensor, "word dim"]) -> bool:
         """Append words to the vocabulary of a trained model: every module inside that defines `add_words(words, vectors)` takes them.
-
-        Returns whether there is any.
+        Returns whether there is such a module.
         """
         takers = [module for module in self.modules() if module is not self and callable(getattr(module, "add_words", None))]
         for module in takers:
@@ -144,7 +142,7 @@ def as_scorer(model: object) -> AnswerScorer:
     """Checks that what was built for `model=` is an `AnswerScorer`, and returns it.
 
     Raises:
-        ConfigError: it is none.
+        ConfigError: it is no `AnswerScorer`.
     """
     if isinstance(model, AnswerScorer):
         return model
@@ -171,11 +169,11 @@ class Scorer(AnswerScorer):
     for each text; a pairwise pooling leaves the whole encoder, and the pooling's own `once_per_text`. A pooling of several hops gives
     vectors (pair, hop, dim), whose similarities are summed over the hops.
 
-    `shared` says whether questions and candidates go through one encoder or through two of the same make. With an `initial_bound` all
-    weights begin uniformly within it, in place of each stage's own way.
+    `shared` says whether questions and candidates go through one encoder or through two of the same kind. With an `initial_bound` b all
+    weights start uniformly within ±b, instead of each stage's own initialisation.
 
     Raises:
-        ConfigError: what stands in a slot is of another kind. At the first text: a stage does not find in it what it reads.
+        ConfigError: a slot holds a module of another kind or, at the first text, a stage lacks what it reads.
     """
 
     def __init__(

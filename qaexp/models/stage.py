@@ -1,4 +1,4 @@
-"""The base classes of the slots, their empty choices (`Words`, `NoInteraction`), and what a slot requires of its module.
+"""The base classes of the slots, the stages that do nothing (`Words`, `NoInteraction`), and checks of a slot's module.
 
 What a stage needs of its neighbour travels in `Text`: a pooling reads `last` of an encoder, an interaction what stands between the
 encoder's halves.
@@ -129,12 +129,12 @@ class NoInteraction(Interaction):
 
 
 class Similarity(nn.Module):
-    """Two vectors to a raw score, or one for each class. Softmax belongs to the loss."""
+    """Maps two vectors to a raw score, or to one for each class. Softmax belongs to the loss."""
 
     reads_overlap: bool = False
     """Whether `forward` takes the pair's word-overlap features as a third argument.
 
-    They are the scorer's, since they are counted from word ids, which a similarity never sees; so the scorer has to be told.
+    The scorer computes them from word ids, which a similarity never sees, so it reads this attribute.
     """
     bounded: bool = False
     """Whether scores stay within a small range; see `AnswerScorer.bounded`."""
@@ -160,7 +160,7 @@ def require_key(key: str, text: object, part: nn.Module, slot: str) -> Text:
     """A text as the module of a slot returned it, checked to hold what is read next.
 
     Raises:
-        ConfigError: it does not.
+        ConfigError: `key` is missing.
     """
     if not isinstance(text, dict) or key not in text:
         found = ", ".join(text) if isinstance(text, dict) else f"a {type(text).__name__}"

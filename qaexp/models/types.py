@@ -92,7 +92,8 @@ Where there is a `mask`, axis 1 of every tensor beside it counts tokens (or n-gr
 
 
 def gather_texts(texts: Text, rows: Int[Tensor, " pair"], length: int | None = None) -> Text:
-    """The rows of every tensor in `texts`: from one row a text to one row a pair. With a `length`, only the first tokens of each text.
+    """The rows of every tensor in `texts`: from one row per text to one row per pair. With a `length`, only that many first tokens of each
+    text.
 
     >>> gather_texts({"vector": torch.tensor([[1.0], [2.0]])}, torch.tensor([1, 1, 0]))["vector"].flatten().tolist()
     [2.0, 2.0, 1.0]

@@ -47,7 +47,7 @@ def callbacks(
     `watchers` replace the progress bar.
 
     Raises:
-        ConfigError: the best checkpoint is left out, or has another metric than the data set.
+        ConfigError: there is no best_checkpoint, its metric is not that of the data set, or a callback is not Lightning's.
     """
     chosen = {name: each for name, each in (cfg.get("callbacks") or usual_callbacks(cfg)).items() if each}
     chosen = {name: with_metric_key(each) for name, each in chosen.items()}
@@ -146,7 +146,7 @@ class StopEarly(EarlyStopping):
         return self._asked
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Keeps its own patience, which may have grown since."""
+        """Keeps the patience of this run, which may be larger than the saved one."""
         super().load_state_dict({**state_dict, "patience": self.patience})
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
@@ -160,7 +160,7 @@ class StopEarly(EarlyStopping):
 
 
 class StopAsBefore(Callback):
-    """Remembers that a callback has stopped the training: a run that is resumed while it ranks trains no further.
+    """Remembers that a callback has stopped the training, so that a run that was interrupted while ranking does not train further.
 
     Early stopping is left to `StopEarly`, whose patience may grow.
     """
@@ -195,7 +195,7 @@ class KeepSignals(Callback):
 
 
 class KeepHistory(Callback):
-    """Adds each whole epoch to the record and saves it, with the number of training steps and their time."""
+    """Adds each whole epoch to the record, with the number of training steps and their seconds, and saves the record."""
 
     def __init__(self, folder: Path, record: RunRecord, chosen: str) -> None:
         self._folder, self._record, self._chosen = folder, record, chosen
@@ -219,13 +219,13 @@ class KeepHistory(Callback):
 
 
 class LogEpochs(Callback):
-    """Logs the record's line of the epoch (loss and dev metrics) beside how it was trained:
+    """Logs the epoch's line of the record (loss and dev metrics), and measurements of its training:
 
-        train/learning_rate          of the epoch's steps
+        train/learning_rate          at the epoch's last step
         train/gradient_norm          mean over the steps of ‖∇‖₂, of all parameters together and before any clipping
         train/gradient_norm_max      the largest of them
-        speed/examples_per_second    right answers, each with its negatives
-        speed/tokens_per_second      of distinct texts of a batch, padding left out
+        speed/examples_per_second    training examples, such as a right answer with its negatives
+        speed/tokens_per_second      tokens of the distinct texts of a batch, without padding
 
     Speeds are measured by the clock, from the epoch's start to its last step, without scoring dev. They are not in the record's
     history, which is the same whether a run was interrupted or not. Does nothing without a logger.

@@ -1,4 +1,4 @@
-"""Ranks a data set with a trained model, and measures and writes the rankings: any data set, also another than the training one."""
+"""Ranks a data set, that of the training or another one, with a trained model; measures and writes the rankings."""
 
 import json
 import logging
@@ -43,11 +43,11 @@ class Words:
 
     outside: int = 0
     with_vectors: int = 0
-    """How many of them have vectors in the model's own source. Where it reads these, words that the source lacks have drawn vectors."""
+    """How many of them get vectors from the model's own vector files. If the model can take new words, the others get random vectors."""
     unknown: int = 0
     """How many of them are read as one unknown word."""
     share_unknown: float = 0.0
-    """Of all running words."""
+    """Their share in [0, 1] of the running words of dev and test."""
 
 
 @dataclass(frozen=True)
@@ -63,15 +63,15 @@ class Evaluation:
 
 
 def evaluate_run(run: Path, overrides: Sequence[str] = (), folder: Path | None = None) -> Evaluation:
-    """Rank dev and test of a data set with a run's best checkpoint, or with a checkpoint file.
+    """Rank dev and test of a data set with a run's best checkpoint, or with the checkpoint file `run`.
 
-    `overrides` choose the data set as on the command line; without any it is the run's own. Words outside the model's vocabulary get
+    `overrides` choose the data set as on the command line; without any, it is the run's own. Words outside the model's vocabulary get
     vectors from the same published files as the others, or are read as one unknown word and counted. Without a `folder` the files go into
     `evaluations/<data set>` beside the checkpoint.
 
     Raises:
-        ConfigError: an option is not one of the data set, or its pairs have other classes than the model's.
-        CheckpointError, MissingDataError, BadDataError: of the checkpoint and the data.
+        ConfigError: an option does not belong to the data set, or the classes of the data set are not those of the model.
+        CheckpointError, MissingDataError, BadDataError: the checkpoint or the data cannot be read.
         OutputError: the folder cannot be written.
     """
     file = checkpoint_file(run)
@@ -80,7 +80,7 @@ def evaluate_run(run: Path, overrides: Sequence[str] = (), folder: Path | None =
     plan, scorer = checkpoint["qaexp"], rebuild_scorer(checkpoint).eval()
     if plan.get("drop_unknown"):  # the words to leave out are those that the run's vectors lack
         if not (file.parent / CONFIG).is_file():
-            raise ConfigError(f"{run} leaves out words without a vector, and {CONFIG} names the vectors; put that of the run beside it")
+            raise ConfigError(f"{run} leaves out words without a vector, and {CONFIG} names the vectors; put the run's {CONFIG} beside it")
         cfg.dataset.drop_unknown = True
         cfg.dataset.vectors = OmegaConf.to_container(saved_config(file.parent, data_dir=str(cfg.data_dir)).dataset.vectors, resolve=True)
     data: RankingDataModule = instantiate(cfg.dataset)
@@ -121,7 +121,7 @@ def evaluate_run(run: Path, overrides: Sequence[str] = (), folder: Path | None =
 
 
 def _remove_former(folder: Path) -> None:
-    """Remove the files of an earlier evaluation: these data may have other splits."""
+    """Remove the files of an earlier evaluation, which may have had other splits."""
     if (folder / EVALUATION).is_file():
         for path in folder.iterdir():
             if path.name == EVALUATION or path.name.endswith((".run", ".qrels", ".questions.csv", ".pairs.csv")):
@@ -147,7 +147,7 @@ def _configuration(run: Path, overrides: Sequence[str]) -> DictConfig:
 def _in_vocabulary(
     data: RankingDataModule, scorer: AnswerScorer, vocabulary: Vocabulary, run: Path, cfg: DictConfig
 ) -> tuple[RankingDataModule, Words]:
-    """The data in the words of the model. Words that it lacks are appended to it if they can have vectors."""
+    """The data in the model's vocabulary. Words that the model lacks are appended to it, if it can take new words."""
     words = data.corpus.vocabulary.words
     ids = np.array(vocabulary.ids(words))
     ids[: len(SPECIAL_WORDS)] = range(len(SPECIAL_WORDS))
@@ -166,7 +166,8 @@ def _in_vocabulary(
 
 
 def vectors_of(corpus: RankingCorpus, run: Path, **places: str) -> WordVectors | None:
-    """The vectors of a corpus' words in the published files of a run. None, and a warning, if these are not there as they were.
+    """The vectors of a corpus' words from the published vector files of a run. None, with a warning, if the files are missing or have
+    changed.
 
     `places` are `data_dir` and `cache_dir`, by default the run's own.
     """

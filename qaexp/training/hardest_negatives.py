@@ -10,8 +10,8 @@ from qaexp.models.scorer import AnswerScorer
 from qaexp.training.scoring import SplitScores
 
 BLOCK_TOKENS = 2**14
-"""Tokens of candidates that are encoded at once, padding included, as in conf/dataset/_base.yaml for the blocks of a split. It is no
-option, so that the options of scoring do not change how training rounds.
+"""Tokens of candidates that are encoded at once, padding included, as in conf/dataset/_base.yaml for the blocks of a split. It is not
+configurable, so that options of scoring do not change the rounding of training.
 """
 
 

@@ -1,4 +1,4 @@
-"""A cheaper training step for hinge losses: pairs beyond the margin have no gradient, and after some epochs these are most pairs."""
+"""A cheaper training step for hinge losses: pairs that satisfy the margin have no gradient, and after some epochs these are most pairs."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ GPU a second pass doubles the kernels, and it costs more for GGSA even where one
 """
 
 ROUNDING = 0.02
-"""How much the second pass may differ from the first, as a share of the largest score. bfloat16 is coarse."""
+"""How much the second pass may differ from the first, as a share of the largest score; so large because bfloat16 is coarse."""
 
 LossOf = Callable[[Float[Tensor, "pair *class"]], tuple[Float[Tensor, ""], Float[Tensor, ""]]]
 """From scores to the loss, and to the number to minimise."""
@@ -42,7 +42,7 @@ class LearningPairs:
         self._pairs, self._learning, self._repeatable = 0, 0, True
 
     def step(self, scorer: AnswerScorer, batch: RankingBatch, loss_of: LossOf) -> Objective:
-        """Takes the way that is cheaper for the pairs of the epoch so far. Calls `loss_of` once."""
+        """Chooses the way that is cheaper by the pairs of the epoch so far. Calls `loss_of` once."""
         worth = WORTH.get(batch.labels.device.type)
         if worth is None:  # counting would make the CPU wait for the device
             return loss_of(scorer(batch))

@@ -24,7 +24,7 @@ from qaexp.training.hardest_negatives import by_group, hardest_negatives
 log = logging.getLogger(__name__)
 
 MANY_PAIRS = 4
-"""With more pairs a group than this, finding the hardest negative first is cheaper than taking the gradients of all."""
+"""With more pairs per group than this, finding the hardest negative first is cheaper than taking the gradients of all."""
 
 
 class Loss(ABC):
@@ -59,7 +59,7 @@ def as_loss(loss: Any) -> Loss:
     """Checks that what was built for `loss=` is a `Loss`, and returns it.
 
     Raises:
-        ConfigError: it is none, or it has weights, which no optimiser would train.
+        ConfigError: it is no `Loss`, or it has weights, which no optimiser would train.
     """
     if not isinstance(loss, Loss):
         raise ConfigError(f"loss={type(loss).__name__} is no Loss: derive it from {Loss.__module__}.{Loss.__name__}")
@@ -72,10 +72,9 @@ def as_loss(loss: Any) -> Loss:
 class PairwiseHinge(Loss):
     """J = max(0, m − s⁺ + s⁻), with s⁻ the highest-scoring negative of the group; the mean over right candidates.
 
-    Xu et al. 2019, §3.3 (one negative a group); dos Santos et al. 2016, §2.3, eq. 12 (50 drawn, "the one with the highest score").
+    Xu et al. 2019, §3.3 (one negative per group); dos Santos et al. 2016, §2.3, eq. 12 (50 drawn, "the one with the highest score").
 
-    Departs: the papers print the sum over the training set; the mean over a batch leaves the learning rate independent
-    of its size.
+    Departs: the papers print the sum over the training set; the mean over a batch makes the learning rate independent of its size.
 
     A group without a negative costs 0. Each right candidate of a group is an example.
 
@@ -104,11 +103,11 @@ class PairwiseHinge(Loss):
 
 
 class MeanHinge(Loss):
-    """J = max(0, m − s⁺ + s⁻), the mean over right candidates and all negatives of their group, where `PairwiseHinge` reads the hardest.
+    """J = max(0, m − s⁺ + s⁻), the mean over right candidates and all negatives of their group; `PairwiseHinge` takes only the hardest.
 
     Liu et al. 2016, §5 and §6.4: max-margin loss (Bordes et al. 2013; Socher et al. 2013) over the 4 or 9 negatives of a question.
 
-    Reading: the mean over (right, wrong) pairs, and not their sum, so that 4 and 9 negatives take the same learning rate.
+    Reading: the mean over (right, wrong) pairs, and not their sum, so that the same learning rate suits 4 and 9 negatives.
 
     Raises:
         ConfigError: as `PairwiseHinge`.
@@ -137,7 +136,7 @@ class ListwiseSoftmax(Loss):
 
     Cross-entropy of a list's softmax (Cao et al. 2007, ListNet's top-one probability), with a temperature τ.
 
-    Reading: of several right candidates in a group each is an example by itself, without the others.
+    Reading: if a group has several right candidates, each is an example by itself, without the others.
 
     Raises:
         ConfigError: as `PairwiseHinge`.
@@ -167,9 +166,9 @@ class InfoNCE(ListwiseSoftmax):
 
     van den Oord et al. 2018; for bi-encoders Henderson et al. 2017, and sentence-transformers' MultipleNegativesRankingLoss.
 
-    A candidate that the batch labels right for the same question is no negative, nor is the question's own text where candidates are
-    questions. A right one that occurs only as another question's negative counts as wrong. A batch without a right candidate, or without a
-    negative of any, costs 0. Several processes have the negatives of their own share alone.
+    A candidate that the batch labels right for the same question is no negative, nor is the question's own text, if candidates are
+    questions. A right candidate that the batch has only as another question's negative counts as wrong. A batch without any right candidate
+    or without any negative costs 0. With several processes, each uses the negatives of its own share of the batch only.
 
     Raises:
         ConfigError: `dataset.batch_size` is 1, so that no batch has other examples.
@@ -220,8 +219,8 @@ class MarginMSE(Loss):
     Hofstätter et al. 2020, "Improving Efficient Neural Ranking Models with Cross-Architecture Knowledge Distillation", eq. 5.
 
     `teacher` is the folder of any finished run, or its checkpoint, or either one pinned to its run (`runs/other_runs.py`); it reads the
-    texts as they were written, in its own way, and each pair once. `scale` is c: of a student whose scores are cosines, and a teacher with
-    wider ones, well below 1.
+    texts as they were written, with its own tokeniser, and scores each pair once. `scale` is c. It should be well below 1 if the student's
+    scores are cosines and the teacher's have a wider range.
 
     Raises:
         ConfigError: no teacher is named, or texts have several fields; or as `PairwiseHinge`.
@@ -310,7 +309,7 @@ class PointwiseCrossEntropy(Loss):
         return F.binary_cross_entropy_with_logits(scores, labels.to(scores.dtype))
 
     def require_match(self, scorer: AnswerScorer, data: RankingDataModule) -> None:
-        """Also warns of a model with bounded scores, which are no log-odds."""
+        """Also warns of a model with bounded scores, since they are no log-odds."""
         super().require_match(scorer, data)
         _warn_of_bounded_scores(scorer)
 
@@ -339,7 +338,7 @@ class ClassCrossEntropy(Loss):
         """Checks that the data set has classes, and warns of a model with bounded scores.
 
         Raises:
-            ConfigError: the data set has right and wrong candidates.
+            ConfigError: the data set has right and wrong candidates instead of classes.
         """
         if data.num_classes == 1:
             raise ConfigError(
@@ -350,7 +349,7 @@ class ClassCrossEntropy(Loss):
 
 
 def _require_negatives(wrong: Float[Tensor, "..."], loss: str) -> None:
-    """Raises: ConfigError, if all scores of wrong candidates stand for none (`by_group`)."""
+    """Raises: ConfigError, if all entries are the filler of `by_group`, so that no right candidate has a wrong one in its group."""
     if not (wrong != torch.finfo(wrong.dtype).min).any():
         raise ConfigError(
             f"loss={loss} compares a right candidate with wrong ones of its group, and no group of this batch has both; "

@@ -16,7 +16,7 @@ def choose_matmul(backend: str) -> str:
 
     `trainer.precision=32-true` then means float32 on every device: cuDNN's convolutions and LSTMs do not round factors to 10 bits (TF32).
     A machine with a GPU takes MKL for the CPU: the permission that oneDNN needs would let the GPU round factors, too. Every backend taken
-    here multiplies in full float32, so that `trainer.matmul` need not count in a run's key.
+    here multiplies in full float32, so that a run's key need not include `trainer.matmul`.
 
     Raises:
         ConfigError: there is no such backend, or it would round factors here.
@@ -35,7 +35,7 @@ def choose_matmul(backend: str) -> str:
 
 
 def onednn_is_exact() -> bool:
-    """Whether oneDNN multiplies float32 here, and in full float32. Tries one product with each backend.
+    """Whether oneDNN multiplies float32 matrices on this machine, in full float32. Tries one product with each backend.
 
     MKL is about half as fast as oneDNN on AMD's processors. PyTorch gives float32 products to oneDNN only with permission to round
     factors to bfloat16. oneDNN uses this permission only on processors with bfloat16 units (AMX).
@@ -52,7 +52,7 @@ def onednn_rounds() -> bool:
 
 
 def use_onednn(yes: bool) -> None:
-    """Switches float32 products on a CPU. Convolutions and LSTMs always use oneDNN.
+    """Switches float32 products on a CPU to oneDNN or to MKL. Convolutions and LSTMs always use oneDNN.
 
     Fused attention asks for one product per head and text, and oneDNN is slow to start one. Batched products take its place,
     with the same sums. They keep a weight for every two words of a text: 4 bytes · heads · length² each.

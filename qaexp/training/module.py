@@ -59,7 +59,9 @@ class ScoringModule(pl.LightningModule):
         torch.manual_seed(seed % 2**63)
 
     def configure_optimizers(self) -> Any:
-        """A schedule that takes `num_steps` changes at each step, others after each epoch."""
+        """A schedule that takes `num_steps` changes the rate at each step, others after each epoch. Raises: ConfigError, if either does not
+        build.
+        """
         try:
             optimizer = self._optimizer(params=[(name, p) for name, p in self.named_parameters() if p.requires_grad])
             if "num_steps" not in inspect.signature(self._schedule).parameters:
@@ -76,7 +78,7 @@ class ScoringModule(pl.LightningModule):
         require_same_vocabulary(checkpoint, self._rebuild["vocabulary"])
 
     def require_finite(self, loss: Float[Tensor, ""], index: int) -> None:
-        """Raises: NonFiniteLossError."""
+        """Keep the loss for the progress bar. Raises: NonFiniteLossError, if it is NaN or infinite."""
         self.latest_loss = loss.detach()
         if not torch.isfinite(loss):
             kept = "; the best checkpoint of the epochs before it is kept" if self.current_epoch else ""
@@ -86,7 +88,7 @@ class ScoringModule(pl.LightningModule):
             raise NonFiniteLossError(f"the loss became {loss.item()} in epoch {self.current_epoch + 1}, batch {index + 1}{kept}. {remedy}")
 
     def on_test_start(self) -> None:
-        """Forget the dev scores of training: the test has other weights."""
+        """Forget the dev scores of training, since the test uses other weights."""
         self.scores.clear()
 
     def take_up(self, scores: Mapping[str, Float[Tensor, "pair *class"]]) -> None:
@@ -151,9 +153,8 @@ class ScoringModule(pl.LightningModule):
 def rebuild_plan(
     config: Mapping[str, Any], data: RankingDataModule, pretrained: Sequence[str], vector_dim: int, key: str, command: str
 ) -> dict[str, Any]:
-    """Plain values from which `load` rebuilds the model: everything beside the weights. Key and command name the run.
-
-    Of `pretrained` weights, by name, these are the files that say how the model is built and how it reads texts.
+    """Plain values from which `load` rebuilds the model: everything except the weights. Key and command name the run. For each name of
+    `pretrained` weights, they include the files that say how the model is built and how it reads texts.
     """
     return {
         **({"pretrained": {name: kept_files(name) for name in pretrained}} if pretrained else {}),

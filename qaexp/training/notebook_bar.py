@@ -1,4 +1,4 @@
-"""A progress bar of epochs for notebooks, which are no terminal. It needs no widgets."""
+"""A progress bar of epochs for notebooks. It needs no widgets."""
 
 from typing import Any
 

@@ -18,18 +18,20 @@ ADAMW = {"beta1": 0.0, "amsgrad": False, "maximize": False}
 """Constant arguments of torch's kernel."""
 
 BLOCK = 2**18
-"""Numbers of a parameter that RMSProp updates at a time, so that its second pass over the momentum finds it in the processor's cache."""
+"""RMSProp updates this many numbers of a parameter at a time, so that the momentum is still in the processor's cache when it is read
+again.
+"""
 
 
 def as_optimizer(build: "partial[Optimizer]", decay_word_vectors: bool) -> Callable[[Iterable[tuple[str, nn.Parameter]]], Optimizer]:
     """A function from named parameters to the optimiser of `conf/optimizer/`.
 
-    It is fused where torch has a fused one: the same steps, rounded otherwise in the last bits. An optimiser that sets `fused` or
-    `foreach` itself keeps them.
+    It is fused where torch has a fused version: the steps are the same up to rounding. An optimiser that sets `fused` or `foreach` itself
+    keeps them.
 
-    Without `decay_word_vectors`, weight decay is on all parameters but word vectors. On these it would shrink words that no example of a
-    batch has. Adagrad divides by the gradients so far, so that it would shrink rare words by about the learning rate a step, however
-    small the penalty.
+    Without `decay_word_vectors`, weight decay applies to all parameters except word vectors. Decay would also shrink the vectors of words
+    that a batch does not contain. Adagrad divides by the gradients so far, so it would shrink rare words by about the learning rate per
+    step, however small the penalty.
     """
 
     def optimizer(params: Iterable[tuple[str, nn.Parameter]]) -> Optimizer:
@@ -55,7 +57,7 @@ def _fastest(build: "partial[Optimizer]", on_cpu: bool) -> "partial[Optimizer]":
 
 
 class AdamW(torch.optim.AdamW):
-    """torch's AdamW (Loshchilov & Hutter 2019), without decay of what has a single axis: biases, and the gains of norms."""
+    """torch's AdamW (Loshchilov & Hutter 2019), without decay of parameters with a single axis: biases, and the gains of norms."""
 
     def __init__(self, params: Iterable[Any], lr: PositiveFloat, weight_decay: NonNegativeFloat, fused: bool | None = None) -> None:
         groups = [group if isinstance(group, dict) else {"params": [group]} for group in params]
@@ -75,7 +77,7 @@ class FusedRMSprop(RMSprop):
                                                at a late step, where 1 − β₂^t = 1
         θ_t = θ_{t−1} − λ b_t                  without momentum: AdamW's step on θ itself
 
-    Its state is that of torch's RMSprop, and its steps are the same but for rounding.
+    Its state is that of torch's RMSprop, and its steps are the same up to rounding.
     """
 
     @torch.no_grad()

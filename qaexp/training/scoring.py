@@ -19,7 +19,8 @@ class SplitScores:
     """Takes a split's blocks in order and computes a score for each of its pairs.
 
     `pair_tokens` bounds the tokens (padding included) of either side that are gathered at once for stages after the cut; by
-    default it depends on the device. `begun` has scores of an earlier pass, NaN where there are none; blocks with all scores are skipped.
+    default it depends on the device. `begun` holds the scores of an earlier pass, NaN for pairs without one; blocks without a NaN are
+    skipped.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class SplitScores:
 
 
 def score_blocks(scorer: AnswerScorer, blocks: Iterable[ScoringBlock], num_pairs: int) -> Float[Tensor, " pair"]:
-    """The score of each pair of a split, on the device that the scorer is on."""
+    """The scores of all pairs of a split, computed on the scorer's device and returned on the CPU."""
     split, device = SplitScores(scorer, num_pairs), scorer.device
     for block in blocks:
         split.add(block.to(device))

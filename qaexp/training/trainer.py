@@ -79,7 +79,7 @@ def open_trainer(
 
 
 class WarmUp(LambdaLR):
-    """Linear warm-up during the first `warmup` (a fraction) of all steps, then a fall to 0. The rate changes at every step."""
+    """Linear warm-up during the first `warmup` (a fraction) of all steps, then a decay to 0. The rate changes at every step."""
 
     def __init__(self, optimizer: Optimizer, num_steps: NonNegativeInt, warmup: Rate) -> None:
         rising = warmup * num_steps
@@ -90,7 +90,7 @@ class WarmUp(LambdaLR):
         super().__init__(optimizer, factor)
 
     def falling(self, share: float) -> float:
-        """The factor after this share of the steps after the rise."""
+        """The factor of the learning rate after this share, in [0, 1], of the steps that follow the warm-up."""
         raise NotImplementedError
 
 

@@ -17,7 +17,7 @@ ERRORS = 4.0
 """How many standard errors a scorer that knows nothing may be off. By chance it is off by more once in 16,000 comparisons."""
 
 TOLD = 0.5
-"""The share of the way from chance to perfect above which an order tells too much, even if it belongs to the data set."""
+"""The largest acceptable share of the way from chance to a perfect P@1, for an order that belongs to the data set."""
 
 OK, NOTE, LEAK, BROKEN = "OK", "note", "LEAK", "BROKEN"
 """As expected; worth knowing; something reveals the labels; the metrics or the labels are wrong."""
@@ -31,7 +31,7 @@ class Chance:
     error: float
 
     def deviation(self, measured: float) -> float:
-        """In standard errors; 0 or infinite if every order gives the same."""
+        """How far `measured` is from the mean, in standard errors. 0 or infinite if every order gives the same value."""
         off = measured - self.mean
         return 0.0 if abs(off) < 1e-9 else off / self.error if self.error else float(np.copysign(np.inf, off))
 
@@ -92,7 +92,7 @@ def _random(split: str, metrics: RankingMetrics) -> Finding:
 
 
 def _constant(split: str, metrics: RankingMetrics, shuffled: bool) -> Finding:
-    """All scores are equal, so only the convention ranks, by candidate id or by place."""
+    """All scores are equal, so the convention alone decides the order, by candidate id or by position."""
     if metrics.convention.tie_order is file_tie_order:
         return _of_order(split, "constant", metrics, shuffled)
     means, expected = _means(metrics), _chance(metrics)
@@ -103,7 +103,7 @@ def _constant(split: str, metrics: RankingMetrics, shuffled: bool) -> Finding:
 
 
 def _ties(split: str, metrics: RankingMetrics) -> Finding:
-    """Under equal scores every question that has a right and a wrong candidate has a tie at its first right one."""
+    """With equal scores, every question with right and wrong candidates has a tie at its first right one."""
     measured = metrics.per_question()
     answered, mixed = measured["answers"] > 0, (measured["answers"] > 0) & (measured["answers"] < measured["candidates"])
     share = float(metrics.share_tied_at_first_answer()) * int(answered.sum()) / max(int(mixed.sum()), 1)
@@ -117,7 +117,9 @@ def _order_in_use(split: str, metrics: RankingMetrics, shuffled: bool) -> Findin
 
 
 def _of_order(split: str, canary: str, metrics: RankingMetrics, must_be_chance: bool) -> Finding:
-    """The order of the candidates as they are given to models. An order that belongs to the data set may tell something, but not most."""
+    """The order in which models get the candidates. An order that belongs to the data set may reveal the labels up to TOLD; any other must
+    not reveal them at all.
+    """
     means, expected = _means(metrics), _chance(metrics)
     if _side(means, expected) == 0:
         return Finding(split, canary, OK, means, expected, "")
@@ -137,7 +139,7 @@ def _order_in_files(split: str, metrics: RankingMetrics, shuffled: bool) -> Find
 
 
 def _shuffling(split: str, table: RankingSplit, text_scores: Int[np.ndarray, " text"], seed: int) -> Finding:
-    """Scores that depend on the texts alone, with many ties: under `trec` no metric may see the order of the pools."""
+    """Scores that depend on the texts alone, with many ties: under `trec` no metric may depend on the order of a pool."""
     before, after = (_measure_trec(each, text_scores[each.candidates]) for each in (table, table.shuffled(seed)))
     same = all(torch.equal(before[name], after[name]) for name in before)
     remark = "" if same else "under trec, another order of the same scored candidates gives other metrics"

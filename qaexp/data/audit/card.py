@@ -9,10 +9,10 @@ from qaexp.data.fetch.remotes import fetch_hint
 from qaexp.errors import BadDataError, ConfigError
 
 Card = Mapping[str, Mapping[str, int | None]]
-"""Split to name of a count to number; null is not checked."""
+"""Maps a split and the name of a count to the expected number. None is not checked."""
 
 Counts = Mapping[str, int]
-"""Name of a count to number, of one split."""
+"""Maps the name of a count to the number, for one split."""
 
 
 def as_expected(corpus: RankingCorpus, card: Card | None, name: str, classes: Sequence[str] = ()) -> RankingCorpus:
@@ -40,11 +40,11 @@ def counted(split: RankingSplit, classes: Sequence[str] = ()) -> Counts:
 
 
 def require(card: Card, name: str, splits: Mapping[str, Counts]) -> None:
-    """Splits that the card does not name are not checked.
+    """Compare the counts of splits with a card. Splits that the card does not name are not checked.
 
     Raises:
-        BadDataError: counts differ. Lists all that do.
-        ConfigError: the card has something that is not counted.
+        BadDataError: counts differ, or a split is missing. Lists all differences.
+        ConfigError: the card names an unknown count.
     """
     for split, numbers in card.items():
         for count in numbers:

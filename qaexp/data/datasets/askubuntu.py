@@ -140,7 +140,7 @@ def _faults(
 
 
 def _is_score(text: str) -> bool:
-    """Whether it is a number that float32 can hold: log probabilities are below zero.
+    """Whether a score is a number that float32 can hold. It may be negative, as log probabilities are.
 
     >>> [_is_score(text) for text in ("-3.2", "1e-05", "nan", "1e39", "1_0", "high")]
     [True, True, False, False, False, False]

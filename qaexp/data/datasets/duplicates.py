@@ -43,12 +43,12 @@ def title_and_body(question: str) -> tuple[str, str]:
 class AskUbuntuDuplicatesReader:
     """Reads lines of `label, question 1, question 2`, tab-separated; each question is a title followed by its body in HTML.
 
-    Both questions of a duplicate are asked; right candidates are those they are paired with, at most MAX_ANSWERS; the pool is filled up to
-    `num_candidates` with the best by BM25 of all questions in the file that no chain of pairs connects with it, in the order of scores.
-    Groups of connected questions are dealt to splits by `split_seed`, so that no question of dev or test is asked in training.
+    Both questions of a duplicate pair are asked. The right candidates of a question are its partners in such pairs, at most MAX_ANSWERS.
+    The best questions by BM25 that no chain of pairs connects with it fill the pool up to `num_candidates`. Pools are sorted by BM25 score.
+    Groups of connected questions are distributed over the splits by `split_seed`, so that no question of dev or test is asked in training.
 
-    Reading: pairs marked as no duplicates were drawn at random, and only lend their texts as candidates. `num_held_out` of these texts are
-    kept from training and pools, for the perplexity of pre-training.
+    Reading: pairs marked as non-duplicates were drawn at random, so their texts serve only as candidates. `num_held_out` of these texts are
+    kept out of training and pools, to measure the perplexity of pre-training.
 
     Wrong candidates come from all splits, as those of AskUbuntu do: a right one of dev or test may be a wrong one in training.
     """
@@ -77,7 +77,7 @@ class AskUbuntuDuplicatesReader:
         """Read the file and retrieve the pools.
 
         Raises:
-            BadDataError: a line has another number of fields, or a label that is none.
+            BadDataError: a line has another number of fields, or an unknown label.
         """
         [path] = self.files()
         tokenise = bare(self.tokenise)

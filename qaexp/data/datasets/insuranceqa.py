@@ -48,7 +48,7 @@ class InsuranceQAReader:
         """Read everything.
 
         Raises:
-            BadDataError: lines of a file have too few fields, an unknown word, an id that is used twice, or no such answer.
+            BadDataError: a line has another number of fields, an unknown word, an id that is used twice, or the id of no answer.
         """
         vocabulary_file, answers_file, train_file, *pool_files = self.files()
         words = self._words(vocabulary_file)

@@ -1,4 +1,4 @@
-"""Your own questions: tables of pairs or of pools, one for each split or one with a column that says which."""
+"""Your own questions: tables of pairs or pools, one table per split, or one table with a column for the split."""
 
 import logging
 import re
@@ -60,17 +60,17 @@ class OwnReader:
     columns are found.
 
     A line is a pair, or a pool: its candidate is then a list of texts, with a list of labels, or a list of objects. Lines with the same
-    question, wherever they stand in a file, are its pool; of equal ones the first counts. Questions are the same if their ids are. Without
-    ids, they are the same if nobody sees a difference but for letter case and double quotes, and if their words are the same: a no-break
-    blank or a byte order mark does not split a pool. A question is then named by its line, `Q12`, a candidate also by a digest of its
-    words, `2cbb8e1f85-12`: by the line alone equal scores would be decided by where files put right candidates.
+    question, wherever they stand in a file, are its pool; of equal ones the first counts. Questions with the same id are one question.
+    Without ids, questions are one if they have the same words and look the same (see `seen`), so a no-break space or a byte order mark does
+    not split a pool. A question without an id is named by its line, `Q12`; a candidate by a digest of its words and its line,
+    `2cbb8e1f85-12`. With the line alone, ties would depend on where files put right candidates.
     """
 
     folder: str
     """Or a file."""
     tokenise: Callable[[str], list[str]]
     columns: Mapping[str, str | None] = field(default_factory=dict)
-    """The file's names of columns, by ours; those that are not named here are found by their usual names."""
+    """Maps our names of columns to the file's. Columns that are not named here are found by their usual names."""
 
     version = 5
 
@@ -78,8 +78,8 @@ class OwnReader:
         """The files to read, in the order of the splits. A split may be absent.
 
         Raises:
-            MissingDataError: there is none.
-            BadDataError: there are two of a split.
+            MissingDataError: there is no such file.
+            BadDataError: a split has several files.
         """
         where = f"{LAYOUT} Files end in {', '.join(ENDINGS)}. Put them there, or name their folder with dataset.reader.folder=FOLDER."
         folder = Path(self.folder).expanduser()
@@ -114,7 +114,9 @@ class OwnReader:
         return builder.build()
 
     def _read(self, path: Path, builder: CorpusBuilder, table: Any = None) -> None:
-        """Read a file, or a table. Its split is the row's or, without a column of the split, that of its name, or else test."""
+        """Read a file, or a table. The split of a row is that of its column or, without one, that of the file's name; test if the name is
+        another.
+        """
         split = next((split for split, names in SPLITS.items() if path.name.lower().partition(".")[0] in names), "test")
         with Faults(path, LAYOUT) as faults:
             pools = _Pools(builder, bare(self.tokenise), faults)
@@ -203,7 +205,7 @@ def _split_name(name: str) -> str:
 
 
 def _pair(place: str, row: Row) -> Pair:
-    """Raises: ValueError, says what is wrong with the row."""
+    """The pair of a row. Raises: ValueError, which says what is wrong with the row."""
     for name in ("question", "candidate"):
         if not isinstance(row[name], str):
             raise ValueError(f"the {name} is {'missing' if row[name] is None else f'of type {type(row[name]).__name__}'}, a text expected")
@@ -212,7 +214,7 @@ def _pair(place: str, row: Row) -> Pair:
 
 
 def _grade(label: object) -> int:
-    """Raises: ValueError, if it is none.
+    """The grade that a label stands for. Raises: ValueError, if it stands for none.
 
     >>> _grade("2"), _grade(1.0), _grade(True), _grade("0.0")
     (2, 1, 1, 0)
@@ -227,7 +229,7 @@ def _grade(label: object) -> int:
 
 
 def seen(text: str) -> str:
-    """What a reader tells a text by: composed letters in lower case, single blanks, no double quotes, no characters without a shape.
+    """A text as a reader perceives it: composed letters (NFC) in lower case, single spaces, no double quotes, no invisible characters.
 
     >>> seen('\ufeffWhat is\u00a0 "soup" ?') == seen("what is soup\u200b ?")
     True
@@ -238,7 +240,7 @@ def seen(text: str) -> str:
 
 
 def _warn_of_equal_words(path: Path, questions: Sequence[tuple[tuple[str, ...], str]]) -> None:
-    """Says which questions no model can tell apart, given the words and first line of each."""
+    """Warns of questions that no model can tell apart, given the words and first line of each."""
     first: dict[tuple[str, ...], str] = {}
     again = [(first[words], line) for words, line in questions if first.setdefault(words, line) != line]
     if again:

@@ -39,7 +39,7 @@ class Thread:
 class QatarLivingReader:
     """Reads threads from several files per split. `Good` is right; `PotentiallyUseful` and `Bad` are wrong.
 
-    Formats: SemEval's `.xml` (`Thread` of one `RelQuestion` and its `RelComment`s), and `.jsonl`, an object a thread:
+    Formats: SemEval's `.xml` (`Thread` of one `RelQuestion` and its `RelComment`s), and `.jsonl`, one object per thread:
     `{"id", "subject", "body", "comments": [{"text", "label"}]}`. Comments keep their order in the thread, which `semeval10` needs.
 
     Reading: the question's text is its subject and then its body; the body alone is empty in 29 threads.
@@ -71,7 +71,7 @@ class QatarLivingReader:
         """Read every split.
 
         Raises:
-            BadDataError: a file is not well-formed, has no thread, or threads of it lack something, are labelled otherwise or come twice.
+            BadDataError: a file is not well-formed or has no thread, or a thread is incomplete, has an unknown label or occurs twice.
         """
         builder, files = CorpusBuilder(), iter(self.files())
         for split, names in self.splits.items():
@@ -102,7 +102,7 @@ class QatarLivingReader:
                 faults.add_whole("there is no thread in it")
 
     def _checked(self, thread: Thread, split: str, faults: Faults) -> str:
-        """The question's id. Everything wrong with the thread is noted."""
+        """The question's id. Adds a fault for everything wrong with the thread."""
         question_id = (thread.ids[0] if thread.ids else None) or f"of line {thread.line}"
         if len(thread.ids) != 1:
             faults.add(thread.line, f"the thread has {len(thread.ids)} questions, 1 expected")
@@ -134,7 +134,7 @@ def _xml_threads(faults: Faults) -> Iterator[Thread]:
     except expat.ExpatError as error:
         yield from collector.take()
         faults.add(error.lineno, f"the XML is not well-formed: {expat.ErrorString(error.code)}")
-    except (LookupError, ValueError) as error:  # what it says of its encoding
+    except (LookupError, ValueError) as error:  # an unknown or wrong encoding
         faults.add(parser.CurrentLineNumber, f"its encoding cannot be read ({error}); save it as UTF-8")
 
 

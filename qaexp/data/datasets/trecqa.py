@@ -1,9 +1,10 @@
 """TREC QA (Wang et al. 2007): one reader per published layout, and the rules that make the variants of the data set.
 
 TRAIN or TRAIN-ALL is a choice of file. **Raw** or **clean** is a rule: a clean split keeps the questions with both a right and a
-wrong candidate. The standard sets hold no candidate of more than 40 tokens but in TRAIN-ALL; only the jsonl layout still has these.
+wrong candidate. Except in TRAIN-ALL, the standard sets hold no candidate of more than 40 tokens. Only the jsonl layout still has the longer
+ones.
 
-The layouts agree question by question, candidate by candidate and label by label, in the same order, but for this:
+The layouts agree question by question, candidate by candidate and label by label, in the same order, with these exceptions:
 
     jsonl   numbers are `<num>` (not "1980s" or "M3"); no question ids; TRAIN and dev want `longest: 40`
     XML     numbers as printed; TRAIN-ALL is published, but could not be obtained here
@@ -150,8 +151,8 @@ class TrecQAXMLReader(TrecQAReader):
     """Reads the pseudo-XML of Yao et al. (2013), which no XML parser can read, because its tokens contain bare `&` and `<`.
 
     `<QApairs id='1.4'>` opens a question. In it lie blocks `<question>`, `<positive>` and `<negative>`, each tag on a line by itself.
-    The first line of a block are its tokens, tab-separated; the others (part of speech, dependency, head, entity, and the place of
-    the answer) are not read.
+    The first line of a block holds its tokens, tab-separated. The other lines (part of speech, dependency, head, entity, and the position
+    of the answer) are not read.
     """
 
     hint = fetch_hint("trecqa")

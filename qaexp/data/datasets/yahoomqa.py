@@ -42,17 +42,18 @@ class YahooMQAReader(ABC):
     randomly to construct the negative pairs. The whole dataset is divided into training, validation and testing data with
     proportion 20 : 1 : 1." (§6.4)
 
-    Reading: lengths are in tokens of `tokenise`; the question is what was asked in the first place (its subject), without further
-    detail; the whole answer set is that of the selected pairs of all splits, so that wrong answers have the lengths of right ones;
-    BM25 with Lucene's k1 and b ranks, without Lucene's stemming and stop words. Of a question asked more than once, in the same tokens,
-    the first pair is kept, so that no question is in two splits. An answer equal to the right one is never a wrong one. Pools are drawn
-    once, so that every epoch shows the same; a pool of 10 holds that of 5.
+    Reading: lengths are in tokens of `tokenise`; the question is the subject of the post, without its further details; the whole answer set
+    is that of the selected pairs of all splits, so that wrong answers have the lengths of right ones; BM25 with Lucene's k1 and b ranks,
+    without Lucene's stemming and stop words. Of a question asked more than once, in the same tokens, the first pair is kept, so that no
+    question is in two splits. An answer equal to the right one is never a wrong one. Pools are drawn once, so that every epoch shows the
+    same; a pool of 10 holds that of 5.
 
     Departs: with `wrong_from: split`, wrong answers come from the pairs of the same split, and not from the whole answer set. That is for
-    small sets: drawn from all splits, most wrong answers of dev and test are right answers of training questions, while their right ones
-    are new, so that whatever a model remembers of an answer counts against it. `wrong_from: all` is the published way.
+    small sets: drawn from all splits, most wrong answers of dev and test would be right answers of training questions, while their right
+    answers are new. Then whatever a model remembers of an answer would count against it. `wrong_from: all` is the published way.
 
-    Departs: where fewer answers than needed share a word with the right one, the others are drawn from the same answers, and counted.
+    Departs: if too few answers share a word with the right one, the missing ones are drawn at random from the same set of answers, and
+    counted.
     """
 
     folder: str
@@ -67,7 +68,7 @@ class YahooMQAReader(ABC):
     k1: NonNegativeFloat
     b: Share
     parts: Mapping[str, int]
-    """Split to its share of the pairs; the first gets the remainder of rounding."""
+    """Maps a split to its part of the pairs, relative to the sum. The first split gets the remainder of rounding."""
     split_seed: Seed
     candidate_seed: Seed
     wrong_from: str
@@ -155,13 +156,13 @@ class YahooMQAReader(ABC):
         """Draws the wrong answers of each pair from the answers of the given pairs.
 
         Raises:
-            ConfigError: there are too few.
+            ConfigError: there are fewer different answers than `num_candidates`.
         """
         answers = list(dict.fromkeys(pair.answer for pair in sorted(pairs)))
         if len(answers) < self.num_candidates:
             raise ConfigError(
                 f"dataset.reader.num_candidates is {self.num_candidates}, but the pairs of {self.min_length} to {self.max_length} tokens "
-                f"have only {len(answers)} different answers; widen min_length and max_length, or lower it"
+                f"have only {len(answers)} different answers; widen min_length and max_length, or lower num_candidates"
             )
         place_of = {answer: place for place, answer in enumerate(answers)}
         vocabulary = Vocabulary.of_words(word for answer in answers for word in answer.split(" "))

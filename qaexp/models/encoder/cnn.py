@@ -33,7 +33,7 @@ def activation_named(option: str, name: str) -> Callable[[Tensor], Tensor]:
 
 
 class CNN(Encoder):
-    """Q = W·Z + b, with z_m the `window` word vectors around word m, end to end; no squashing (eq. 1–2).
+    """Q = W·Z + b, with z_m the `window` word vectors around word m, end to end; no squashing (dos Santos et al. 2016, eq. 1–2).
 
     Reading: the text is padded with zeros on both sides, so each word has a column. An even window has its middle between two words and
     reaches one word further to the right.

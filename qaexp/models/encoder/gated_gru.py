@@ -44,7 +44,7 @@ class GatedGRU(Encoder):
         self.output_dim = 2 * hidden_dim
 
     def forward(self, text: Text) -> Text:
-        """Both halves in torch's kernel, unless somebody watches the gates."""
+        """Both halves in torch's kernel, unless the gates are watched."""
         if is_watched():
             return super().forward(text)
         states = run_packed(self.gru, text["states"], text["mask"])
@@ -72,7 +72,7 @@ class GatedGRU(Encoder):
             h, *r_z = step(g, h[:, : g.shape[1]], U, c)
             seen.append((h, *r_z) if is_watched() else (h,))
         unpacked = []
-        for values in zip(*seen, strict=True):  # (direction, text, hidden) a step, of h and, where somebody looks on, r and z
+        for values in zip(*seen, strict=True):  # (direction, text, hidden) per step: h and, if watched, r and z
             data = torch.cat(values, dim=1).transpose(0, 1)
             sequence = PackedSequence(data, packed.batch_sizes, packed.sorted_indices, packed.unsorted_indices)
             states, _ = pad_packed_sequence(sequence, batch_first=True, total_length=mask.shape[1])  # (text, length, direction, hidden)

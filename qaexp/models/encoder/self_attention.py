@@ -120,7 +120,7 @@ class SelfAttention(Encoder):
 def attention(
     QKV: Float[Tensor, "row length 3 head head_dim"], mask: Bool[Tensor, "row length"], scale: float
 ) -> Float[Tensor, "row length head head_dim"]:
-    """Softmax(scale · Q·Kᵀ)·V over the real tokens of each row. A row that is all padding gives finite numbers that nobody reads."""
+    """Softmax(scale · Q·Kᵀ)·V over the real tokens of each row. A row that is all padding gives finite numbers, which are not used."""
     Q, K, V = (each.transpose(1, 2) for each in QKV.unbind(2))  # each (row, head, length, head_dim)
     far = torch.finfo(Q.dtype).min / 2  # half of the range, so that a kernel can add a score to it without overflow
     bias = torch.zeros_like(mask, dtype=Q.dtype).masked_fill(~mask, far)

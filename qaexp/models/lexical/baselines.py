@@ -70,11 +70,11 @@ class CandidateOnly(LexicalScorer):
         min_{w,b}  ½‖w‖² + C Σ_pairs ln(1 + exp(−y (Σ_{t ∈ c} w_t + b))),  y = ±1
 
     The hypothesis-only baseline of SNLI (Gururangan et al. 2018; Poliak et al. 2018), used for ranking. None of the five papers has it. A
-    model that does not beat it may have learned nothing about how questions and answers fit together. Where it ranks well, the candidates
-    give themselves away, for instance because comments differ in quality or because splits share wrong answers.
+    model that does not beat it may have learned nothing about how questions and answers fit together. Where it ranks well, candidates alone
+    reveal their labels, for instance because comments differ in quality or splits share wrong answers.
 
-    The pairs are those of the first training batches of an epoch, in whole batches, until there are at least `num_pairs`. Words that no
-    training candidate has weigh nothing.
+    The pairs are those of the first training batches of an epoch, in whole batches, until there are at least `num_pairs`. Words that occur
+    in no training candidate have weight 0.
 
     Raises, when fitted:
         ConfigError: the pairs are all right or all wrong.

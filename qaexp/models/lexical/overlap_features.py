@@ -30,8 +30,8 @@ class WordOverlapFeatures(nn.Module):
     and every token without a letter or digit.
 
     Reading: μ and σ are mean and deviation over the training pairs. Severyn & Moschitti's release has such a scaler (switched off).
-    Without it the features are a few hundredths beside vectors of size one, and are learned too late: the CNN + LR of Yu et al. 2014
-    ranked TrecQA no better with them than without.
+    Unscaled, the features are a few hundredths, beside vectors of size one, and are learned too late: they did not improve the CNN + LR of
+    Yu et al. 2014 on TrecQA.
     """
 
     num_features = 4
@@ -67,7 +67,7 @@ class WordOverlapFeatures(nn.Module):
             self.deviation.copy_(torch.where(deviation > 0, deviation, 1.0))
 
     def add_words(self, words: Sequence[str], vectors: Float[Tensor, "word dim"]) -> None:
-        """Count words of another data set as those that one text alone has: their idf is the largest."""
+        """Treat words of another data set as words that occur in one text: they get the largest idf."""
         content = content_words(Vocabulary.of_words(words))[len(SPECIAL_WORDS) :]
         self.idf = torch.cat([self.idf, self.idf.max().repeat(len(words))])
         self.content = torch.cat([self.content, content.to(self.content)])

@@ -1,6 +1,6 @@
 """A block of coupled LSTMs over grids of cells: along the anti-diagonals, all directions at once, with a written-out backward pass.
 
-A cell reads the cells above it and to its left. So the cells of an anti-diagonal do not wait for one another and are computed at once.
+A cell reads the cells above it and to its left. So the cells of an anti-diagonal are independent of one another and are computed at once.
 For the backward pass a diagonal keeps its gates, tanh(c) and c; without gradients it keeps nothing.
 
 A diagonal is a strided slice of a grid whose rows are concatenated, whichever corner the direction starts from, so a grid is never copied
@@ -118,7 +118,7 @@ def over_cells(
     columns: Bool[Tensor, "column pair"],
     num_directions: int,
 ) -> Float[Tensor, "dim part row_column pair"]:
-    """The same for a stacked block, from the shares of the cells of the block below; each part reads its own."""
+    """As `over_words`, for a stacked block: the gates' shares come from the cells of the block below, and each part reads its own."""
     return _run(cell, rows, columns, num_directions, below)
 
 

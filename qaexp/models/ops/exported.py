@@ -1,4 +1,4 @@
-"""Recurrences as ONNX has them, for `qaexp.export.onnx`: a loop in Python would fix the length of the texts at that of its example."""
+"""Recurrences as ONNX has them, for `qaexp.export.onnx`: a Python loop would fix the length of texts at that of the export's example."""
 
 from collections.abc import Callable, Sequence
 

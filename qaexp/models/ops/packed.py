@@ -1,4 +1,4 @@
-"""Runs torch's single-layer recurrent networks over real tokens only, on each device in the faster way."""
+"""Runs torch's single-layer recurrent networks over real tokens only, in the way that is faster on each device."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -44,7 +44,7 @@ def run_packed(
 def run_packed_from(
     layer: nn.RNNBase, states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"], start: State
 ) -> tuple[Float[Tensor, "text length hidden"], State]:
-    """The same by torch's own `forward` of packed texts, from a given state; also the state after each text's last real word."""
+    """As `run_packed`, by torch's own `forward` of packed texts. Also returns the state after each text's last real word."""
     lengths = mask.sum(dim=1).clamp(min=1).cpu()
     with _kernels_precision(states) as states:
         run, last = layer(pack_padded_sequence(states, lengths, batch_first=True, enforce_sorted=False), start)
@@ -53,7 +53,7 @@ def run_packed_from(
 
 @contextmanager
 def _kernels_precision(states: Float[Tensor, "text length dim"]) -> Iterator[Float[Tensor, "text length dim"]]:
-    """The states in a precision that torch's recurrent kernels have here.
+    """The states in a precision that torch's recurrent kernels support on this machine.
 
     Without AVX-512, oneDNN has no LSTM in bfloat16 and raises an error: there bf16-mixed runs the recurrence in float32.
     """
@@ -65,7 +65,7 @@ def _kernels_precision(states: Float[Tensor, "text length dim"]) -> Iterator[Flo
 
 
 def freeze_second_bias(layer: nn.RNNBase) -> None:
-    """Fix at zero the second bias of torch's layer, which it adds to U·h: the papers' cells have one bias, and count one."""
+    """Fix torch's second bias, which it adds to U·h, at zero: the papers' cells have one bias, and so have their parameter counts."""
     for name, parameter in layer.named_parameters():
         if name.startswith("bias_hh"):
             nn.init.zeros_(parameter)

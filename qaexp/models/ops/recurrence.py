@@ -1,8 +1,8 @@
 """Recurrences without weights, over gates that are already computed.
 
 On a CPU each is a loop over words with a written-out backward pass, which stays in the cache. On other devices, where such a loop would
-leave the device idle, it is an associative scan over all words (Hillis & Steele 1986; Martin & Cundy 2018 for layers like these) in log₂
-of the length steps; its gradients are computed by the same scan, backwards. `fo_pool_loop` and `crossed_loop` are the slow references.
+leave the device idle, it is an associative scan over all words (Hillis & Steele 1986; Martin & Cundy 2018 for layers like these) in
+log₂(length) steps; its gradients are computed by the same scan, backwards. `fo_pool_loop` and `crossed_loop` are the slow references.
 
 The gates are concatenated along the last axis, [Z ; F ; O], each `dim` wide, as one convolution gives them.
 """
@@ -54,7 +54,7 @@ def _step(state: list[Tensor], inputs: list[Tensor]) -> tuple[list[Tensor], Tens
 
 
 def scanned(f: Float[Tensor, "text length dim"], x: Float[Tensor, "text length dim"]) -> Float[Tensor, "text length dim"]:
-    """The same without gradients: after each step a cell includes twice as many words before it."""
+    """`linear_recurrence` without gradients. After each step, a cell includes twice as many words before it."""
     reach = 1
     while reach < x.shape[1]:
         x = torch.cat([x[:, :reach], torch.addcmul(x[:, reach:], f[:, reach:], x[:, :-reach])], dim=1)
@@ -232,7 +232,7 @@ def crossed_fo_pool(
     question_places: Int[Tensor, "pair question_length"],
     candidate_places: Int[Tensor, "pair candidate_length"],
 ) -> tuple[Float[Tensor, "pair question_length dim"], Float[Tensor, "pair candidate_length dim"]]:
-    """h_t ⊙ h†_t of both sides: two such recurrences over a text's Z, one under its own F and O and one under the partner's.
+    """h_t ⊙ h†_t of both sides: the product of two `fo_pool`s of a text's Z, one with its own F and O and one with its partner's.
 
     The places are the positions of the partner's word whose gates each word uses (Tay et al. 2018, "Lightweight Temporal Crossing").
     """

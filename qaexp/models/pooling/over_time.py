@@ -57,7 +57,7 @@ class _StatePooling(Stage):
     choice: ClassVar[str]
     """The pooling as the error names it."""
     encoders: ClassVar[str]
-    """Which encoders give such a state."""
+    """The encoders that the error names, since they give this state."""
 
     def __init__(self, input_dim: int) -> None:
         super().__init__()

@@ -14,7 +14,7 @@ from qaexp.models.stage import Embedding
 from qaexp.models.types import Text
 
 Inputs = tuple[Int[Tensor, "text length"], Int[Tensor, "text length"], Bool[Tensor, "text length"]]
-"""Ids of the tokenizer, the text that each belongs to (0 or 1), and a mask."""
+"""Ids of the tokenizer, token type ids (the text that each belongs to: 0 or 1), and a mask."""
 
 
 class Subwords:
@@ -53,7 +53,7 @@ class Subwords:
         return [self._tokenizer.token_to_id(word) + 1 for word in words[first : len(words) - last]]
 
     def limits(self, question: int, candidate: int) -> tuple[int, int]:
-        """The most subwords of either side, given the data set's limits: no more than the model takes."""
+        """The most subwords of a question and of a candidate: the data set's limits, lowered to what the model takes."""
         if any(part[0][0] == 1 for part in self._frame):  # both are read at once
             question = min(question, self.room // 2)
             return question, min(candidate, self.room - question)
@@ -92,14 +92,14 @@ class _WithoutStates(dict[str, Tensor]):
 
 
 class SubwordEmbedding(Embedding):
-    """No vectors, but what an encoder of pretrained weights reads: `subwords`, the ids with special tokens, beside their `mask`.
+    """Returns no vectors, but what a pretrained encoder reads: `subwords`, the ids with special tokens, and their `mask`.
 
     Raises:
         ConfigError: at the first text, if another encoder follows.
     """
 
     reads_vectors = False
-    output_dim = 64  # of nothing; another encoder can be built on it, and is then told what it lacks
+    output_dim = 64  # a placeholder: another encoder can be built, and fails at its first text
 
     def __init__(self, vectors: Float[Tensor, "word dim"], weights: str) -> None:
         super().__init__()

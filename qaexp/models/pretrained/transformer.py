@@ -17,12 +17,13 @@ from qaexp.models.types import Text
 def trained(
     model: nn.Module, place: str, tuned: bool, lora_rank: int | None, gradient_checkpointing: bool, whole: str | None = None
 ) -> nn.Module:
-    """The model with what is to be trained of it: all, nothing, or LoRA's matrices (Hu et al. 2022) beside each linear layer.
+    """The model, prepared for training all of it, nothing, or LoRA's matrices (Hu et al. 2022) beside each linear layer.
 
-    `place` is where its options are, as in `model.encoder`. With LoRA, the layer named `whole`, which may be new, is trained as it is.
+    `place` is the configuration key of its options, such as `model.encoder`. With LoRA, the layer named `whole`, such as a new head, is
+    trained in full.
 
     Raises:
-        ConfigError: LoRA is wanted of weights that are not tuned.
+        ConfigError: `lora_rank` is set, but the weights are not tuned.
     """
     model.requires_grad_(tuned)
     if gradient_checkpointing:
@@ -50,13 +51,13 @@ KEPT_BYTES = 1 << 30
 class Transformer(Encoder):
     """The last states of a pretrained transformer, special tokens among them, as sentence-transformers pools them.
 
-    `weights` is a folder, an installed package, or a name on the hub. Without `tuned` the weights stay as they are and nothing is dropped
-    out; with a `lora_rank` only LoRA's matrices are trained. With `gradient_checkpointing` the backward pass computes states again.
+    `weights` is a folder, an installed package, or a name on the hub. Without `tuned` the weights are frozen and dropout is off; with a
+    `lora_rank` only LoRA's matrices are trained. With `gradient_checkpointing` the backward pass recomputes the states.
 
     Without `tuned`, a training run on a CPU encodes each text once, not once in each epoch: states are cached, up to KEPT_BYTES. Each text
     is then encoded by itself, so that its states do not depend on the batch, not even in the last bit.
 
-    `place` is where messages say that its options are.
+    `place` is the configuration key that messages name.
 
     Raises:
         MissingDataError: there are no such weights.
@@ -97,7 +98,7 @@ class Transformer(Encoder):
         """The states of one text, from the cache if they are there. New ones are cached while there is room."""
         if (kept := self._kept.get(key := subwords.numpy().tobytes())) is not None:
             return kept
-        with torch.inference_mode(False), torch.no_grad():  # so that what reads them may learn
+        with torch.inference_mode(False), torch.no_grad():  # so that training can use the states
             ids = subwords[None].clone()
             states = self.model(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state[0]
         if self._bytes + states.nbytes <= KEPT_BYTES:

@@ -29,14 +29,14 @@ log = logging.getLogger(__name__)
 
 CONFIG, TOKENIZER = "config.json", "tokenizer.json"
 KEPT = (CONFIG, TOKENIZER)
-"""The files that a checkpoint keeps of weights: with its own tensors they build the model again, without the weights' folder."""
+"""The files that a checkpoint keeps of pretrained weights. Together with its tensors they rebuild the model without the weights' folder."""
 
 _of_checkpoint: ContextVar[Mapping[str, Mapping[str, str]]] = ContextVar("_of_checkpoint", default=MappingProxyType({}))
 
 
 @contextmanager
 def weights_of_checkpoint(files: Mapping[str, Mapping[str, str]]) -> Iterator[None]:
-    """Within the block, weights of these names are built from these files, and begin with random numbers."""
+    """Within the block, models of these names are built from these files, with random parameters."""
     token = _of_checkpoint.set(files)
     try:
         yield
@@ -55,7 +55,7 @@ def _transformers() -> Any:
 
 @contextmanager
 def opened(weights: str) -> Iterator[Path]:
-    """The folder of the weights; of a checkpoint's, one with its `KEPT` files."""
+    """The folder of the weights. Inside `weights_of_checkpoint`, a temporary folder with the `KEPT` files."""
     if (kept := _of_checkpoint.get().get(weights)) is None:
         yield weights_folder(weights)
         return
@@ -135,7 +135,7 @@ def open_model(weights: str, head: int | None = None) -> nn.Module:
 
     Raises:
         MissingDataError: as `weights_folder`.
-        ConfigError: transformers does not know such a model.
+        ConfigError: transformers cannot open the weights, for example because it does not know the model.
     """
     transformers = _transformers()
     import torch
@@ -159,7 +159,7 @@ def open_model(weights: str, head: int | None = None) -> nn.Module:
 
 
 def open_tokenizer(weights: str) -> Any:
-    """The fast tokenizer, which cuts and pads nothing."""
+    """The fast tokenizer, without truncation and padding. Raises: MissingDataError as `weights_folder`."""
     _transformers()
     from tokenizers import Tokenizer
 
@@ -177,7 +177,7 @@ def kept_files(weights: str) -> dict[str, str]:
 
 
 def longest_input(weights: str) -> int:
-    """The number of subwords that the model reads at once, special ones included."""
+    """The largest number of subwords that the model reads at once, special tokens included."""
     with opened(weights) as folder:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     positions = int(config.get("max_position_embeddings") or 1 << 30)
@@ -191,7 +191,7 @@ OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert", "mpnet", "longformer"
 
 @cache
 def revision(weights: str) -> str:
-    """A digest of the safetensors files, which tells these weights from others of the same name; for the hub's, after the commit."""
+    """A digest of the safetensors files, which distinguishes weights of the same name. Weights from the hub have their commit before it."""
     folder = weights_folder(weights)
     of_files = b"".join(bytes.fromhex(digest(path)) for path in sorted(folder.glob("*.safetensors")))
     commit = f"{folder.name} " if folder.parent.name == "snapshots" else ""
