@@ -265,7 +265,7 @@ def test_a_damaged_last_checkpoint_is_named_with_the_remedy(overrides: list[str]
     train_until(overrides, tmp_path, epoch=1)
     last = tmp_path / "last.ckpt"
     last.write_bytes(last.read_bytes()[:-200])
-    with pytest.raises(CheckpointError, match=r"last\.ckpt is damaged .*; delete its folder, and the command that made it makes it again"):
+    with pytest.raises(CheckpointError, match=r"last\.ckpt is damaged .*; delete its folder, then repeat the command that made it"):
         train(compose(overrides), tmp_path, resume=True)
 
 
@@ -295,10 +295,10 @@ def test_best_weights_that_are_gone_or_damaged_are_named_with_the_remedy(
         train(compose(overrides), tmp_path)
     best = tmp_path / "best.ckpt"
     best.write_bytes(best.read_bytes()[:-200])
-    with pytest.raises(CheckpointError, match=r"best\.ckpt is damaged .*; delete its folder, and the command that made it makes it again"):
+    with pytest.raises(CheckpointError, match=r"best\.ckpt is damaged .*; delete its folder, then repeat the command that made it"):
         train(compose(overrides), tmp_path, resume=True)
     best.unlink()
-    with pytest.raises(CheckpointError, match=r"best\.ckpt is gone, .*; delete its folder, and the command that made it makes it again"):
+    with pytest.raises(CheckpointError, match=r"best\.ckpt is gone, .*; delete its folder, then repeat the command that made it"):
         train(compose(overrides), tmp_path, resume=True)
 
 

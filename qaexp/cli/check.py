@@ -27,7 +27,10 @@ COLORS = {OK: "green", NOTE: "yellow", LEAK: "bold red", BROKEN: "bold red"}
 
 
 def show(data: RankingDataModule, findings: Sequence[Finding], console: Console) -> None:
-    """A row for each finding, and below the table notes on them. `expected` and `off` are of P@1 and MRR."""
+    """Print a row for each finding, and its remark below the table.
+
+    `expected` and `off` (in standard errors) are those of P@1 and MRR, or of the accuracy of classes.
+    """
     partial = " (partial data)" if data.partial_data else ""
     table = Table(
         title=escape(f"{data.name}{partial}, scored by {data.convention}"), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0)
@@ -60,15 +63,14 @@ def _cells(finding: Finding) -> list[str]:
 
 
 def check_all(words: Sequence[str], data_dir: str | None, seed: int) -> int:
-    """Check and show the data sets of these names, or, without one, every choice of `dataset=` whose files are there.
+    """Check and show data sets. Returns 1 if a check failed, else 0.
 
-    Returns 1 if a check failed.
-
-    Among the words may be options of training, such as `dataset.reader.folder=faq.csv`, which hold for all.
+    `words` are choices of `dataset=`, and options of training such as `dataset.reader.folder=faq.csv`, which apply to all of them. If no
+    data set is named, every choice whose files are on disk is checked.
 
     Raises:
-        ConfigError: `dataset=` has no such choice.
-        MissingDataError: a data set that was named is not there.
+        ConfigError: `dataset=` has no such choice, or there is no such option.
+        MissingDataError: files of a data set that was named are missing.
     """
     known, names, options = choices("dataset"), [word for word in words if "=" not in word], [word for word in words if "=" in word]
     for name in names:
@@ -82,12 +84,12 @@ def check_all(words: Sequence[str], data_dir: str | None, seed: int) -> int:
         except MissingDataError:
             if names:
                 raise
-            log.info("%s: not checked, as files of it are missing (`qaexp data check %s` names them)", name, name)
+            log.info("%s: not checked, because files are missing (`qaexp data check %s` names them)", name, name)
             continue
         show(data, findings, Console())
         fallen += [f"{name}, {f.split}, {f.canary}: {f.verdict}" for f in findings if f.verdict in (LEAK, BROKEN)]
     log.info(
-        "%s", "\n".join(fallen) or f"nothing leaks or is broken (a note: off by more than {ERRORS:g} standard errors, or met in train)"
+        "%s", "\n".join(fallen) or f"nothing leaks or is broken (`note`: more than {ERRORS:g} standard errors off, or seen in training)"
     )
     return int(bool(fallen))
 

@@ -27,8 +27,11 @@ def print_lines(work: Callable[[], Iterable[object]]) -> int:
 
 
 def exit_code(work: Callable[[], int], hint: str = "") -> int:
-    """What `work` returns; 2 with one sentence for a mistake of the user; 130 after Ctrl-C, with `hint` in the message; 141 when the reader
-    of the output has gone, as after `| head`."""
+    """Run `work` and return its exit code.
+
+    Returns 2 after a mistake of the user or a full disk, which one sentence explains; 130 after Ctrl-C, with `hint` in the message; 141 if
+    the reader of the output has gone, as after `| head`.
+    """
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     stop_on_signals()
     try:
@@ -46,7 +49,7 @@ def exit_code(work: Callable[[], int], hint: str = "") -> int:
         return INTERRUPTED
     except OSError as error:
         if error.errno == errno.ENOSPC:
-            log.error("the output cannot be written whole: %s; free some space there", error.strerror)
+            log.error("cannot write all of the output: %s; free some disk space", error.strerror)
             _discard_output()
             return USER_ERROR
         if error.errno != errno.ENAMETOOLONG:

@@ -17,7 +17,7 @@ class Command(NamedTuple):
     """A subcommand."""
 
     function: str
-    """`module:name` of a function of the other arguments, which returns the exit status. It is imported when it is called."""
+    """`module:name` of a function that takes the remaining arguments and returns the exit status. It is imported when it is called."""
     help: str
 
 

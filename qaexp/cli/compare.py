@@ -24,7 +24,10 @@ def main(arguments: Sequence[str]) -> int:
         "--test", choices=("randomisation", "t"), default="randomisation", help="the paired test behind p (default: %(default)s)"
     )
     parser.add_argument(
-        "--convention", choices=CONVENTIONS, default="trec", help="with --qrels; folders have their own (default: %(default)s)"
+        "--convention",
+        choices=CONVENTIONS,
+        default="trec",
+        help="with --qrels: rules of ties and divisors; without it, those of the runs count (default: %(default)s)",
     )
     parser.add_argument("-c", "--complete", action="store_true", help="with --qrels, count judged questions that a run lacks as 0")
     parser.add_argument("--json", action="store_true", help="print JSON")

@@ -48,9 +48,9 @@ def _parser() -> argparse.ArgumentParser:
         prog="qaexp dashboard",
         description="Build the project's workspace and a report for each table of the papers at W&B. Building again replaces them.",
     )
-    parser.add_argument("--entity", default=os.environ.get("WANDB_ENTITY", ""), help="user or team (default: whose key it is)")
-    parser.add_argument("--project", default="qaexp", help="as in logger.project (default: %(default)s)")
-    parser.add_argument("--dry-run", type=Path, metavar="FOLDER", help="send nothing; write what would be sent, a JSON file a view")
+    parser.add_argument("--entity", default=os.environ.get("WANDB_ENTITY", ""), help="user or team (default: the owner of the key)")
+    parser.add_argument("--project", default="qaexp", help="W&B project, as in logger.project (default: %(default)s)")
+    parser.add_argument("--dry-run", type=Path, metavar="FOLDER", help="send nothing; write one JSON file for each view")
     parser.add_argument("--runs", type=Path, default=RUNS, help="finished runs (default: %(default)s)")
     parser.add_argument("--results", type=Path, default=RESULTS, help="measured tables (default: %(default)s)")
     parser.add_argument("--experiments", type=Path, help="the papers' tables (default: those of qaexp)")

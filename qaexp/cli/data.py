@@ -19,9 +19,9 @@ def add_fetch(parsers: Parsers) -> None:
     parser = parsers.add_parser(
         "fetch",
         help="download published data sets, or install copies you have, and verify them",
-        description="Put published data sets in the data folder. Right files that are already there stay;\n"
-        "every file is verified before it is moved into its place; a download that was cut off is\n"
-        "resumed by the same command.",
+        description="Put published data sets in the data folder. Correct files that are already there are kept.\n"
+        "Every file is verified before it is moved into place. The same command resumes a download\n"
+        "that was cut off.",
         epilog=f"data sets:\n{listing()}\n\nWithout a name, `fetch` prints this list.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -65,12 +65,12 @@ def add_check(parsers: Parsers) -> None:
     )
     parser.add_argument("dataset", nargs="*", help="choices of dataset= (default: all whose files are there), and options")
     parser.add_argument("--data", metavar="DIR", help="the data folder (default: the environment's QAEXP_DATA, else ./data)")
-    parser.add_argument("--seed", type=non_negative_int, default=1, help="of the random scorer (default: %(default)s)")
+    parser.add_argument("--seed", type=non_negative_int, default=1, help="seed of the random scorer (default: %(default)s)")
     parser.set_defaults(run=run_check)
 
 
 def run_check(args: argparse.Namespace) -> int:
-    """Check the named data sets, or all on disk. 1: a check failed."""
+    """Check the named data sets, or all on disk. Returns 1 if a check failed."""
     from qaexp.cli.check import check_all  # here, as torch takes seconds to import
 
     return check_all(args.dataset, args.data, args.seed)
@@ -81,8 +81,8 @@ def add_describe(parsers: Parsers) -> None:
     parser = parsers.add_parser(
         "describe",
         help="the papers' tables of data statistics, from what is on disk",
-        description="Print the papers' tables of data statistics (experiments/*/table*.yaml): what is on disk beside the\n"
-        "printed figure. Each data set is measured, or called partial data, or data missing.",
+        description="Print the papers' tables of data statistics (experiments/*/table*.yaml): our counts beside the printed\n"
+        "ones. The status of each data set is measured, partial data or data missing.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--csv", metavar="DIR", help="also write DIR/<paper>/table<N>.csv, e.g. --csv results/")
@@ -128,7 +128,7 @@ def named(name: str) -> PublishedSet:
     """The published set called `name`.
 
     Raises:
-        ConfigError: there is none. Tells what to use instead of an unpublished set, or the nearest names.
+        ConfigError: there is none; the message says what to use instead of an unpublished set, or gives the nearest names.
     """
     published = find(name)
     if published is not None:

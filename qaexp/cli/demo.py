@@ -19,14 +19,14 @@ def main(arguments: Sequence[str]) -> int:
     """Returns the exit code: 0 after Ctrl-C, or 2 when a run cannot be loaded or the address is taken."""
     parser = argparse.ArgumentParser(
         prog="qaexp demo",
-        description="Open a page on this machine, to type a question and candidates or choose a question of the runs' data set, rank "
-        "them with one or several runs, see what the models look at, change a word and watch. Ctrl-C ends it.",
+        description="Open a page on this machine that ranks candidates with one or several runs while you type. Type a question and "
+        "candidates, or choose a question of the runs' data set; the page also shows what the models look at. Ctrl-C ends it.",
     )
     parser.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="folders of runs")
     parser.add_argument(
         "--host", default=LOCAL, help="the address to listen at; 0.0.0.0 is open to the whole network (default: %(default)s)"
     )
-    parser.add_argument("--port", type=non_negative_int, default=7860, help="0 takes one that is free (default: %(default)s)")
+    parser.add_argument("--port", type=non_negative_int, default=7860, help="0 picks a free port (default: %(default)s)")
     parser.add_argument("--data", metavar="DIR", help="the data folder (default: that of the first run)")
     options = parser.parse_args(arguments)
     return exit_code(lambda: _serve(options))

@@ -17,8 +17,8 @@ def main(arguments: Sequence[str]) -> int:
     """Returns the exit code: 0, or 2 when the run or the data set cannot be read."""
     parser = argparse.ArgumentParser(
         prog="qaexp evaluate",
-        description="Rank dev and test of a data set with a trained run, measure and write the rankings. Without an option it is the run's "
-        "own data set. Words that the run has not met get vectors from the same files as the others, or are read as one unknown word.",
+        description="Rank the dev and test sets of a data set with a trained run, measure the rankings and write them. Without options, it "
+        "is the run's own data set. Words that are new to the run get vectors from the run's files, or are read as one unknown word.",
     )
     parser.add_argument("run", type=Path, help="a run's folder, or a checkpoint")
     parser.add_argument("options", nargs="*", metavar="dataset=NAME", help="the data set and its options, as in training")
@@ -44,7 +44,7 @@ def _lines(options: argparse.Namespace) -> Iterator[str]:
     yield from aligned(rows)
     words = done.words
     if words.outside and not words.unknown:
-        yield f"{words.outside:,} words are new to the run; {words.with_vectors:,} of them have vectors in its files, the others drawn ones"
+        yield f"{words.outside:,} words are new to the run; {words.with_vectors:,} of them have vectors in its files, others random ones"
     if words.unknown:
         yield f"{words.unknown:,} words ({words.share_unknown:.1%} of the text) are new to the run, which read them as one unknown word"
     yield f"convention {done.convention}"

@@ -18,8 +18,8 @@ def main(arguments: Sequence[str]) -> int:
         "--onnx",
         type=Path,
         metavar="FILE",
-        help="a chain of slots (qa_cnn, ggsa, ctrn, bi_encoder, ...) as one graph: token ids of distinct questions and candidates and the "
-        "pairs of them in, scores out; the vocabulary or tokenizer is in its metadata",
+        help="write a model that is a chain of slots (qa_cnn, ggsa, ctrn, bi_encoder, ...) as one graph. Inputs: token ids of distinct "
+        "questions and candidates, and which of them form pairs; output: scores. The metadata have the vocabulary or tokenizer",
     )
     parser.add_argument(
         "--sentence-transformers",

@@ -43,37 +43,37 @@ class Command(NamedTuple):
 def _heat_map_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", type=Path, metavar="RUN", help="a run's folder, or a checkpoint")
     parser.add_argument("--question", help="a text, or, without --answer, the id of a question of the run's test set")
-    parser.add_argument("--answer", metavar="TEXT")
+    parser.add_argument("--answer", metavar="TEXT", help="draw this text beside that of --question")
     parser.add_argument("--pairs", type=positive_int, default=2, help="without --question: how many pairs (default: %(default)s)")
-    parser.add_argument("--show", nargs="+", metavar="NAME", help="only these, such as pair.attention (default: everything over words)")
-    parser.add_argument("--unit", type=non_negative_int, help="this slice or neuron of a grid, from 0 (default: their mean)")
-    _add_data_and_to(parser, "of heat_map.png, .svg and .csv, or heat_map1...")
+    parser.add_argument("--show", nargs="+", metavar="NAME", help="draw only these, such as pair.attention (default: all over words)")
+    parser.add_argument("--unit", type=non_negative_int, help="draw this slice or neuron of a grid, counted from 0 (default: their mean)")
+    _add_data_and_to(parser, "for heat_map.png, .svg and .csv, or heat_map1.png and so on for several pairs")
 
 
 def _neurons_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", type=Path, metavar="RUN", help="the folder of a finished run, such as of model=tc_lstm")
     parser.add_argument("--units", type=non_negative_int, nargs="+", help="neurons to draw, from 0 (default: the two that stand out most)")
     parser.add_argument("--pairs", type=positive_int, default=200, help="how many pairs of the test set to search (default: %(default)s)")
-    _add_data_and_to(parser, "of neurons.csv and figure3.png, .svg and .csv")
+    _add_data_and_to(parser, "for neurons.csv and figure3.png, .svg and .csv")
 
 
 def _pretraining_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "runs", nargs="+", type=Path, metavar="RUN", help="a folder that `qaexp pretrain` left, or one with several of them"
     )
-    _add_to(parser, "of figure3.png, .svg and .csv")
+    _add_to(parser, "for figure3.png, .svg and .csv")
 
 
 def _gates_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", type=Path, metavar="RUN", help="the folder of a finished run of model=rcnn")
-    figure4 = "questions of figure 4, drawn in the words that the model reads; without questions, there is no figure 4"
+    figure4 = "questions to draw in figure 4, word by word as the model reads them (default: draw figure 5 alone)"
     parser.add_argument("--words", nargs="+", default=[], metavar="QUESTION", help=figure4)
-    _add_data_and_to(parser, "of figure4 and figure5, .png, .svg and .csv")
+    _add_data_and_to(parser, "for figure4 and figure5, .png, .svg and .csv")
 
 
 def _sweep_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, metavar="SWEEP", help="the folder that a sweep has printed")
-    where = "folder of parallel and effects, .png, .svg and .csv (default: the sweep's folder)"
+    where = "folder for parallel and effects, .png, .svg and .csv (default: the sweep's folder)"
     parser.add_argument("--to", type=Path, metavar="FOLDER", help=where)
 
 
@@ -118,7 +118,8 @@ FIGURES = {
     "sweep": Command(
         "qaexp.reproduction.figures.sweep",
         "parallel coordinates, and the effect of each hyper-parameter on the dev score",
-        "Draw a sweep: a line for each run across its hyper-parameters to its dev score, and the dev scores by the values of each.",
+        "Draw a sweep: parallel coordinates, with a line for each run across its hyper-parameters to its dev score; and the dev scores "
+        "by the values of each hyper-parameter.",
         _sweep_options,
     ),
 }

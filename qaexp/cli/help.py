@@ -23,7 +23,7 @@ Train and rank: qaexp [GROUP=CHOICE ...] [OPTION=VALUE ...], or python -m qaexp 
 
 OPTIONS = """\
 Main options (`--cfg job` prints all of them; Hydra's own flags work as usual):
-  seed=1                      of word vectors, weights, batch order, negatives and dropout
+  seed=1                      seed of word vectors, weights, batch order, negatives and dropout
   data_dir=DIR                folder of the data sets (environment: QAEXP_DATA; default: data)
   cache_dir=DIR               folder of prepared data (environment: QAEXP_CACHE; default: ~/.cache/qaexp)
   output_dir=DIR              folder of the runs (default: results/runs; QAEXP_RESULTS names another folder than results)
@@ -57,7 +57,7 @@ Main options (`--cfg job` prints all of them; Hydra's own flags work as usual):
   pairs.steps_per_epoch=1000  training steps per epoch; each epoch ends with perplexity and dev metrics
   trainer.max_epochs=50       maximum number of epochs
   patience=50                 stop after 50 epochs without a better dev metric
-  seed=1                      of word vectors, weights, batch order and dropout
+  seed=1                      seed of word vectors, weights, batch order and dropout
   data_dir=DIR                folder of the data sets (environment: QAEXP_DATA; default: data)
   cache_dir=DIR               folder of prepared data (environment: QAEXP_CACHE; default: ~/.cache/qaexp)
   output_dir=DIR              folder of the runs (default: results/runs; QAEXP_RESULTS names another folder than results)

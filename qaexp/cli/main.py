@@ -46,7 +46,8 @@ from qaexp.runs.other_runs import require_other_runs
 log = logging.getLogger(__name__)
 
 SECONDS_TO_FAIL = 10.0
-"""The time that the first of several processes has to write into its record why another one failed. Lightning then kills it."""
+"""How long a process other than the first waits after an error before it ends. Lightning then kills the first one, which needs this time
+to write into its record what went wrong."""
 
 
 def main(arguments: Sequence[str], program: Program = RANK) -> int:
@@ -60,7 +61,7 @@ def main(arguments: Sequence[str], program: Program = RANK) -> int:
 
         return print_lines(lambda: [help_text(program).rstrip("\n")])
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    if getattr(script := sys.modules["__main__"], "__spec__", None) is None:  # the console script, which Lightning's workers cannot be
+    if getattr(script := sys.modules["__main__"], "__spec__", None) is None:  # the console script; Lightning's workers start by module
         script.__spec__ = find_spec(program.module)
     stop_on_signals()
     if not is_rank_zero():
@@ -74,7 +75,7 @@ def main(arguments: Sequence[str], program: Program = RANK) -> int:
             program = replace(program, config=flags.config_name.removesuffix(".yaml"))
         look_also_in(own_folders(flags.config_dir, flags.overrides, program.config))
         if "model" not in program.groups():
-            raise ConfigError(f"--config-name {program.config}: no such file lists the groups of a run; begin its defaults with `- config`")
+            raise ConfigError(f"--config-name {program.config}: no such file, or its defaults do not begin with `- config`")
         resumed = [argument.removeprefix("resume=") for argument in arguments if argument.startswith("resume=")]
         if "resume=" in arguments:
             raise ConfigError("resume= is empty; name a run's folder, such as results/runs/DAY/RUN")
@@ -158,7 +159,7 @@ def _flags(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _config_without_values(overrides: Sequence[str]) -> Any:
-    """The configuration with the same choices of YAML files and no other override, from wherever Hydra was told to look for them."""
+    """The configuration with the same choices of YAML files and no other overrides, from the folders that Hydra searches for this run."""
     from hydra.core.global_hydra import GlobalHydra
     from hydra.core.hydra_config import HydraConfig
     from hydra.types import RunMode
@@ -210,8 +211,8 @@ def _resume(folder: Path, arguments: Sequence[str], program: Program) -> None:
     more = [argument for argument in arguments if not argument.startswith("resume=")]
     if odd := [option for option in more if option.partition("=")[0] not in GROWING]:
         raise ConfigError(
-            f"resume=FOLDER continues a run with the configuration that it began with, but for {' and '.join(GROWING)}, which may grow; "
-            f"leave {odd[0]} out"
+            f"resume=FOLDER continues a run with its own configuration, of which only {' and '.join(GROWING)} may be raised; leave "
+            f"{odd[0]} out"
         )
     if not (folder / CONFIG).is_file():
         raise ConfigError(f"resume={folder}: there is no config.yaml in it; runs are the folders in {RUNS}/<day>/")
@@ -238,7 +239,7 @@ def _lengthen(folder: Path, cfg: Any, more: Sequence[str]) -> None:
     """Set more epochs or more patience in the configuration of a run.
 
     Raises:
-        ConfigError: the run cannot go on so.
+        ConfigError: a value is not above the run's own, or the run cannot be continued with more epochs.
     """
     from hydra.core.override_parser.overrides_parser import OverridesParser
     from hydra.utils import get_object
@@ -248,20 +249,19 @@ def _lengthen(folder: Path, cfg: Any, more: Sequence[str]) -> None:
 
     record, last = RunRecord.load(folder), cfg.trainer.max_epochs
     if record.status == "finished" and not record.history:
-        raise ConfigError(f"resume={folder}: its model is not trained in epochs, so that more of them change nothing")
+        raise ConfigError(f"resume={folder}: its model is not trained in epochs, so more epochs change nothing")
     given = {option.key_or_group: option.value() for option in OverridesParser.create().parse_overrides(list(more))}
     for name, value in given.items():
         before = OmegaConf.select(cfg, name)
         if not isinstance(value, int) or value <= before:
             written = next(option for option in more if option.startswith(f"{name}="))
-            raise ConfigError(f"{written}: a whole number above {before} is expected, the one that the run had")
+            raise ConfigError(f"{written}: write a whole number above {before}, which the run had")
         OmegaConf.update(cfg, name, value)
     if "patience" in given and (stopping := OmegaConf.select(cfg, "callbacks.early_stopping")):
         stopping.patience = cfg.patience
     if record.status == "finished" and len(record.history) < last and "patience" not in given:
         raise ConfigError(
-            f"resume={folder}: it stopped after {len(record.history)} epochs, as dev had been no better for patience={cfg.patience}; raise "
-            "patience, too"
+            f"resume={folder}: it stopped early, after {len(record.history)} epochs (patience={cfg.patience}); raise patience, too"
         )
     if "num_steps" in inspect.signature(get_object(cfg.schedule._target_)).parameters:
         raise ConfigError(f"resume={folder}: its learning rate depends on trainer.max_epochs from the first step on; start a new run")
@@ -270,7 +270,12 @@ def _lengthen(folder: Path, cfg: Any, more: Sequence[str]) -> None:
 
 
 def run_in(folder: Path, cfg: Any, command: str, program: Program = RANK, resume: bool = False) -> None:
-    """Run a configuration in its own folder, and show configuration and results on the terminal."""
+    """Run a configuration in its own folder, and show configuration and results on the terminal.
+
+    Raises:
+        ConfigError: another process runs in the folder, or it has a run already.
+        OutputError: the folder cannot be written.
+    """
     from qaexp.runs.store import claim
 
     if not is_rank_zero():  # another process of the same distributed run
@@ -312,7 +317,7 @@ def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: b
             last_checkpoint(folder)  # if it is damaged, the run stays as it is
             go_on(folder, cfg)
         if resume and (finished := RunRecord.with_status(folder, "finished")):
-            clear(folder)  # a kill may have come just before it was
+            clear(folder)  # the process may have been killed just before it did this
             console.show_results(finished, folder)
             if not (folder / BEST).is_file():
                 log.warning("%s, with the best epoch's weights, was deleted; the run's command line makes it again", folder / BEST)

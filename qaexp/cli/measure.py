@@ -20,12 +20,12 @@ def main(arguments: Sequence[str]) -> int:
         description="Measure run files of any system against judgements, as trec_eval does: candidates without a judgement count as wrong; "
         "questions without judgements, and judged questions that a run lacks, are left out of its means.",
     )
-    parser.add_argument("qrels", type=Path, help="judgements, a line each: question 0 candidate label; may end in .gz")
-    parser.add_argument("runs", type=Path, nargs="+", metavar="run", help="a line each: question Q0 candidate rank score tag")
+    parser.add_argument("qrels", type=Path, help="judgements, with lines: question 0 candidate label; may end in .gz")
+    parser.add_argument("runs", type=Path, nargs="+", metavar="run", help="run file, with lines: question Q0 candidate rank score tag")
     add_measures(parser)
     parser.add_argument("--convention", choices=CONVENTIONS, default="trec", help="rules of ties and divisors (default: %(default)s)")
     parser.add_argument("-c", "--complete", action="store_true", help="count judged questions that a run lacks as 0, as trec_eval -c does")
-    parser.add_argument("-q", "--per-question", action="store_true", help="the measures of each question, too")
+    parser.add_argument("-q", "--per-question", action="store_true", help="print the measures of each question, too")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
     return print_lines(lambda: _lines(options))

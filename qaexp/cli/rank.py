@@ -56,14 +56,14 @@ def main(arguments: Sequence[str]) -> int:
     """Returns the exit code: 0, or 2 when the run or the file cannot be read."""
     parser = argparse.ArgumentParser(
         prog="qaexp rank",
-        description="Score the pairs of a file with a trained run. The file is read line by line, so it may have millions. A run of TREC "
-        "has the candidates of each question by rank, so lines of one question stand together; JSONL has the pairs as they come. A run "
-        "that predicts classes has JSONL alone, with the probability of each class. Words that the run has not met get vectors from its "
-        "published files, or are read as one unknown word.",
+        description="Score the pairs of a file with a trained run. The file is read line by line, so it may have millions of lines. The "
+        "output is a TREC run file, with the candidates of each question by rank, or JSONL, with the pairs in the order of the file. For a "
+        "TREC run file, the lines of one question must stand together. If the run predicts classes, the output is JSONL, with the "
+        "probability of each class. Words that are new to the run get vectors from its published files, or are read as one unknown word.",
     )
     parser.add_argument("run", type=Path, help="a run's folder, or a checkpoint")
     parser.add_argument("file", type=Path, help=f"a question and a candidate a line; ends in {', '.join(ENDINGS)}, or these and .gz")
-    kinds = "JSONL if it ends in .jsonl or the run predicts classes, else a run of TREC (default: print)"
+    kinds = "JSONL if it ends in .jsonl or the run predicts classes, else a TREC run file (default: print)"
     parser.add_argument("--to", type=Path, metavar="FILE", help=kinds)
     parser.add_argument("--columns", nargs="+", default=[], metavar="OURS=THEIRS", help="names of columns, such as candidate=Reply")
     options = parser.parse_args(arguments)
@@ -73,10 +73,10 @@ def main(arguments: Sequence[str]) -> int:
 def _rank(options: argparse.Namespace) -> int:
     columns = dict(named.partition("=")[::2] for named in options.columns)
     if odd := [name for name, theirs in columns.items() if name not in NAMES or not theirs]:
-        raise ConfigError(f"--columns {odd[0]}={columns[odd[0]]}: write one of {', '.join(NAMES)}, =, and the file's name of it")
+        raise ConfigError(f"--columns {odd[0]}={columns[odd[0]]}: write OURS=THEIRS, with {', '.join(NAMES)} as OURS")
     [path] = locate([options.file], LAYOUT)
     if not ending(path):
-        raise ConfigError(f"{path}: its ending should say what it is: {', '.join(ENDINGS)}")
+        raise ConfigError(f"{path}: name the file by its format, with the ending {', '.join(ENDINGS)}")
     if options.to and options.to.exists() and options.to.samefile(path):
         raise ConfigError(f"--to {options.to} is the file that is read; name another one")
     import torch
@@ -99,13 +99,13 @@ def _rank(options: argparse.Namespace) -> int:
 
 
 def _add_words(ranker: "Ranker", run: Path, path: Path, columns: dict[str, str]) -> None:
-    """Give words of the file that the run has not met their vectors in the run's published files, if it has such files."""
+    """Add words of the file that are new to the run to the ranker, with their vectors from the run's published files, if it has any."""
     from qaexp.runs.record import vector_files_of
 
     if ranker.scorer.subwords or not vector_files_of(run):
         return
     known, new = set(ranker.vocabulary.words), dict[str, None]()
-    for pair in _pairs(Faults(path, LAYOUT), columns):  # faults are told of when the pairs are scored
+    for pair in _pairs(Faults(path, LAYOUT), columns):  # faults are reported when the pairs are scored
         for text in (pair.question, pair.candidate):
             new.update(dict.fromkeys(word for word in map(readable, ranker.tokenise(text)) if word not in known))
     if not new:
@@ -144,7 +144,7 @@ def _pairs(faults: Faults, columns: dict[str, str]) -> Iterator[Pair]:
         if odd := [text for text in texts if not isinstance(text, str)]:
             faults.add(int(place.partition(".")[0]), f"{odd[0]!r} is no text")
         elif odd := [name for name in ids if name and name.split() != [name]]:
-            faults.add(int(place.partition(".")[0]), f"the id {odd[0]!r} has white space, which a run of TREC cannot hold")
+            faults.add(int(place.partition(".")[0]), f"the id {odd[0]!r} has white space, which a TREC run file cannot hold")
         else:
             yield Pair(place, *texts, *ids)
 
@@ -176,7 +176,7 @@ def _json_lines(scored: Iterable[tuple[Pair, "Tensor"]], classes: Sequence[str])
 
 
 def _trec_lines(scored: Iterable[tuple[Pair, "Tensor"]], faults: Faults, tokenise: Callable[[str], list[str]]) -> Iterator[str]:
-    """A pool at a time. Ids that the file lacks are those of `dataset=own`, and so are its rules for repeated candidates."""
+    """The lines of a TREC run file, one pool at a time. Missing ids and repeated candidates are treated as in `dataset=own`."""
     key, name, shown, pool = "", "", "", dict[int, tuple[str, float, str]]()
     finished = set[int]()
     for pair, score in scored:
@@ -194,7 +194,7 @@ def _trec_lines(scored: Iterable[tuple[Pair, "Tensor"]], faults: Faults, tokenis
         same = hash(pair.candidate_id or (*words, answer))
         kept = pool.setdefault(same, (pair.candidate_id or f"{words[0]}-{pair.place}", score.item(), answer))
         if kept[2] != answer:
-            faults.add(pair.line, f"candidate {kept[0]} has had another text")
+            faults.add(pair.line, f"candidate {kept[0]} had another text in an earlier line")
     yield from _ranked(name, pool)
 
 

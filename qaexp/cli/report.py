@@ -12,8 +12,8 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="qaexp report",
         description="Write a page of finished runs, to open in any browser, without a network: scores with intervals, training curves, and "
-        "every question with its candidates as they were ranked, their texts and what the model looked at. Of several runs: who is better "
-        "where, and whether it may be chance.",
+        "every question with its candidates as they were ranked, their texts and what the model looked at. For several runs, also where "
+        "each is better, and whether that may be chance.",
     )
     parser.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="folders of finished runs on the same data")
     where = "a file that ends in .html, or a folder for index.html; a page above 5 MB keeps its parts in a folder beside it"
@@ -24,10 +24,10 @@ def main(arguments: Sequence[str]) -> int:
         type=non_negative_int,
         default=40,
         metavar="COUNT",
-        help="how many questions carry what the model looked at: half of them the hardest or, of several runs, those in which the runs "
-        "differ most, the others spread evenly (default: %(default)s)",
+        help="how many questions carry what the model looked at: half are the hardest (for several runs, those in which the runs "
+        "differ most), the others are spread evenly (default: %(default)s)",
     )
-    parser.add_argument("--question", nargs="+", default=[], metavar="ID", help="questions that carry it in any case")
+    parser.add_argument("--question", nargs="+", default=[], metavar="ID", help="questions that always carry what the model looked at")
     parser.add_argument("--data", metavar="DIR", help="the data folder (default: that of the first run)")
     options = parser.parse_args(arguments)
     return print_lines(lambda: _write(options))

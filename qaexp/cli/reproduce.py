@@ -1,4 +1,4 @@
-"""`make reproduce-table4`: the papers' tables and figures, from their files in `experiments/` to runs, to what we measured beside theirs.
+"""`qaexp reproduce`, and `make reproduce-table4`: makes the runs of the papers' tables and figures, and writes our numbers beside theirs.
 
 qaexp reproduce --table 4 --paper ctrn
 qaexp reproduce --figure 8 --paper ggsa
@@ -25,8 +25,9 @@ LOGGERS = ("csv", "mlflow", "none", "tensorboard", "wandb")
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="qaexp reproduce",
-        description="Make the runs that the papers' tables and figures still need, and write them with our numbers beside the printed. "
-        "Finished runs are kept, an interrupted run is resumed, and several processes may work on the same tables.",
+        description="Make the runs that the papers' tables and figures still need, then write the tables and figures, with our numbers "
+        "beside the printed ones. Finished runs are kept, an interrupted run is resumed, and several processes may work on the same "
+        "tables.",
     )
     parser.add_argument(
         "--table",
@@ -54,13 +55,13 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="number of runs at a time, each in a process of its own (default: %(default)s)",
     )
-    parser.add_argument("--logger", default="none", choices=LOGGERS, help="(default: %(default)s)")
+    parser.add_argument("--logger", default="none", choices=LOGGERS, help="logger of the runs (default: %(default)s)")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of tables and ledger (default: %(default)s)")
     parser.add_argument("--runs", type=Path, default=RUNS / "tables", help="folder of runs (default: %(default)s)")
     return parser
 
 
 def _reproduce(options: argparse.Namespace) -> int:
-    from qaexp.reproduction.reproduction import reproduce  # some seconds, which help and mistyped options need not wait for
+    from qaexp.reproduction.reproduction import reproduce  # takes seconds, which --help and mistyped options need not wait for
 
     return reproduce(options)

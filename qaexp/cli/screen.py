@@ -66,7 +66,7 @@ def title_of(record: RunRecord) -> str:
 
 
 def results_table(record: RunRecord, width: int) -> Table:
-    """A row for each split, measures in percent. Where that is wider than `width`, a column for each split."""
+    """A row for each split, measures in percent. If that is wider than `width` characters, a column for each split."""
     table = Table(title=escape(title_of(record)), title_justify="left")
     found = dict.fromkeys(metric for metrics in record.metrics.values() for metric in metrics)
     others = [metric for metric in found if metric not in FIRST and is_measure(metric)]

@@ -155,10 +155,10 @@ def _show_question(record: RunRecord, run: Path, options: argparse.Namespace, co
 
 
 def _find(record: RunRecord, run: Path, question: str, split: str | None) -> tuple[str, pd.DataFrame]:
-    """The split with a question, and a line for each of its candidates by rank; or the line of a pair with classes.
+    """The split that has a question, and a row for each of its candidates by rank. A pair with classes has one row.
 
     Raises:
-        ConfigError: no split has it.
+        ConfigError: no split has the question, or there is no such split.
         MissingDataError: the run has no rankings.
     """
     measured = [name.removesuffix(" titles") for name in record.metrics]  # pre-training ranks by titles
@@ -198,14 +198,17 @@ def _ranking(run: Path, split: str, question: str) -> pd.DataFrame:
 
 
 def _lines(path: Path, question: str) -> Iterator[list[str]]:
-    """The fields of a question's lines, of files of millions too."""
+    """The fields of a question's lines. Reads line by line, since a file may have millions."""
     if path.is_file():
         with path.open(encoding="utf-8") as lines:
             yield from (line.split() for line in lines if line.startswith(f"{question} "))
 
 
 def _texts(run: Path, split: str, question: str, data_dir: str | None) -> Mapping[str, str]:
-    """The texts of a question's candidates by id, and under an empty id its own; none if its data are not here."""
+    """The texts of a question's candidates by id, and its own under an empty id. Empty, with a warning, if the data cannot be read.
+
+    A pair with classes has its second text under the id `candidate`.
+    """
     from qaexp.explain.run_data import data_of  # needs torch, which takes seconds
 
     try:
@@ -218,5 +221,5 @@ def _texts(run: Path, split: str, question: str, data_dir: str | None) -> Mappin
             of_candidates = {"candidate": next(iter(of_candidates.values()))}
         return {**of_candidates, "": corpus.written(int(table.questions[place]))}
     except (QaexpError, OSError, ValueError, KeyError) as error:
-        log.warning("ids stand in place of texts: %s", str(error).splitlines()[0])
+        log.warning("ids are shown in place of texts: %s", str(error).splitlines()[0])
         return {}

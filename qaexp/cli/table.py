@@ -24,7 +24,7 @@ from qaexp.runs.folder import RUNS
 from qaexp.runs.table import by_row, markdown, read_records, run_table
 
 OPTIONS_WIDTH, BAR = 40, 12
-"""The widest that options stand before they wrap, and the width of a bar."""
+"""In characters: the width at which options wrap, and the width of a bar."""
 
 
 def main(arguments: Sequence[str]) -> int:

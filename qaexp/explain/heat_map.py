@@ -32,7 +32,7 @@ TEXT_STYLE: Any = {"va": "center", "parse_math": False, "fontproperties": FONT}
 """The style of words. With `parse_math`, dollar signs would begin a formula."""
 WEIGHTS, SIGNED = matplotlib.colormaps[SEQUENTIAL], matplotlib.colormaps[DIVERGING]
 LIGHTNESS = (0.299, 0.587, 0.114)
-"""The part of red, green and blue in how light a colour is."""
+"""The weights of red, green and blue in the lightness of a colour."""
 LINE_CHARACTERS = 97
 """The most characters in a line of words."""
 GRID_COLUMNS = 36
@@ -81,7 +81,7 @@ def png(figure: Figure) -> bytes:
 
 
 def _parts(heat: Heat) -> list[tuple[Heat, str]]:
-    """The parts that are drawn of a heat, each with its heading: a grid that is too wide is cut into several."""
+    """The parts in which a heat is drawn, each with its heading. A grid that is too wide is cut into several parts."""
     name = f"{in_words(heat.name)}: {heat.values.min():.3g} to {heat.values.max():.3g}"
     if not heat.rows:
         return [(heat, name)]
@@ -179,7 +179,7 @@ def _ends(shades: Normalize) -> tuple[str, str]:
 
 
 def _shades(heat: Heat) -> Normalize:
-    """Maps values to shades: from the lowest to the highest; as far below 0 as above it if there are values on both sides."""
+    """Maps values to shades, from the lowest to the highest value. If values have both signs, the range is symmetric about 0."""
     low, high = float(heat.values.min()), float(heat.values.max())
     if low < 0 < high:
         return Normalize(-max(-low, high), max(-low, high))

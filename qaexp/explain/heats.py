@@ -26,7 +26,7 @@ def heats(shown: Mapping[str, Tensor], question: Sequence[str], answer: Sequence
     """Places the tensors of `read_out` beside the words of both texts, in their order. Tensors without an axis over words are left out.
 
     - A grid of several slices or neurons (h_{i,j,k} of Liu et al. 2016, §6.3.2): slice `unit`, counted from 0; without `unit`, the mean.
-    - Attention between the words of one text: the mean over heads and attending words, so what each word receives.
+    - Attention between the words of one text: the mean over heads and attending words, that is, the attention that each word receives.
     - Gates: the mean over their width.
     - Hops, layers and directions: each by itself, numbered from 1.
 

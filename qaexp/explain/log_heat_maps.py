@@ -37,7 +37,7 @@ class LogHeatMaps(Callback):
 
 
 def heat_maps(scorer: AnswerScorer, data: RankingDataModule, pairs: pd.DataFrame, device: torch.device) -> dict[str, Any]:
-    """An image for each pair. None for texts with several fields: their vectors are averaged after pooling."""
+    """An image for each pair of dev with values over words. Empty for texts with several fields: these are averaged after pooling."""
     if data.corpus.texts.num_fields > 1:
         return {}
     import wandb  # here, since a run without W&B does without it and matplotlib

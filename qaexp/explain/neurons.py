@@ -61,7 +61,8 @@ def neuron_grid(shown: Mapping[str, Tensor], question: Sequence[str], answer: Se
 
 
 def excitations(ranker: Ranker, pairs: Sequence[Pair]) -> tuple[list[list[Excited]], list[float]]:
-    """For each neuron: the distinct pairs of words that excite it most, the highest first, and how far the highest stands out.
+    """For each neuron: the distinct pairs of words that excite it most, the highest first, and how far the highest stands out,
+    in standard deviations above the mean.
 
     Raises:
         ConfigError: the model has no grid with neurons.

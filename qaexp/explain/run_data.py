@@ -25,10 +25,11 @@ from qaexp.runs.trusted import saved_config
 def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
     """The data module of a run. It reads from `data_dir`, if given, in place of the run's own data folder.
 
-    Of a run on a file or folder outside the data folder, `data_dir` is that file or folder, or the folder that it is in.
+    If the run read a file or folder outside its data folder, `data_dir` is that file or folder, or the folder that contains it.
 
     Raises:
         ConfigError: this is no folder of a run, or the data have changed since.
+        CheckpointError, RecordError: the run's configuration or record is damaged.
         MissingDataError: the data are not there.
     """
     if not (run / CONFIG).is_file():
@@ -42,7 +43,7 @@ def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
         fingerprint = data.corpus.fingerprint  # reads it
     except MissingDataError as error:
         raise MissingDataError(
-            f"{run} was made of files that are not there: {error}. --data PLACE says where they are", error.files
+            f"{run} was trained on files that are not there: {error}. --data PLACE says where they are", error.files
         ) from error
     except (InstantiationException, OmegaConfBaseException) as error:
         raise ConfigError(
@@ -58,7 +59,7 @@ def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
 
 
 def beginning_of_title(run: Path) -> str:
-    """Of a picture of a run, such as `AP-CNN on WikiQA, seed 1: `. Empty if no record lies beside the checkpoint."""
+    """The beginning of a picture's title, such as `AP-CNN on WikiQA, seed 1: `. Empty if no record lies beside the checkpoint."""
     folder = run if run.is_dir() else run.parent
     return f"{run_in_words(RunRecord.load(folder).config)}: " if (folder / RECORD).is_file() else ""
 
@@ -81,7 +82,8 @@ class Pair:
 def pairs_of(run: Path, data: RankingDataModule, questions: Sequence[str], count: int) -> list[Pair]:
     """Questions of the first test set (dev, where there is none), each with the right answer that the run ranked best.
 
-    They are those with these ids, or the first `count` that have a right answer. If the data have classes, they are the pairs themselves.
+    The questions are those with the ids in `questions`, or the first `count` that have a right answer. If the data have classes, the pairs
+    themselves take the place of questions.
 
     Raises:
         ConfigError: there is no such question, or it has no right answer, or the run has not ranked it.

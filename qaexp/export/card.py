@@ -93,7 +93,7 @@ def _body(record: RunRecord) -> Iterator[str]:
     sides = ("First texts", "second ones") if classes else ("Questions", "candidates")
     yield f"- {sides[0]} are cut after {lengths[0]} tokens and {sides[1]} after {lengths[1]}."
     if not classes:
-        yield "- Scores order the candidates of one question. They are no probabilities, and scores of different questions do not compare."
+        yield "- Scores order the candidates of one question. They are no probabilities; scores of different questions cannot be compared."
     done = "classified" if classes else "ranked"
     yield f"- It was measured on {data['name']} alone. Texts of another kind or language may be {done} much worse."
     if data.get("weights"):

@@ -44,14 +44,14 @@ class _Graph(nn.Module):
 
 def graph_of(scorer: Scorer) -> Any:
     """torch's ONNX program of the model."""
-    import onnx  # noqa: F401  an extra: its absence is told before the work
+    import onnx  # noqa: F401  an extra; if it is missing, fail before the work
     import onnxscript  # noqa: F401
 
     texts = torch.tensor([[2, 3, 1, 2, 3, 1, 2], [3, 1, 2, 0, 0, 0, 0], [1, 2, 3, 2, 1, 0, 0]])
     example = texts, texts.repeat(2, 2)[:5], torch.tensor([0, 1, 2, 0, 1, 2, 2]), torch.tensor([0, 1, 2, 3, 4, 0, 1])
     free = tuple(dict.fromkeys(range(len(axes)), torch.export.Dim.DYNAMIC) for axes in INPUTS.values())
     with torch.no_grad(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the exporter's, of its own use of torch
+        warnings.simplefilter("ignore")  # the exporter warns of its own use of torch
         return torch.onnx.export(
             _Graph(scorer).eval(),
             example,
@@ -69,7 +69,8 @@ def write_onnx(run: Path, file: Path) -> Path:
 
     Raises:
         CheckpointError: there is no such checkpoint.
-        ConfigError: the model is no chain.
+        ConfigError: the model is no chain of slots, or torch cannot export it.
+        OutputError: the file cannot be written.
     """
     checkpoint = open_checkpoint(run)
     scorer, plan = rebuild_scorer(checkpoint), checkpoint["qaexp"]

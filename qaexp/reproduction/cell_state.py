@@ -14,7 +14,7 @@ from qaexp.reproduction.spec import Column
 MEASURED, PARTIAL, QUICK = "measured", "partial data", "quick"
 MISSING, NOT_RUN = "data missing", "not run"
 FAR_BELOW = 0.1
-"""The page names a seed whose best dev metric is below the median of its row's seeds by this much."""
+"""The page names a seed whose best dev metric, in [0, 1], is below the median of its row's seeds by more than this."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,10 @@ class CellState:
 
 
 def found_in(ledger: Ledger, cells: Sequence[Cell], keys: Keys) -> CellState:
-    """The first alternative with results; else the first that other cells ran on; else the paper's own. The disk does not matter."""
+    """The state of the first alternative with runs in the ledger. Files on disk are not looked at.
+
+    If there are no runs, the first alternative whose data and word vectors other runs used, else the paper's own.
+    """
     for cell in cells:
         if cell.dataset not in ledger.datasets:  # there is no need to compose it
             continue

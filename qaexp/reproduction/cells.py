@@ -124,7 +124,7 @@ def cells_of(table: Table) -> Iterator[Cell]:
 
 
 def at_hand(cells: Sequence[Cell]) -> Cell:
-    """The first alternative with all files on disk, also those that it does not read; else the first that can run."""
+    """The first alternative with all its files on disk, even those it does not read; else the first that can run; else the first."""
     whole = (cell for cell in cells if not _lacking(*cell.beginning(*READING), *cell.beginning(*VECTORS)))
     enough = (cell for cell in cells if not lacking(cell))
     return next(chain(whole, enough), cells[0])
@@ -169,7 +169,7 @@ def vector_files(cell: Cell) -> Sequence[str] | None:
     """Digests of the files of a cell's word vectors on disk; None if it reads none.
 
     Raises:
-        BadDataError: one may not be read.
+        BadDataError: a file cannot be read.
     """
     return _vector_files(*cell.beginning(*READING), *cell.beginning(*VECTORS)) if cell.row.reads_vectors else None
 

@@ -56,7 +56,7 @@ class Statement:
             yield Claim(self, column, above, below)
 
     def fault(self, table: Table | None) -> str:
-        """A name in it that does not exist; empty if all do."""
+        """What is wrong in it, such as a row that does not exist; empty if nothing is."""
         if (self.table is None) == (self.figure is None):
             return "it needs a table or a figure, and not both"
         if table is None:
@@ -160,7 +160,10 @@ def compare(one: Scored | None, other: Scored | None) -> Comparison | None:
 
 
 def holm_corrected(comparisons: Sequence[Comparison | None]) -> list[float | None]:
-    """The p of each comparison, Holm-corrected over all tests. Rows that share a run make one test with a third row, and none together."""
+    """The p of each comparison, Holm-corrected over all tests.
+
+    Comparisons with the same differences count as one test, as when two rows have the same runs. Without any difference, there is no test.
+    """
     tests = {each.identity: each.p for each in comparisons if each and each.p is not None and each.differences.any()}
     adjusted = dict(zip(tests, holm([p for p in tests.values() if p is not None]), strict=True))
     return [adjusted.get(each.identity, each.p) if each and each.p is not None else None for each in comparisons]
@@ -188,7 +191,7 @@ def _comparisons_in(measured: Measured, name: str) -> Iterator[dict[str, str]]:
 
 
 def _seeds_and_p_values(found: Comparison, p: float | None) -> dict[str, str]:
-    """Seeds of both rows; p over questions, over seeds, and Holm's of the larger; blank if seeds say nothing, as with one."""
+    """Seeds of both rows, p over questions, p over seeds, and the larger p Holm-corrected; the last two are blank without Welch's test."""
     values = zip(P_VALUES, (found.p_questions, found.p_seeds, p), strict=True)
     return {"seeds": "; ".join(map(str, found.seeds)), **{name: "" if value is None else f"{value:.3g}" for name, value in values}}
 

@@ -61,7 +61,7 @@ MEASURES: Mapping[str, Callable[[TokenTable, Splits], Count]] = {
 
 
 def askubuntu_pools(path: Path) -> dict[str, Count]:
-    """Figures of `train_random.txt`, `dev.txt` or `test.txt`: query id, right ids, candidate ids, and in the latter two BM25 scores.
+    """Figures of `train_random.txt`, `dev.txt` or `test.txt`: query id, right ids, candidate ids, and in dev and test BM25 scores.
 
     Raises:
         BadDataError: lines have fewer than three fields.

@@ -25,9 +25,9 @@ from qaexp.runs.table import row_name
 PRECISION = 6
 """Decimals of a question's metrics in the ledger."""
 PARAMETERS = "parameters"
-"""The metric of a column of numbers of parameters."""
+"""The metric of a column that counts parameters."""
 SECONDS = "seconds per"
-"""The beginning of a column's metric of times: `seconds per batch`, `seconds per epoch`."""
+"""The beginning of the metrics of time: `seconds per batch`, `seconds per epoch`."""
 
 
 class Key(NamedTuple):
@@ -78,7 +78,7 @@ class Entry:
     versions: Mapping[str, str] = field(default_factory=dict)
     """Of Python and the libraries. Older entries lack them."""
     matmul: str = ""
-    """The library of float32 products on a CPU. Older entries lack it."""
+    """The float32 matmul backend of the CPU, as in its record. Older entries lack it."""
 
     @property
     def title(self) -> str:
@@ -220,8 +220,9 @@ class Ledger:
         return {dataset_and_vectors(split_options(entry.command)) for entry in self.entries}
 
     def find(self, key: Key, over: Over = _anything) -> Entry | None:
-        """The newest entry of a run on the right data; else of the same run with another limit of epochs, if patience ended it before both
-        limits, or if nothing is trained.
+        """The newest entry of a run on data that `over` accepts.
+
+        Else the newest entry of the same run with another limit of epochs, if `patience` ended it before both limits or nothing is trained.
         """
         return next(filter(over, self._alike(key)), None)
 
@@ -241,6 +242,7 @@ class Ledger:
 
         Raises:
             OutputError: the folder cannot be written.
+            RecordError: the run's folder has no record that can be read.
         """
         entry = _entry(RunRecord.load(run), run)
         path = self.folder / f"{entry.name.replace('/', '-')[:100]}_{entry.file_key}.json"

@@ -87,7 +87,7 @@ class Measured:
             decimals = table.decimals_of(column)
             line[name] = _number(ours.mean if ours else None, decimals) + (column.unit if ours else "")
             line[f"{name} (paper)"] = as_printed(printed, decimals)
-            line[f"{name} ci95"] = _number(ours.half if ours and not column.is_timed else None, decimals)  # other work, not chance
+            line[f"{name} ci95"] = _number(ours.half if ours and not column.is_timed else None, decimals)  # the machine's load, not chance
             if state and ours and isinstance(printed, (int, float)):
                 verdicts[name] = state.verdict(column, ours, printed)
         if row.overrides is None:

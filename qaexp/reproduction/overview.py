@@ -18,7 +18,7 @@ from qaexp.reproduction.statistics import StatisticsTable
 from qaexp.runs.table import markdown
 
 BELIEVED = EXPERIMENTS / "believed.md"
-"""What is believed of all this, at what strength, and why: written by hand."""
+"""What the results support, how strongly, and why: written by hand."""
 
 EXPLAINED = """\
 Rows are the paper's, in its order. A cell has the number that we measured, and the paper's in brackets. Ours is the mean over seeds; \

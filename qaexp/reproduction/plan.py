@@ -143,7 +143,7 @@ class Past(NamedTuple):
 
 
 def _fit(run: Entry | RunRecord) -> float:
-    """In some early records of resumed runs, `fit` and `total` count only the last process, but `steps` counts all."""
+    """Seconds of training, dev included. In some early records of resumed runs, `fit` counts only the last process; `steps` counts all."""
     return max(run.seconds.get("fit", 0.0), run.seconds.get("steps", 0.0))
 
 
@@ -159,7 +159,7 @@ class Times:
 
     known: Sequence[Past]
     gpu: bool | None = None
-    """Whether this machine has a GPU. None: torch is asked, which takes seconds, once it makes a difference."""
+    """Whether this machine has a GPU. None: unknown; torch, which takes seconds to import, is asked if it makes a difference."""
 
     @classmethod
     def of(cls, ledger: Ledger) -> "Times":
@@ -169,7 +169,8 @@ class Times:
         """The expected seconds of a run, estimated from the most similar past runs on its data set.
 
         Its number of epochs is their mean, or its limit if it cannot stop early. An epoch takes as long as in the newest of them.
-        Similarity is the share of common overrides. None if there is no past run whose epochs are as large a part of the training batches.
+        Similarity is the share of common overrides. None if no past run counts: on the same data set, with epochs that are the same part
+        of the training batches.
         """
         return self.left(run, None)
 

@@ -31,7 +31,13 @@ Other = ConfigurationTable | StatisticsTable
 
 
 def reproduce(options: argparse.Namespace) -> int:
-    """The exit status: 0, or 1 if a run failed."""
+    """The exit status: 0, or 1 if a run failed.
+
+    Raises:
+        ConfigError: as `select` and `require_known`, or a file of `experiments/` is wrong.
+        OutputError: results or runs cannot be written.
+        KilledError: with --jobs, the process of a run was killed.
+    """
     tables, figures, tuned = result_tables(), result_figures(), tunings()
     others: list[Other] = [*configuration_tables(), *statistics_tables()]
     chosen = select([*tables, *tuned], figures, others, options)
@@ -72,7 +78,7 @@ def reproduce(options: argparse.Namespace) -> int:
 
 
 def _measured(tables: Sequence[Table], ledger: Ledger, keys: Keys, quick: bool = False) -> list[Measured]:
-    """With a progress bar: the first time, composing the keys takes a minute."""
+    """The tables with our numbers. Shows a progress bar, since composing the keys takes a minute the first time."""
     with progress() as bar:
         return [measured(table, ledger, keys, quick) for table in bar.track(tables, description="tables")]
 
@@ -175,7 +181,7 @@ def papers_of(tables: Sequence[Table | Other]) -> list[str]:
 
 
 def require_known(chosen: Sequence[Table], options: argparse.Namespace) -> None:
-    """Raises: ConfigError, if none of the tables has a row, a setting or a seed."""
+    """Raises ConfigError if no chosen table has a row, setting or seed of the options, or if a quick version is to have seeds."""
     labels = [row.label for table in chosen for row in table.rows]
     named = {table.named(row.label, setting): (row.label, setting) for table in chosen for row in table.rows for setting in table.settings}
     for name in options.rows:
@@ -188,7 +194,7 @@ def require_known(chosen: Sequence[Table], options: argparse.Namespace) -> None:
         raise ConfigError("a quick version has one seed, the table's first; leave --seeds out")
     seeds = sorted({seed for table in chosen for seed in table.seeds})
     if strange := [seed for seed in options.seeds if seed not in seeds]:
-        raise ConfigError(f"seed {strange[0]} is none of these tables'; theirs are {', '.join(map(str, seeds))}")
+        raise ConfigError(f"these tables have no seed {strange[0]}; their seeds are {', '.join(map(str, seeds))}")
 
 
 def _require_among(what: str, given: Sequence[str], there: Sequence[str]) -> None:

@@ -74,7 +74,12 @@ def show_plan(planned: Plan, times: Times, runs: Path, jobs: int, each: bool) ->
 
 
 def run_all(planned: Plan, ledger: Ledger, options: argparse.Namespace) -> list[Run]:
-    """Makes the runs to do, and returns those that failed. Runs that another process holds are left to it."""
+    """Makes the runs to do, and returns those that failed. Runs that another process holds are left to it.
+
+    Raises:
+        OutputError: the folder of the runs or the ledger cannot be written.
+        KilledError: the process of a run was killed.
+    """
     failed = list[Run]()
     waiting, alike, over = planned.to_do, set[str](), set[str]()
     started = time.monotonic()
@@ -124,7 +129,7 @@ def _outcomes(runs: Iterator[Run], options: argparse.Namespace) -> Iterator[tupl
     """Each run as it ends: one after the other in this process, or several at a time in processes of their own.
 
     Raises:
-        KilledError: one of the processes is gone.
+        KilledError: one of the processes was killed.
     """
     if options.jobs == 1:
         yield from (_run(run, options) for run in runs)

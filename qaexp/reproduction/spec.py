@@ -343,7 +343,7 @@ def content_of(path: Path) -> Any:
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Twenty times as fast as OmegaConf's, and as strict with keys that stand twice."""
+    """Twenty times as fast as OmegaConf's loader, and like it rejects a key that stands twice."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         content: dict[Any, Any] = super().construct_mapping(node, deep)
@@ -420,12 +420,12 @@ def with_inherited(path: Path, content: dict[str, Any], visited: Sequence[Path] 
 def _parent(path: Path, name: str, visited: Sequence[Path]) -> dict[str, Any]:
     """The content of the other file, with what it inherits itself."""
     other = path.parent / f"{name}.yaml"
-    if not other.is_file():  # ours, from a file of the user's own
+    if not other.is_file():  # a file of the user's own may inherit from ours
         other = Path(os.path.normpath(EXPERIMENTS / path.parent.name / f"{name}.yaml"))
     if not other.is_file():
         raise ConfigError(f"like: {name}: there is no {other}; {meant(name, sorted(each.stem for each in path.parent.glob('*.yaml')))}")
     if other.resolve() in visited:
-        raise ConfigError(f"like: {name}: that one is like this one")
+        raise ConfigError(f"like: {name}: a table cannot inherit from itself")
     return with_inherited(other, content_of(other), visited)
 
 
@@ -434,7 +434,7 @@ def _with_inherited_run(path: Path, row: dict[str, Any], visited: Sequence[Path]
         return row
     named = like if isinstance(like, dict) else {like: row["label"]}
     if len(named) != 1:
-        raise ConfigError(f"row {row['label']!r}: like: is one table, and one row of it, as in `like: {{table3: GGSA}}`")
+        raise ConfigError(f"row {row['label']!r}: like: needs one table, and one row of it, as in `like: {{table3: GGSA}}`")
     [(name, label)] = named.items()
     runs = {run["label"]: run for run in _runs_of(_parent(path, name, visited))}
     if label not in runs:
@@ -487,7 +487,7 @@ def _faults_of_names(table: Table) -> Iterator[str]:
 
 
 def _faults_of_rows(table: Table) -> Iterator[str]:
-    """Rows that cannot run or cannot be told apart, and seeds and overrides that are none."""
+    """Rows that cannot run or cannot be told apart, and seeds and overrides of the wrong form."""
     if not table.rows:
         yield "it has no rows"
     for row in table.rows:
@@ -519,7 +519,7 @@ def _fault_of_teacher(student: Row, rows: Sequence[Row]) -> str:
 
 
 def _overrides_in(table: Table) -> Iterator[tuple[str, Sequence[str]]]:
-    """Each place with overrides, and these."""
+    """Each place that has overrides, in words, and its overrides."""
     yield from (("common", table.common), ("quick", table.quick))
     yield from ((f"setting {name!r}", setting.overrides) for name, setting in table.settings.items())
     for row in table.rows:

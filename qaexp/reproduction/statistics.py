@@ -72,7 +72,7 @@ class StatisticsTable(PaperTable):
 
     def fault(self) -> str:
         if self.questions not in ("as read", "as used"):
-            return f"questions is {self.questions!r}, as read or as used expected"
+            return f"questions is {self.questions!r}; write `as read` or `as used`"
         for row in self.rows:
             if bool(row.datasets) == bool(row.file) or (row.file and row.read_by not in FILE_MEASURES):
                 return f"row {row.label!r} needs datasets, or a file and read_by, one of {', '.join(FILE_MEASURES)}"

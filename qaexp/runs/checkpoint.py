@@ -21,7 +21,7 @@ from qaexp.runs.trusted import admitted
 log = logging.getLogger(__name__)
 
 SMALL_VECTORS = 1 << 28
-"""Bytes of word vectors that a checkpoint need not hold."""
+"""Bytes that a model may need beyond what its checkpoint holds. A file that asks for more could fill the memory, and is refused."""
 
 
 CHANGED = "the files of the data set have changed since. Put the old files back, or start a new run"
@@ -40,7 +40,7 @@ def require_same_vocabulary(checkpoint: Mapping[str, Any], expected: Sequence[st
 
 
 def load_verified(path: Path, mmap: bool = False) -> Any:
-    """Plain values and tensors of a file that torch wrote. It is a zip archive, whose checksums torch itself does not look at.
+    """Plain values and tensors of a file that torch wrote. Checks the checksums of this zip archive, which torch itself does not.
 
     Raises:
         BadZipFile, or any error of torch: the file is damaged.
@@ -51,7 +51,7 @@ def load_verified(path: Path, mmap: bool = False) -> Any:
     return torch.load(path, map_location="cpu", weights_only=True, mmap=mmap)
 
 
-START_AGAIN = "delete its folder, and the command that made it makes it again"
+START_AGAIN = "delete its folder, then repeat the command that made it"
 
 
 def _require_whole(path: Path) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def last_checkpoint(folder: Path) -> Path | None:
     """The checkpoint to resume from: that of the last whole epoch, or None before the first one ended.
 
     Raises:
-        CheckpointError: the file is damaged, or that of newer best weights.
+        CheckpointError: `last.ckpt` or `next.ckpt` is damaged.
     """
     path = folder / LAST
     if path.is_file():
@@ -83,7 +83,10 @@ def last_checkpoint(folder: Path) -> Path | None:
 
 
 def settle_best(folder: Path, of: int | None = None) -> None:
-    """Move newer best weights, if there are any, to `best.ckpt`. Drop those of another epoch than `of`: that epoch is trained again."""
+    """Move newer best weights, if there are any, from `next.ckpt` to `best.ckpt`.
+
+    With `of`, the epoch that training resumes after: weights of another epoch are deleted, since that epoch is trained again.
+    """
     path = folder / NEXT
     if not path.is_file():
         return
@@ -107,7 +110,7 @@ def best_checkpoint(folder: Path) -> Path:
 
 
 def open_checkpoint(path: str | Path) -> dict[str, Any]:
-    """A checkpoint file, or the best one in a run's folder; under `qaexp` it holds its `rebuild_plan`.
+    """The content of a checkpoint file, or of the best one in a run's folder. Its key `qaexp` has the `rebuild_plan` of its model.
 
     Raises:
         CheckpointError: there is no such file, it is not a checkpoint of qaexp, or it would build something else.
@@ -129,9 +132,10 @@ def _reason(error: Exception) -> str:
 
 
 def _require_parts(checkpoint: Mapping[str, Any], plan: Mapping[str, Any], size: int) -> None:
-    """Raises KeyError or ValueError if something is missing that a model is built from, or of another kind.
+    """Raises KeyError or ValueError if a part that the model is built from is missing or of another type.
 
-    A file of `size` bytes holds the word vectors that it is built with; models without them are given some that are small.
+    Word vectors may take at most SMALL_VECTORS bytes more than the file's `size`: a file holds the vectors that its model reads, and a
+    model that reads none is built with small ones.
     """
     weights, words, width = checkpoint["state_dict"], plan["vocabulary"], plan["vector_dim"]
     numbers = [checkpoint["global_step"], width, plan["max_question_length"], plan["max_candidate_length"]]
@@ -146,9 +150,9 @@ def _require_parts(checkpoint: Mapping[str, Any], plan: Mapping[str, Any], size:
         "step, width or length": all(type(number) is int and 0 <= number < 1 << 63 for number in numbers),
     }
     if wrong := [part for part, is_right in right.items() if not is_right]:
-        raise ValueError(f"its {wrong[0]} is of another kind")
+        raise ValueError(f"its {wrong[0]} is of another type")
     if 4 * len(words) * width > size + SMALL_VECTORS:
-        raise ValueError(f"it has no {width} numbers for each word")
+        raise ValueError(f"it is too small for {len(words):,} word vectors of width {width}")
 
 
 def _is_text_by_name(node: Any, depth: int) -> bool:
@@ -158,7 +162,7 @@ def _is_text_by_name(node: Any, depth: int) -> bool:
 
 
 def _bytes_to_build(plan: Mapping[str, Any]) -> int:
-    """The size of the plan's model, which is built without memory for it; 0 for classes of one's own that cannot be."""
+    """The bytes of the plan's model, built without memory on torch's meta device; 0 for a model that cannot be built there."""
     with suppress(Exception), torch.device("meta"):
         empty = instantiate(plan["model"], vectors=torch.zeros(len(plan["vocabulary"]), plan["vector_dim"]))
         return _num_bytes(empty.state_dict())
@@ -186,6 +190,6 @@ def rebuild_scorer(checkpoint: Mapping[str, Any]) -> AnswerScorer:
     except (InstantiationException, RuntimeError) as error:
         model, fault = plan["model"]["_target_"], str(error).splitlines()[-1].strip()
         raise CheckpointError(
-            f"the checkpoint's {model} is of another version of qaexp ({fault}); train again, or go back to it"
+            f"the checkpoint's {model} is of another version of qaexp ({fault}); train again, or go back to that version"
         ) from error
     return scorer

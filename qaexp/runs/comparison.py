@@ -54,7 +54,7 @@ def compare_runs(
 
     Raises:
         ConfigError: there is one run alone, an unknown measure, split or test, or the systems were not measured alike.
-        MissingDataError, BadDataError: a file is missing or damaged.
+        MissingDataError, BadDataError, RecordError: a file is missing or damaged, or a run has not finished.
 
     The columns: measure, first, second, the means of both, difference, low, high, d, better, equal, worse, p, p (Holm).
     """
@@ -132,7 +132,10 @@ def _require_alike(systems: Sequence[_System]) -> None:
 
 
 def difference(one: pd.Series, other: pd.Series, test: str) -> dict[str, float | int]:
-    """Statistics of the difference of two systems, paired by question."""
+    """Statistics of the difference of two systems, the first minus the second, paired by question.
+
+    `low` and `high` are the ends of its 95% interval, NaN for a single question. `test` is one of TESTS.
+    """
     differences: Float[np.ndarray, " question"] = (one - other.reindex(one.index)).to_numpy(dtype=float)
     differences = np.where(np.abs(differences) < 1e-12, 0.0, differences)
     count, mean = len(differences), float(differences.mean())

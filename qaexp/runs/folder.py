@@ -41,12 +41,12 @@ def part_of_test(folder: Path, process: int) -> Path:
 
 
 def clear(folder: Path) -> None:
-    """Remove what only an unfinished run needs. `last.ckpt` stays: with it a run goes on past its end."""
+    """Remove what only an unfinished run needs. `last.ckpt` stays, so that the run can be continued with more epochs."""
     for path in (folder / NEXT, *folder.glob("test-*.part")):
         path.unlink(missing_ok=True)
 
 
 def clear_all(folder: Path) -> None:
-    """Remove `last.ckpt`, too. So do sweeps and tables, which have many runs."""
+    """Remove `last.ckpt`, too, as sweeps and tables do to save space: they have many runs."""
     clear(folder)
     (folder / LAST).unlink(missing_ok=True)

@@ -52,7 +52,8 @@ def is_same(config: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 def key_without_max_epochs(placeless: Mapping[str, Any]) -> str:
     """The key of a run without `max_epochs`. Two runs that share it differ only in length.
 
-    Under most schedules learning rates depend on the limit from the first step on, so that it stays in the key.
+    `placeless` is a `measured_config`. If its schedule's learning rates depend on the limit from the first step on, the limit stays in the
+    key.
     """
     schedule = str((placeless.get("schedule") or {}).get("_target_", "")).rpartition(".")[2]
     if schedule not in WITHOUT_LIMIT:
@@ -68,16 +69,16 @@ def _digest(identity: Mapping[str, Any]) -> str:
     if counting := _callbacks_that_count(named):
         named["callbacks"] = counting
     else:
-        named.pop("callbacks", None)  # as records from before there was a choice
+        named.pop("callbacks", None)  # as in older records, which lack this option
     if isinstance(dataset := named.get("dataset"), dict):
         named["dataset"] = {name: value for name, value in dataset.items() if name not in LATER_OPTIONS or value != LATER_OPTIONS[name]}
     if not _leaves_word_vectors_out(named):
-        named.pop("decay_word_vectors", None)  # records from before there was a choice are of weight decay on all parameters
+        named.pop("decay_word_vectors", None)  # older records lack this option; their weight decay is on all parameters
     return hashlib.sha256(json.dumps(named, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def _leaves_word_vectors_out(config: Mapping[str, Any]) -> bool:
-    """Whether weight decay would be on tuned word vectors if `decay_word_vectors` were true, and is not."""
+    """Whether `decay_word_vectors=false` makes a difference: there is weight decay, and word vectors are tuned."""
     decay, tuned = ((config.get(part) or {}) for part in ("optimizer", "model"))
     return bool(config.get("decay_word_vectors") is False and decay.get("weight_decay") and (tuned.get("embedding") or {}).get("tuned"))
 

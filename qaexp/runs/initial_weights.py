@@ -17,15 +17,15 @@ from qaexp.runs.record import vector_files_of
 
 
 def begin_from(source: Mapping[str, Any] | None, scorer: AnswerScorer, vocabulary: Sequence[str], vector_files: Sequence[str]) -> None:
-    """Copy word vectors and encoder of a pinned `init_from` into the scorer. None leaves it alone.
+    """Copy word vectors and encoder of the pinned run `source` (`init_from`) into the scorer. None leaves the scorer as it is.
 
-    Each of two encoders takes the one of its own side, or the only one. Other parts, such as poolings and similarities, are not copied.
-    A run on another data set will do if its word vectors come from the same published files, whose digests `vector_files` has: words that
-    both have take its vectors, and the others keep those of the files.
+    If the scorer has an encoder for each side, each is copied from that side's encoder of the other run, or from its only one. Other parts,
+    such as poolings and similarities, are not copied. The other run may be on another data set if its word vectors come from the same
+    published files, whose digests are `vector_files`: words of both data sets take its vectors, the others keep those of the files.
 
     Raises:
-        CheckpointError: the checkpoint is not the one that was pinned, its word ids mean other words, or its encoder is of another make;
-            or there are two encoders in it and one here.
+        CheckpointError: the checkpoint is not the one that was pinned, its word ids mean other words, or its encoder has another class,
+            width or shape; or it has two encoders and the scorer has one.
     """
     if source is None:
         return
@@ -53,8 +53,7 @@ def begin_from(source: Mapping[str, Any] | None, scorer: AnswerScorer, vocabular
     two = scorer.candidate_encoder is not ours
     if held.candidate_encoder is not theirs and not two:
         raise CheckpointError(
-            "init_from holds an encoder each for questions and candidates, this run has one for both, and would lose the candidates'; "
-            "set model.shared=false"
+            "init_from has one encoder for questions and another for candidates, but this run has one for both; set model.shared=false"
         )
     _copy(held.embedding, scorer.embedding, "embedding", theirs_too)
     _copy(theirs, ours, "encoder")

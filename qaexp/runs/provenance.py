@@ -35,7 +35,7 @@ def git_commit() -> str:
 def commit_of(repository: Path) -> str:
     """The commit of a repository. Changed tables and figures do not count as changes, since no run depends on them.
 
-    Empty for a folder inside some repository, such as that of an installed package.
+    Empty if the folder is not the root of a repository, as for an installed package, or if git fails.
     """
     if not (repository / ".git").exists():
         return ""
@@ -51,7 +51,7 @@ def commit_of(repository: Path) -> str:
 
 @cache
 def hardware() -> dict[str, Any]:
-    """Processor, cores used by torch, and GPU if there is one."""
+    """The processor, its number of cores, the threads that torch uses, and the GPU (None if there is none)."""
     import torch
 
     model = platform.processor() or platform.machine()

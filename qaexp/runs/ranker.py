@@ -22,7 +22,7 @@ BLOCK = 256
 
 
 class RankedAnswer(NamedTuple):
-    """An answer, its score (higher is better; the scale is the model's) and its place in the list that was given."""
+    """An answer, its score (higher is better; the scale is the model's) and its position, from 0, in the list that was given."""
 
     answer: str
     score: float
@@ -90,7 +90,7 @@ class Ranker:
         return read_out(self.scorer, question_ids, answer_ids)
 
     def words(self, question: str, answer: str) -> tuple[list[str], list[str]]:
-        """The words of both texts that the model reads, which the axes of `read_out` count."""
+        """The words that the model reads of both texts: one for each place on the axes of `read_out`."""
         first, second = (self._words(text, limit) for text, limit in zip((question, answer), self._max_lengths, strict=True))
         return first, second
 
@@ -113,7 +113,7 @@ class Ranker:
 
     @torch.no_grad()
     def scores(self, pairs: Sequence[tuple[str, str]]) -> Float[torch.Tensor, "pair *class"]:
-        """The score of each pair of a question and an answer, or its scores of classes. All texts are encoded at once, each once."""
+        """The score of each pair of a question and an answer, or its score for each class, on the CPU. All texts are encoded at once."""
         questions, asked = self._encoded(self.scorer.encode_question, [question for question, _ in pairs], self._max_lengths[0])
         answers, given = self._encoded(self.scorer.encode_candidate, [answer for _, answer in pairs], self._max_lengths[1])
         most = MAX_TOKENS.get(self.device.type, MAX_TOKENS["cuda"])
@@ -131,7 +131,7 @@ class Ranker:
         return self.scorer.device
 
     def add_words(self, words: Sequence[str], vectors: Float[torch.Tensor, "word dim"]) -> bool:
-        """Append words, each with its vector, to the vocabulary. Returns whether the model reads vectors of words."""
+        """Append words, each with its vector, to the vocabulary. Returns False, and changes nothing, if the model reads no word vectors."""
         if added := self.scorer.add_words(words, vectors):
             self.vocabulary = Vocabulary([*self.vocabulary.words, *words])
         return added
@@ -146,7 +146,7 @@ class Ranker:
         return torch.nn.utils.rnn.pad_sequence([torch.tensor(text) for text in ids], batch_first=True)
 
     def ids_of_words(self, words: Sequence[str]) -> Int[torch.Tensor, " length"]:
-        """The ids of what `words` gives."""
+        """The ids of one text's words, as `words` returns them."""
         return torch.tensor(self.vocabulary.ids(words) if self.scorer.subwords is None else self.scorer.subwords.of_words(words))
 
 

@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 SCHEMA = 1
 NAME = r"[^/\\\0]{0,100}"
-"""The form of keys, fingerprints and splits (`held out`). Files are named by them, so they must not point out of their folder."""
+"""The form of keys, fingerprints and names of splits (such as `held out`). Files are named by them, so they have no path separator."""
 
 
 @dataclass
@@ -50,7 +50,7 @@ class RunRecord:
     matmul: str = ""
     """The float32 backend of the CPU in the last process of the run: mkl or onednn. Empty in records made before it was noted."""
     processes: int = 1
-    """How many processes trained the run (`trainer=ddp`). With dropout, another number is as another seed."""
+    """How many processes trained the run (`trainer=ddp`). With dropout, another number changes the result as another seed does."""
     continued: list[dict[str, Any]] = field(default_factory=list)
     """Commit, versions, hardware and first epoch of each process that resumed the run, if they differ from the process before."""
     data: dict[str, Any] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class RunRecord:
 
     @property
     def best_on_dev(self) -> float | None:
-        """The highest `selection_metric` of an epoch, or that of a run that trains nothing; None before the first epoch."""
+        """The highest `selection_metric` over the epochs, or that of dev if nothing is trained in epochs; None before it is measured."""
         if self.history:
             return float(max(epoch[self.selection_metric] for epoch in self.history))
         return float(self.metrics["dev"][self.selection_metric.partition("/")[2]]) if "dev" in self.metrics else None
@@ -115,9 +115,7 @@ class RunRecord:
         except OSError as error:
             raise RecordError(f"{path}: {error.strerror}") from error
         except (ValueError, TypeError, RecursionError) as error:  # ValueError: not UTF-8, or not JSON
-            raise RecordError(
-                f"{path} is no run's record ({error}); delete its folder, and the command that made it makes it again"
-            ) from error
+            raise RecordError(f"{path} is no run's record ({error}); delete its folder, then repeat the command that made it") from error
 
     @classmethod
     def with_status(cls, folder: Path, *statuses: str) -> "RunRecord | None":
@@ -140,7 +138,7 @@ class RunRecord:
 
     @property
     def command_line(self) -> str:
-        """Its command with the program, to type again."""
+        """The command line that repeats the run, with its program, such as `qaexp pretrain model=gru`."""
         return f"{program_of(self.config).command} {self.command}"
 
     def is_of(self, config: Any) -> bool:
@@ -167,7 +165,7 @@ class RunRecord:
         self.data, self.convention = {**described, **as_before}, convention
 
     def of_written_texts(self, fingerprint: str) -> None:
-        """Note the fingerprint of the texts as they are written, for a run that reads them so.
+        """Note the fingerprint of the texts as they are written, for a model that reads them in place of the words.
 
         Raises:
             ConfigError: the run started on other texts.
@@ -226,7 +224,8 @@ class RunRecord:
     def add_epoch(self, epoch: int, values: Mapping[str, int | float], chosen: str) -> None:
         """Add an epoch, numbered from 1, to the history. An epoch repeated after an interruption replaces its first attempt.
 
-        The steps and seconds of the first attempt are subtracted: an equal share of all, since all epochs have the same length.
+        The best epoch is the one with the highest value of the metric `chosen`. The steps and seconds of a first attempt are subtracted: an
+        equal share of all, since all epochs have the same length.
         """
         before = [entry for entry in self.history if entry["epoch"] < epoch]
         if len(before) < len(self.history):
@@ -282,7 +281,7 @@ PARTS: Mapping[tuple[str, ...], Mapping[str, Any]] = {
 
 
 def _require_kinds(content: Any) -> None:
-    """Raises: TypeError, if this is not the content of a record: a value is of another type than its field."""
+    """Raises TypeError if a value is of another type than its field, and ValueError if a name does not have the form `NAME`."""
     if not isinstance(content, dict):
         raise TypeError(f"it holds a {type(content).__name__}")
     for place, kinds in {(): get_type_hints(RunRecord), **PARTS}.items():

@@ -73,13 +73,13 @@ def with_current_targets(node: Any) -> Any:
 
 SHORTENED = ("qaexp.", "torch.optim.", "pytorch_lightning.")
 ALSO_OURS = ("torch.optim.AdamW",)
-"""What these packages have of the name of one of our classes."""
+"""Classes of these packages that keep their module, because one of our classes has the same name."""
 
 
 def with_short_targets(node: Any) -> Any:
     """The same configuration, without the modules of our classes and of the torch and Lightning classes that conf/ names.
 
-    So moving a class of ours changes no key. Other classes keep their modules, since yours may have the name of one of ours.
+    So moving a class of ours changes no key. Other classes keep their modules: a class of yours may have the name of one of ours.
 
     >>> [with_short_targets({"_target_": name}) for name in ("qaexp.losses.PairwiseHinge", "mine.PairwiseHinge")]
     [{'_target_': 'PairwiseHinge'}, {'_target_': 'mine.PairwiseHinge'}]

@@ -57,8 +57,7 @@ def run_or_reuse(
     watchers: Sequence[Any] | None = None,
     usual: DictConfig | None = None,
 ) -> Outcome:
-    """Run a configuration in its own folder below `runs`, unless it is finished there, over the data as they are now, or another process
-    runs it.
+    """Run a configuration in its own folder below `runs`, unless it has finished there on the present data or another process runs it.
 
     An interrupted run continues after its last whole epoch. A failure leaves its sentence in `error.txt` and its traceback in
     `error.log`, and does not stop the runs after it; only Ctrl-C and a folder that cannot be written do.
@@ -73,7 +72,7 @@ def run_or_reuse(
     except (MissingDataError, BadDataError) as error:
         return Outcome("failed", folder, error=str(error))
     if former and former.status == "finished":
-        if (folder / LAST).exists():  # a kill came just before it was removed
+        if (folder / LAST).exists():  # the process was killed just before it removed this file
             with claim(folder) as mine:
                 if mine:
                     clear_all(folder)
@@ -81,7 +80,7 @@ def run_or_reuse(
     with claim(folder) as mine:
         if not mine:
             return Outcome("busy", folder)
-        if record := RunRecord.with_status(folder, "finished"):  # by the process that had claimed it until now
+        if record := RunRecord.with_status(folder, "finished"):  # another process has just finished it
             return Outcome("kept", folder, record)
         _set_damaged_record_aside(folder)
         atomic_write_text(folder / CONFIG, OmegaConf.to_yaml(cfg, resolve=True))
@@ -108,7 +107,7 @@ def run_or_reuse(
 
 
 def go_on(folder: Path, cfg: DictConfig) -> None:
-    """Give a run the configuration with which it goes on past its end: it is then another run, with the key and the command of that one."""
+    """Turn a run into the longer run that `cfg` describes, to be resumed: it takes that run's configuration, key and command."""
     config: Any = OmegaConf.to_container(cfg, resolve=True)
     record = RunRecord.load(folder)
     grown = {name: OmegaConf.select(cfg, name) for name in GROWING}
@@ -157,11 +156,11 @@ def of_these_data(cfg: DictConfig, runs: Path, overrides: Sequence[str]) -> RunR
 
 
 def set_aside(folder: Path, fingerprint: str, vector_files: Sequence[str] | None, written: Callable[[], str] | None = None) -> Path | None:
-    """Move the folder of a run that has ended out of the way of a run on these data; returns its new path, None if another process has
-    moved it.
+    """Rename the folder of a run that has ended on other data, to make room for a run on these data. Returns its new path; None if there is
+    nothing to rename, such as after another process has done so.
 
-    The name has the digests of its texts and, if its record has them, of the files of its word vectors. A second run on the same data
-    ends in `_2`.
+    The new name ends in the first 8 digits of the digests of its texts and, if its record has them, of its word vector files; then in `_2`
+    if that name is taken.
 
     Raises:
         OutputError: the folder above cannot be written.

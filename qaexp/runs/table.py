@@ -42,7 +42,7 @@ def _can_be_shown(record: RunRecord, run: Path) -> bool:
             _line(record, split, [])
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         fault = f"has no {error}" if isinstance(error, KeyError) else f"is damaged ({error})"
-        log.warning("left out: %s %s; delete its folder, and the command that made it makes it again", run / RECORD, fault)
+        log.warning("left out: %s %s; delete its folder, then repeat the command that made it", run / RECORD, fault)
         return False
     return True
 
@@ -107,7 +107,7 @@ def _look(record: RunRecord) -> str:
 
 
 def measured_by(records: Sequence[RunRecord], split: str) -> list[str]:
-    """All measures that any of the runs has of a split; those that every run has come first."""
+    """All measures that any of the runs has of a split; the standard ones (`METRICS`) come first."""
     found = dict.fromkeys(metric for record in records for metric in record.metrics.get(split, {}) if is_measure(metric))
     return sorted(found, key=lambda metric: metric not in METRICS)
 

@@ -47,18 +47,18 @@ class Task(ABC):
 
     @abstractmethod
     def ranked(self, split: str, scores: Float[Tensor, "pair *class"], questions: int, candidates: int) -> pd.DataFrame:
-        """The first candidates of the first questions of a split as they are ranked, or the first pairs as they are classified: texts."""
+        """The first questions of a split with their top candidates, or the first pairs with their predicted classes, as texts."""
 
     @abstractmethod
     def audit(self, in_file_order: Callable[[], RankingDataModule], seed: int) -> list[Finding]:
-        """Canaries: scorers whose results can be computed. `in_file_order` builds the same data set, its pools in file order."""
+        """Canaries: scorers whose results are known in advance. `in_file_order` builds the same data set with its pools in file order."""
 
     @abstractmethod
     def shown_pairs(self, run: Path, split: str, questions: Sequence[int]) -> list[tuple[str, int]]:
-        """For each question, a title and its most telling pair.
+        """For each question (a place in the split), a title and the pair to draw: its best-ranked right answer, or the classified pair.
 
         Raises:
-            ConfigError: a question has no such pair, or the run left no ranking.
+            ConfigError: the run left no ranking.
         """
 
     @abstractmethod
@@ -67,7 +67,7 @@ class Task(ABC):
 
 
 class Ranking(Task):
-    """Questions with candidates that are right or wrong. `convention` names how ranks are measured."""
+    """Questions with candidates that are right or wrong."""
 
     headings = ("P@1", "MRR", "MAP")
 

@@ -1,4 +1,4 @@
-"""The gate for what comes from elsewhere: each slot of a saved configuration builds classes of its kind, and nothing else is called."""
+"""Checks a saved configuration, which may come from elsewhere, before anything is built: each slot may only build classes of its kind."""
 
 import os
 import re
@@ -47,7 +47,7 @@ class Kind:
 
 
 class Tokeniser(Kind):
-    """A function that is annotated as one: from the name alone, any function would do."""
+    """A function that is annotated to return `list[str]`. Without this check, a configuration could call any function."""
 
     def admits(self, part: Any) -> bool:
         return isfunction(part) and part.__annotations__.get("return") in (list[str], "list[str]")
@@ -137,19 +137,19 @@ def _require_whole(container: Any) -> None:
 
 
 def _require_flat(text: str) -> None:
-    """Raises ValueError for YAML that would grow when it is read: aliases, and brackets in brackets."""
+    """Raises ValueError for YAML that could fill the memory when it is read: with aliases, or nested deeper than MAX_DEPTH."""
     depth = 0
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH or isinstance(event, yaml.AliasEvent):
-            raise ValueError("it has an alias, or too many brackets in brackets")
+            raise ValueError("it has an alias, or is nested too deeply")
 
 
 def admitted(config: Any, file: Path) -> Any:
     """A saved configuration in plain dicts and lists, with today's names of classes, if each slot takes what it would build.
 
     Raises:
-        CheckpointError: something else would be built, wherever it stands, or there is a reference, whose value shows only once resolved.
+        CheckpointError: a slot would build something else, or a value is a reference (`${...}`), which could resolve to anything.
     """
     _require_plain(config, file)
     current = with_current_targets(config)
@@ -159,7 +159,7 @@ def admitted(config: Any, file: Path) -> Any:
 
 
 def _require_plain(config: Any, file: Path) -> None:
-    """Raises CheckpointError for what no run leaves."""
+    """Raises CheckpointError for values that no run writes: references, and keys or values of unusual types."""
     try:
         for value in nested_values(config, MAX_VALUES):
             if fault := _fault(value):

@@ -42,7 +42,7 @@ def best_of_each_measure(results: Sequence[JobResult]) -> dict[str, Best]:
 
 
 def best_of(results: Sequence[JobResult]) -> Best | None:
-    """The options with the highest mean score over their seeds, the first of several; None when no run has a score.
+    """The options with the highest mean score over their seeds (the first of equals); None when no run has a score.
 
     Options that failed with some seeds rank behind those that never failed.
     """
@@ -96,7 +96,8 @@ def _chosen(option: str) -> Any:
 
 
 def _of_experiment(choice: str) -> tuple[dict[str, Any], DictConfig]:
-    """The choices and values of an experiment. An earlier best is given by its content, since the new file may replace it."""
+    """The choices and values of an experiment. The file of an earlier best is replaced by its content, since the new file may
+    overwrite it."""
     path = choice_file("experiment", choice)
     content = OmegaConf.load(path) if path else OmegaConf.create()
     assert isinstance(content, DictConfig)

@@ -18,7 +18,7 @@ from qaexp.runs.record import RunRecord
 
 
 class PruneByDev(Callback):
-    """Asks an Optuna pruner after each epoch, which compares the run with the finished ones in the same folder and over the same data.
+    """Asks an Optuna pruner after each epoch. It compares the run with the sweep's finished runs that were measured on the same data.
 
     No Optuna study is stored, so a killed worker leaves nothing half written. Only pruners that read other trials' curves work
     (MedianPruner, PercentilePruner, PatientPruner).
@@ -61,8 +61,8 @@ class Finished:
     files: Sequence[str] | None
 
     def is_measured_like(self, record: RunRecord) -> bool:
-        """Whether convention, pairs and texts are the same, and the word vectors, unless they are from another source, which may be an axis
-        of the sweep."""
+        """Whether convention, pairs and texts are the same. Word vectors of the same source must come from the same files; another source
+        is allowed, since it may be an axis of the sweep."""
         if (self.convention, self.dev_pairs) != (record.convention, record.pairs_of_dev):
             return False
         return record.is_over(self.texts, self.files if self.vectors == record.vectors else None)

@@ -24,9 +24,9 @@ Cell = Mapping[str, str | int | float]
 
 @dataclass(frozen=True)
 class Space:
-    """Each option with one value, as it is written, or with the values to search.
+    """Maps each option to its one value, as written, or to the values to search.
 
-    Options of an experiment come first, then those of the command line, which replace them, or set a part of one.
+    Options of an experiment come first. Those of the command line follow, and replace them or set a part of one.
     """
 
     options: Mapping[str, str | BaseDistribution]
@@ -52,7 +52,7 @@ class Space:
 
     @property
     def size(self) -> int | None:
-        """The number of cells; None where an axis is continuous."""
+        """The number of cells; None if an axis is an interval."""
         finite = [axis for axis in self.axes.values() if isinstance(axis, CategoricalDistribution)]
         return prod(len(axis.choices) for axis in finite) if len(finite) == len(self.axes) else None
 

@@ -43,13 +43,13 @@ from qaexp.sweep.strategies import Cell, Space
 log = logging.getLogger(__name__)
 
 MAX_FRUITLESS = 3
-"""After this many launches in a row without a result, the first remaining job counts as failed, or the sweep, if no job ever began."""
+"""After this many launches in a row without a result, the first remaining job counts as failed. If no job ever began, the sweep fails."""
 
 OUTCOMES, LOCK = ".outcomes-", ".lock"
 """The beginning of the name of a folder with results of jobs, and the lock in it that its sweep holds."""
 
 SECONDS_UNTIL_LOCKED = 60.0
-"""A folder for results that is younger may be of a sweep that is about to lock it."""
+"""A folder for results that is younger than this may be of a sweep that has not locked it yet."""
 
 WAITS = (1, 2, 5, 10, 30)
 """Seconds before jobs that are busy in another process are launched again; the last one repeats."""
@@ -134,7 +134,7 @@ class Sweep(Sweeper):
             watch.read_results()
             left = [number for number in missing if number not in watch.results]
             busy = _busy(outcomes, left)
-            fruitless = fruitless + 1 if len(left) == len(missing) and not busy else 0  # another process has those that are busy
+            fruitless = fruitless + 1 if len(left) == len(missing) and not busy else 0  # busy jobs do not count: another process runs them
             if left and busy:
                 time.sleep(next(waits, WAITS[-1]))
             elif left and fault is not None:

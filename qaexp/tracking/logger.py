@@ -1,4 +1,7 @@
-"""Lightning's loggers by their YAML, and W&B: online with a key, offline without, never a prompt, and closed also after an error."""
+"""Opens the loggers of `conf/logger/`: those of Lightning, and W&B: online with a key, offline without, never with a prompt.
+
+W&B is closed after an error, too.
+"""
 
 import inspect
 import logging
@@ -38,7 +41,7 @@ WANDB_MODES: dict[str, Mode] = {"online": "online", "run": "online", "offline": 
 
 HARDEST_LISTED = 20
 QUESTIONS_LISTED, CANDIDATES_LISTED = 100, 10
-"""Of a ranking with its texts."""
+"""How many questions, and candidates of each, the tables `ranking/<split>` show."""
 CLOSED = "closed.txt"
 """In the folder of a W&B run that was closed, not killed: how many epochs it and those before it have logged."""
 
@@ -109,7 +112,7 @@ class RunLogger(WandbLogger):
 
     @_without_failing
     def log_pages(self, folder: Path, record: RunRecord, data: RankingDataModule) -> None:
-        """Log the pages that `logger.pages` asks for, such as the report of the run, as an artifact each.
+        """Log the pages that `logger.pages` asks for, such as the report of the run, each as an artifact.
 
         A page has `write(run, to, data)`, which returns the file and the folders that it wrote.
         """
@@ -210,7 +213,7 @@ def open_wandb(record: RunRecord, folder: Path) -> Iterator[RunLogger | Literal[
         yield False
         return
     for name, value in {"WANDB_SILENT": "true", "WANDB_FINISH_TIMEOUT": "600", "WANDB_FINISH_TIMEOUT_RAISES": "true"}.items():
-        os.environ.setdefault(name, value)  # read on import; W&B waits without end for a network that is gone
+        os.environ.setdefault(name, value)  # read on import; without a timeout, W&B waits forever for a lost network
     import wandb
 
     run = _begin(record, folder, mode, or_offline=asked == "auto" and mode == "online")
@@ -236,10 +239,10 @@ def open_wandb(record: RunRecord, folder: Path) -> Iterator[RunLogger | Literal[
 
 
 def _begin(record: RunRecord, folder: Path, mode: Literal["online", "offline"], or_offline: bool) -> Any:
-    """The W&B run; None where it does not start and there are epochs already.
+    """The W&B run. If it does not start: an offline one with `or_offline`; else None if the run has finished an epoch already.
 
     Raises:
-        ConfigError: it does not start.
+        ConfigError: it does not start, and no epoch has finished.
     """
     import wandb
 

@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class View:
-    """The content of a workspace or a report: only `type` and `spec` differ."""
+    """A workspace or a report as W&B stores it. The two differ only in `type` and in the form of `spec`."""
 
     type: str
     entityName: str  # noqa: N815  W&B's spelling

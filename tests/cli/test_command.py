@@ -59,7 +59,7 @@ def test_a_full_disk_below_the_output_is_one_sentence() -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run([sys.executable, "-c", program], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
-    assert "the output cannot be written whole: No space left on device; free some space there" in done.stderr
+    assert "cannot write all of the output: No space left on device; free some disk space" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -103,7 +103,7 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
         ("~schedule", "~schedule: a run needs schedule; set it instead, to one of constant, cosine, inverse_epoch, linear"),
         ("hydra.searchpath=[file:///nowhere]", "hydra.searchpath: there is no folder /nowhere; name one that has groups in it"),
         ("hydra.searchpath=[pkg://nothing.conf]", "hydra.searchpath: there is no package nothing.conf; install it"),
-        ("--config-name=nosuch", "--config-name nosuch: no such file lists the groups of a run; begin its defaults with `- config`"),
+        ("--config-name=nosuch", "--config-name nosuch: no such file, or its defaults do not begin with `- config`"),
         ("dataset/vectors=webtext", "there is no dataset/vectors=webtext, did you mean webtext300 or webtext100"),
         ("model.encoder.ofset=2", "there is no option model.encoder.ofset, did you mean model.encoder.offset"),
         ("trainer.max_epoch=3", "there is no option trainer.max_epoch, did you mean trainer.max_epochs"),
@@ -495,7 +495,7 @@ def test_a_run_that_stopped_early_goes_on_with_more_patience(quiet: list[str], t
     folder = only_run(tmp_path)
     assert len(RunRecord.load(folder).history) == 2
     assert main([f"resume={folder}", "trainer.max_epochs=9"]) == 2
-    assert "it stopped after 2 epochs, as dev had been no better for patience=1; raise patience, too" in caplog.text
+    assert "it stopped early, after 2 epochs (patience=1); raise patience, too" in caplog.text
     assert main([f"resume={folder}", "patience=3"]) == 0
     record = RunRecord.load(folder)
     assert (len(record.history), record.command.endswith(" patience=3")) == (4, True)

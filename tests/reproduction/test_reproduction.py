@@ -155,7 +155,7 @@ def test_a_bar_counts_each_table_once(tmp_path: Path, monkeypatch: pytest.Monkey
         (["--paper", "ctrm"], "there is no paper 'ctrm'"),
         (["--paper", "ctrn", "--table", "99"], "there is no table 99 in ctrn; there are ctrn 2, 3, "),
         (["--paper", "ctrn", "--table", "tuning_snli"], "tuning_qatarliving, tuning_trecqa, tuning_trecqa_baselines, tuning_yahooqa"),
-        (["--paper", "ctrn", "--seeds", "7", "--plan"], "seed 7 is none of these tables'; theirs are 1, 2, 3, 4, 5"),
+        (["--paper", "ctrn", "--seeds", "7", "--plan"], "these tables have no seed 7; their seeds are 1, 2, 3, 4, 5"),
         (["--paper", "ctrn", "--figure", "4"], "there is no figure 4 in ctrn; there are ctrn 3 (those of single runs come from"),
         (["--paper", "ctrn", "--table", "6", "--rows", "QRN"], "did you mean QRNN"),
         (["--paper", "ctrn", "--table", "6", "--settings", "zzz"], "no setting is called 'zzz'; choose among TRAIN, TRAIN-ALL"),

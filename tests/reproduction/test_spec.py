@@ -358,7 +358,7 @@ rows:
     ("content", "fault"),
     [
         ("{like: tabel1}", r"mine/table1\.yaml: .* like: tabel1: there is no .*mine/tabel1\.yaml; did you mean table1\?"),
-        ("{like: table1}", "like: table1: that one is like this one"),
+        ("{like: table1}", "like: table1: a table cannot inherit from itself"),
         (
             "{rows: [{label: GGSM, like: ../theirs/table1}]}",
             r"row 'GGSM' is like 'GGSM' of ../theirs/table1, which runs no such row; did you mean GGSA\?",
@@ -367,7 +367,7 @@ rows:
             "{rows: [{label: Wang, like: ../theirs/table1}]}",
             "row 'Wang' is like 'Wang' of .*, which runs no such row; choose among GGSA, BM25",
         ),
-        ("{rows: [{label: Q, like: {a: b, c: d}}]}", "row 'Q': like: is one table, and one row of it"),
+        ("{rows: [{label: Q, like: {a: b, c: d}}]}", "row 'Q': like: needs one table, and one row of it"),
     ],
 )
 def test_a_mistake_is_told_with_the_file(content: str, fault: str, tmp_path: Path) -> None:
@@ -376,7 +376,7 @@ def test_a_mistake_is_told_with_the_file(content: str, fault: str, tmp_path: Pat
 
 
 def test_two_tables_cannot_be_like_each_other(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="that one is like this one"):
+    with pytest.raises(ConfigError, match="a table cannot inherit from itself"):
         _tables(tmp_path, one="{like: ../other/table1}", other="{like: ../one/table1}")
 
 

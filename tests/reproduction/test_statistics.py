@@ -74,7 +74,7 @@ def test_a_partial_set_is_called_partial(experiments: Make, cache: None, tmp_pat
         ("published: [1K, 144, 7, null]", "published: [1K]", "row 'Toys' has 1 printed numbers for 4 columns"),
         ("measure: candidates per question", "measure: candles", "candles of row 'Toys' is not measured; what is: questions, pairs"),
         ("datasets: [insuranceqa, toy]", "file: toy.txt", "row 'Toys' needs datasets, or a file and read_by"),
-        ("as used", "as sold", "questions is 'as sold', as read or as used expected"),
+        ("as used", "as sold", "questions is 'as sold'; write `as read` or `as used`"),
         ("of: [test2]", "off: [test2]", "it is not a table of statistics"),
     ],
 )

@@ -90,7 +90,7 @@ def test_two_encoders_begin_each_with_its_own_where_there_are_two(data: list[str
     torch.testing.assert_close(begun.question_encoder.state_dict(), question, rtol=0, atol=0)
     torch.testing.assert_close(begun.candidate_encoder.state_dict(), candidate, rtol=0, atol=0)
     (tmp_path / "one").mkdir()
-    with pytest.raises(qaexp.errors.CheckpointError, match=r"has one for both, and would lose the candidates'; set model\.shared=false"):
+    with pytest.raises(qaexp.errors.CheckpointError, match=r"but this run has one for both; set model\.shared=false"):
         train(compose([*data, *FINE, f"init_from={tmp_path / 'source'}"]), tmp_path / "one")
 
 

@@ -33,14 +33,14 @@ FILES = {
 PAGE = html_page("qaexp demo", '<link rel="stylesheet" href="page.css">', '<script src="page.js"></script>')
 MOST_BYTES, MOST_CANDIDATES, MOST_FOUND = 2_000_000, 500, 20
 POLICY = {"Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:", "Cache-Control": "no-cache"}
-"""The page loads nothing from elsewhere, and runs no script of a text."""
+"""The page loads nothing from elsewhere, and runs no script that a text contains."""
 
 
 class Questions:
     """The questions of a split, to choose from.
 
-    With `as_written`, texts are as their file has them; else in a spelling that gives the words which the runs read, as some data sets
-    publish sentences beside their words.
+    With `as_written`, texts are shown as they stand in their file. Otherwise a text is shown as its words, joined by spaces, if tokenising
+    the file's text would give other words: some data sets publish words that differ from their sentences.
     """
 
     def __init__(self, data: RankingDataModule, as_written: bool) -> None:
@@ -134,7 +134,7 @@ def make_app(rankers: Sequence[Ranker], names: Sequence[str], questions: Questio
 def _notes(rankers: Sequence[Ranker], questions: Questions | None) -> Iterator[str]:
     """What a user should know of how the runs read."""
     if any(ranker.scorer.subwords is None and ranker.tokenise("a.") == ["a."] for ranker in rankers):
-        yield "Words stand between blanks, as in the data: put one before a full stop."
+        yield "Words are separated by spaces, as in the data: put a space before a full stop."
     if questions and questions.data.corpus.texts.num_fields > 1:
         yield "The runs read texts field by field; here a text is one field, so that scores differ from those of the runs."
 
@@ -153,7 +153,7 @@ def _ranked(ranker: Ranker, question: str, candidates: list[str]) -> dict[str, A
 
 
 async def _body(request: Request) -> bytes:
-    """Pages of other sites cannot send JSON, so they cannot keep this one busy."""
+    """The body of a request, which must be JSON: pages of other sites cannot send JSON, so they cannot keep this one busy."""
     if request.headers.get("content-type", "").partition(";")[0] != "application/json":
         raise HTTPException(415, "send JSON")
     body = b""
@@ -177,7 +177,7 @@ def _texts(body: bytes) -> tuple[str, list[str]]:
 
 
 def _encodable(text: str) -> str:
-    """The text without halves of characters, which JSON can hold and UTF-8 cannot."""
+    """The text with `?` in place of lone surrogates, which JSON can hold and UTF-8 cannot."""
     return text.encode("utf-8", "replace").decode()
 
 

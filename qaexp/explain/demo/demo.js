@@ -1,4 +1,4 @@
-// Ranks what is typed and shows what has moved. It stands behind words.js.
+// Ranks what is typed and shows what has moved. Comes after words.js in the page.
 
 const state = { result: null, labels: [], before: null, open: new Set(), most: 20, asking: false, again: false };
 let A, several, form, results, said;

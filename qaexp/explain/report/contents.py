@@ -201,7 +201,7 @@ def pools_of(ranked: RankedSplit, data: RankingDataModule, text_numbers: Mapping
 
 
 def significant(value: Any, digits: int) -> Any:
-    """A number, or each of a list, with so many significant digits; None for one that is not finite."""
+    """A number, or each of a list, with this many significant digits; None for one that is not finite."""
     return [significant(each, digits) for each in value] if isinstance(value, list) else _finite(float(f"{value:.{digits}g}"))
 
 

@@ -16,14 +16,14 @@ from qaexp.runs.folder import BEST
 from qaexp.runs.ranker import Ranker, load
 
 NEURONS = 3
-"""Of a grid with several neurons, so many are drawn beside their mean: those that stand out most from the rest of the pair's grid."""
+"""How many neurons of a grid are drawn beside the mean over all: those whose maximum stands out most from their mean over the pair."""
 
 
 def choose_questions(measured: Sequence[pd.Series], count: int, named: Sequence[str]) -> list[int]:
-    """Which questions carry what the models looked at: the named ones, half of `count` by merit, and the other half evenly from the rest.
-    `measured` has a measure of each question, by id, of each run.
+    """The places of the questions that carry what the models looked at: the named ones, and `count` others.
 
-    By merit are the questions with the lowest value of a single run, and of several those in which the runs differ most.
+    Half of `count` are the questions with the lowest value of a single run or, for several runs, those in which the runs differ most. The
+    other half are spread evenly over the rest. `measured` has, for each run, one measure of each question by id.
 
     Raises:
         ConfigError: there is no such question.
@@ -42,7 +42,8 @@ def choose_questions(measured: Sequence[pd.Series], count: int, named: Sequence[
 def looks_of(
     runs: Sequence[Path], ranked: RankedSplit, data: RankingDataModule, split: str, questions: Sequence[int]
 ) -> Iterator[tuple[int, list[dict[str, Any]]]]:
-    """For each of these questions what every run looked at in the candidate that a run ranks first, and in the best right answer of a run.
+    """For each of these questions, what every run looked at in some candidates: those that a run ranks first, and the right answers that a
+    run ranks best.
 
     Runs without a checkpoint, models that show nothing over words, and texts of several fields are left out.
     """

@@ -1,4 +1,4 @@
-// Draws the page from its parts: JSON, packed by gzip and base64. It stands behind words.js.
+// Draws the page from its parts: JSON, packed by gzip and base64. Comes after words.js in the page.
 
 const waiting = new Map();
 const parts = new Map();
@@ -216,7 +216,7 @@ function compared() {
     [sorting.by, sorting.down] = [gap(), down];
     refilter();
     document.getElementById("questions").scrollIntoView();
-  } }, `${unit}s in which ${letter(run)} is better most`))),
+  } }, `${unit}s in which ${letter(run)} is better by most`))),
   make("p", { class: "soft small" }, `p is of the paired ${D.classes.length ? "t-test" : "randomisation test"}; Holm’s correction is for all measures and pairs of runs.`)];
 }
 

@@ -45,10 +45,11 @@ def write_report(
 ) -> list[Path]:
     """Write the report of runs on these data to `to`, which ends in .html, or to `index.html` in the folder `to`. Returns the files.
 
-    `attention` is the number of questions that carry what the models looked at; those in `questions` carry it in any case.
+    `attention` is the number of questions that carry what the models looked at; those in `questions` always carry it.
 
     Raises:
-        QaexpError: the runs cannot be reported together, and why.
+        QaexpError: the runs cannot be reported together, or a file is missing or damaged.
+        OutputError: the page cannot be written.
     """
     records, name = open_runs(runs, data, split)
     ranked = ranked_split(runs, records, data, name)
@@ -68,7 +69,7 @@ def write_report(
 
 
 def _divide(name: str, values: Sequence[Any], sizes: Iterable[int], limit: int, parts: dict[str, Any]) -> list[int]:
-    """Cut values into `parts` of about so much; returns where each begins."""
+    """Cut values into parts of about the size `limit`, and add them to `parts`. Returns the place at which each part begins."""
     starts, filled = [0], 0
     for place, size in enumerate(sizes):
         if filled and filled + size > limit:

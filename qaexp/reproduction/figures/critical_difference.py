@@ -18,15 +18,15 @@ from qaexp.reproduction.measured import Measured
 OURS, GROUPS = "ours", "groups"
 
 MANY_GROUPS = 6
-"""So many bars fill the space beside the means."""
+"""The number of bars for which there is space beside the means."""
 
 
 class CriticalDifference:
     """A line for each row of the figure's one column, the best first, and a bar for each group of neighbours of which no two differ.
 
     Two rows differ if the larger p of the paired randomisation test over questions and of Welch's over seeds is below 5%, Holm-corrected
-    over all pairs. A row of one seed, where another seed would give another number, is not compared: a cross, in no group. Rows that were
-    measured on other questions share no bar.
+    over all pairs. A row with one seed is not compared if the seed changes its number: it is drawn as a cross, in no group. Rows that
+    were measured on different questions share no bar.
     """
 
     def frame(self, measured: Measured, ledger: Ledger) -> pd.DataFrame:

@@ -20,7 +20,7 @@ from qaexp.reproduction.spec import Figure
 CHARACTERS_PER_INCH = 14
 
 MIN_SEEDS = 3
-"""The fewest seeds with which a point has an interval. One of two seeds, 12.7 standard errors to either side, would hide all else."""
+"""The fewest seeds with which a point has an interval. With two seeds, it would be ±12.7 standard errors and hide everything else."""
 
 
 @runtime_checkable
@@ -90,14 +90,14 @@ def drawn_intervals(halves: Iterable[Any], seeds: Iterable[Any]) -> list[float] 
 
 
 def write_footer(figure: Drawn, measured: Measured, more: str = "", intervals: bool = False) -> None:
-    """Write below a picture: its data, the seeds of each point, which points have `intervals`, and what `more` the reader must know."""
+    """Write below a picture: its data, the number of seeds of its points, whether points have `intervals`, and the text `more`."""
     states = [state for state in measured.states.values() if state.entries]
     data = [f"{data_set_in_words(state.cell.dataset)} ({state.status})" for state in states]
     write_footer_line(figure, data, [len(state.entries) for state in states], "95% intervals" if intervals else "", more)
 
 
 def write_footer_line(figure: Drawn, data: Iterable[str], seeds: Iterable[int], bars: str, more: str = "") -> None:
-    """The same from data and numbers of seeds; `bars` names the error bars of the points, if there are any."""
+    """As `write_footer`, given the data and the number of seeds of each point; `bars` names their error bars, if there are any."""
     numbers = sorted(seeds)
     several = f"{'–'.join(str(number) for number in dict.fromkeys([numbers[0], numbers[-1]]))} seed{'s' if numbers[-1] > 1 else ''}"
     which = f"; {bars} of {MIN_SEEDS} seeds or more" if bars and numbers[-1] > 1 else ""

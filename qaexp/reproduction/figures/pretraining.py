@@ -42,7 +42,7 @@ def read_runs(places: Iterable[Path]) -> list[RunRecord]:
     for place in places:
         pretrained = [record for _, record in records_below(place) if record.history and PERPLEXITY in record.history[0]]
         if not pretrained:
-            raise QaexpError(f"{place} holds no run of pre-training with an epoch behind it; `qaexp pretrain` makes one")
+            raise QaexpError(f"{place} holds no run of pre-training that has finished an epoch; `qaexp pretrain` makes one")
         for record in pretrained:
             records[record.key] = max(records.get(record.key, record), record, key=lambda run: (run.started, len(run.history)))
     return list(records.values())

@@ -1,4 +1,4 @@
-"""Figure 3 of Tay et al. 2018: seconds that an epoch of training takes each model."""
+"""Figure 3 of Tay et al. 2018: seconds per training epoch of each model."""
 
 from collections.abc import Mapping
 
@@ -15,8 +15,8 @@ from qaexp.reproduction.measured import CellState, Measured
 class Runtime:
     """A bar for each row of the figure's one column, the shortest first.
 
-    Seconds depend on the machine. Ratios compare: the seconds of a row over those of another row on the same machine. `against` has these
-    other rows, each with the ratios that the paper states.
+    Seconds depend on the machine, so the data also have ratios: the seconds of a row over those of another row on the same machine.
+    `against` maps each such other row to the ratios that the paper states, by row.
     """
 
     def __init__(self, against: Mapping[str, Mapping[str, float]]) -> None:

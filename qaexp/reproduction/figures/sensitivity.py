@@ -23,7 +23,7 @@ class Sensitivity:
     """A panel for each hyper-parameter, in it a line for each of the figure's columns.
 
     `panels` maps each hyper-parameter to its place in the configuration. A row that overrides this place is a point of the panel. The row
-    `default` is a point of every panel, at the value in its composed configuration. The row `baseline` is a level in every panel.
+    `default` is a point of every panel, at the value in its composed configuration. The row `baseline` is a horizontal line in every panel.
     """
 
     def __init__(self, panels: Mapping[str, str], default: str, baseline: str) -> None:

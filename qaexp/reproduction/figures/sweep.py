@@ -25,7 +25,7 @@ WORST_ALPHA = 0.15
 """The opacity of the worst run's line; the best run's is 1."""
 
 MAX_PLACES = 12
-"""A numeric axis with at most this many values names each; those of more are summarised in ranges."""
+"""A numeric axis with at most this many values labels each; the values of others are grouped into ranges."""
 
 NUM_RANGES = 5
 """The number of these ranges, with equally many runs each."""
@@ -112,7 +112,7 @@ class Scale:
 
 def scale(values: Sequence[object]) -> Scale:
     """Numbers lie on a numeric scale, logarithmic if that spreads them more evenly; runs that do not set the option, and 0 on a logarithmic
-    scale, stand at its foot. Words stand by name at equal distances.
+    scale, stand at its lower end. Words stand in alphabetical order at equal distances.
 
     >>> scale(["1e-3", "1e-5", "1e-4"]).heights
     [1.0, 0.0, 0.5]

@@ -100,7 +100,7 @@ class Shown:
 
     @property
     def ranked_by(self) -> str:
-        """The column by which a leaderboard stands; empty for other tables."""
+        """The column by which a leaderboard is sorted; empty for other tables."""
         names = list(self.table.columns)
         return "" if not self.leaderboard else "MAP" if "MAP" in names else names[0]
 

@@ -239,7 +239,7 @@ def test_without_names_toy_passes_and_what_is_missing_is_passed_over(
     assert "toy, scored by trec" in shown
     assert shown.count(" OK") == 2 * len(ALL_OK)
     assert "…" not in shown, "it does not fit a terminal"
-    assert "wikiqa: not checked, as files of it are missing (`qaexp data check wikiqa` names them)" in shown
+    assert "wikiqa: not checked, because files are missing (`qaexp data check wikiqa` names them)" in shown
     assert "nothing leaks or is broken" in shown
     assert main(["check", "wikiqa", "--data", str(tmp_path)]) == 2
     assert f"{tmp_path}/wikiqa/WikiQA-dev.tsv" in capsys.readouterr().err

@@ -225,7 +225,7 @@ def test_pairs_of_a_classifier_are_read_as_its_run_read_them(port_of_classes: in
         assert chosen["labels"] == [written["class"][number]]
         [answer] = ask(port_of_classes, "/rank", {"question": chosen["question"], "candidates": chosen["candidates"]})[1]
         assert answer["scores"][0] == pytest.approx(expected, abs=1e-4)
-    assert ask(port_of_classes, "/about")[1]["notes"] == ["Words stand between blanks, as in the data: put one before a full stop."]
+    assert ask(port_of_classes, "/about")[1]["notes"] == ["Words are separated by spaces, as in the data: put a space before a full stop."]
 
 
 def test_a_classifier_shows_the_class_of_each_pair(browser: Any, port_of_classes: int, classifiers: list[Run]) -> None:

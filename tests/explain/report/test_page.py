@@ -220,7 +220,7 @@ def test_two_runs_stand_side_by_side_with_the_test_of_their_difference(both: Pat
     seen.keyboard.press("Enter")
     assert len(cells(seen, "A − B")) == count
     seen.get_by_role("button", name="show all again").click()
-    section.get_by_role("button", name="A is better most").click()
+    section.get_by_role("button", name="A is better by most").click()
     found = [float(value.replace("−", "-")) for value in cells(seen, "A − B")]
     assert found == sorted(found, reverse=True)
     open_question(seen, 0)
