@@ -11,6 +11,7 @@ from qaexp.cli.command import exit_code, non_negative_int
 from qaexp.errors import ConfigError, QaexpError
 
 LOCAL = "127.0.0.1"
+LOCAL_NAMES = (LOCAL, "localhost")
 
 log = logging.getLogger(__name__)
 
@@ -57,8 +58,8 @@ def _serve(options: argparse.Namespace) -> int:
             f"cannot listen at {options.host}, port {options.port} ({error}); choose others with --host and --port"
         ) from error
     port = listening.getsockname()[1]
-    hosts = [LOCAL, "localhost"] if options.host == LOCAL else ["*"]
-    if options.host != LOCAL:
+    hosts = LOCAL_NAMES if options.host in LOCAL_NAMES else ["*"]
+    if options.host not in LOCAL_NAMES:
         log.warning("whoever reaches %s can use this page and read the data set's questions", options.host)
     server = uvicorn.Server(uvicorn.Config(make_app(rankers, names, questions, hosts), log_level="warning"))
     log.info("http://%s:%d (Ctrl-C ends it)", options.host, port)

@@ -80,7 +80,8 @@ def _show_record(record: RunRecord, run: Path, console: Console) -> None:
 def _how_to_go_on(record: RunRecord, run: Path) -> str:
     """The command that continues a run; empty if it has ended."""
     command = f"{program_of(record.config).command} {join_options([f'resume={run}'])}"
-    return {"interrupted": command, "running": f"{command} (if it was killed)"}.get(record.status, "")
+    mended = f"{command} (when the cause of the error is removed)"
+    return {"interrupted": command, "running": f"{command} (if it was killed)", "failed": mended}.get(record.status, "")
 
 
 def _facts(record: RunRecord, run: Path) -> dict[str, str]:
@@ -90,7 +91,9 @@ def _facts(record: RunRecord, run: Path) -> dict[str, str]:
     threads = had.get("threads")
     machine = had.get("gpu") or ", ".join(filter(None, [had.get("processor"), threads and f"{threads} thread{'s' * (threads > 1)}"]))
     splits = (
-        f"{name} {counts.get('questions', counts.get('pairs', 0)):,} questions" for name, counts in record.data.get("splits", {}).items()
+        f"{name} {counts[unit]:,} {unit}"
+        for name, counts in record.data.get("splits", {}).items()
+        for unit in [next(unit for unit in ("questions", "pairs") if unit in counts)]
     )
     weights = record.parameters
     return {

@@ -103,7 +103,9 @@ class RandomNegatives(NegativeSampling):
         question, answer = split.questions[split.pair_question[right]], split.candidates[right]
         keys = Keys(len(corpus.texts))
         excluded = no_negatives(split, keys)
-        if not len(answer_set) or keys.most_in(excluded, answer_set) >= len(np.unique(answer_set)):
+        if not len(answer_set):
+            raise ConfigError("the data set gives no answer set to draw negatives from. Use dataset/negatives=pool")
+        if keys.most_in(excluded, answer_set) >= len(np.unique(answer_set)):
             raise ConfigError(
                 f"all {len(answer_set)} texts of the answer set are right answers of one question: none is left to draw as a negative. "
                 "Use dataset/negatives=pool"

@@ -20,6 +20,9 @@ from qaexp.reproduction.spec import UNPRINTED, Table, Tuning
 from qaexp.reproduction.statistics import MeasuredRow, StatisticsTable, cell_of, to_csv
 from qaexp.runs.table import markdown
 
+LETTERS = (*ascii_lowercase, *map("".join, product(ascii_lowercase, repeat=2)))
+"""Names of the reasons under a table."""
+
 
 def as_markdown(measured: Measured) -> str:
     """The table as a page: cells are `ours ± ci95 (paper)`, and reasons, notes and commands follow."""
@@ -63,8 +66,7 @@ def _lettered(verdicts: Sequence[str], reasons: Iterable[str]) -> tuple[list[str
     """
     named = [reason for reason in dict.fromkeys(reasons) if reason and any(f"{INCOMPARABLE}: {reason}" in verdict for verdict in verdicts)]
     single = dict.fromkeys(part for reason in named for part in reason.split("; "))
-    letters_of_reasons = (*ascii_lowercase, *map("".join, product(ascii_lowercase, repeat=2)))
-    letter = dict(zip(single, letters_of_reasons, strict=False))
+    letter = dict(zip(single, LETTERS, strict=False))
     shown = list(verdicts)
     for reason in sorted(named, key=len, reverse=True):  # a reason may be the beginning of a longer one
         letters = ", ".join(letter[part] for part in reason.split("; "))

@@ -191,5 +191,5 @@ def describe_all(data_dir: str | None, csv_dir: str | None) -> None:
         show(table, rows, Console())
         if csv_dir is not None:
             path = Path(csv_dir).expanduser() / table.paper / f"{table.name}.csv"
-            atomic_write_text(path, to_csv(table, rows), name_another_place("--csv FOLDER"))
+            atomic_write_text(path, to_csv(table, rows), name_another_place("--csv DIR"))
             log.info("%s", path)

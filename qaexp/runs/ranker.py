@@ -1,6 +1,7 @@
 """The ranker in a checkpoint: `qaexp.load(run).rank(question, answers)`."""
 
 import inspect
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ from jaxtyping import Float, Int
 
 from qaexp.data.vocabulary import PADDING, UNKNOWN, Vocabulary
 from qaexp.errors import CheckpointError
+from qaexp.evaluation.ranks import UnrankableScoresError
 from qaexp.models.blocks import MAX_TOKENS
 from qaexp.models.scorer import AnswerScorer, read_out
 from qaexp.models.types import Text
@@ -53,6 +55,7 @@ class Ranker:
         Raises:
             ValueError: there is no answer to rank, or one text in place of a list, or the model predicts classes.
             TypeError: the question or an answer is no text.
+            UnrankableScoresError: a score is NaN.
         """
         if isinstance(answers, str):
             raise ValueError("rank needs a list of answers, and was given a single text; write [answer]")
@@ -62,6 +65,8 @@ class Ranker:
         if self.classes:
             raise ValueError(f"this model predicts one of {', '.join(self.classes)} and cannot rank; call classify(first, second)")
         scores = self._scores(question, answers).tolist()
+        if odd := [place for place, score in enumerate(scores) if math.isnan(score)]:
+            raise UnrankableScoresError(f"the score of answer {odd[0]} is NaN: has training diverged?")
         order = sorted(range(len(answers)), key=lambda i: -scores[i])
         return [RankedAnswer(answers[i], scores[i], i) for i in order]
 

@@ -104,7 +104,15 @@ def test_a_pair_with_a_class_is_shown_with_its_prediction(tmp_path: Path, capsys
     assert "predicted: entailment" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("status", "says"), [("interrupted", "qaexp resume="), ("running", "(if it was killed)"), ("finished", None)])
+@pytest.mark.parametrize(
+    ("status", "says"),
+    [
+        ("interrupted", "qaexp resume="),
+        ("running", "(if it was killed)"),
+        ("failed", "(when the cause of the error is removed)"),
+        ("finished", None),
+    ],
+)
 def test_a_run_that_has_not_ended_says_how_to_go_on(
     status: str, says: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

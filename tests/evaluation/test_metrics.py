@@ -42,7 +42,7 @@ def trec_eval(questions, ids, scores, labels):
 
 
 def loop(name, scores, labels):
-    """One question, in file order, from the words of PAPERS.md; None where the question is left out."""
+    """One question, in file order, from the words of docs/concepts.md; None where the question is left out."""
     ranked = [labels[i] > 0 for i in sorted(range(len(scores)), key=lambda i: -scores[i])]  # sorted() is stable
     if name == "lei16" and not any(ranked):
         return None

@@ -5,10 +5,12 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 import qaexp
 from qaexp.config import CONF, compose
 from qaexp.errors import CheckpointError
+from qaexp.evaluation.ranks import UnrankableScoresError
 from qaexp.train import train
 
 TINY = ["logger=none", "dataset.reader.num_train=20", "dataset.reader.num_dev=4", "dataset.reader.num_test=4", "trainer.max_epochs=1"]
@@ -25,6 +27,17 @@ def test_a_first_ranking_waits_for_torch_and_hydra_alone(tmp_path: Path) -> None
         [sys.executable, "-c", SCRIPT, str(tmp_path / "run")], capture_output=True, text=True, check=True, cwd=CONF.parent
     )
     assert ranked.stdout.split() == []
+
+
+def test_scores_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
+    """They had been returned in an arbitrary order."""
+    train(compose([*TINY, f"cache_dir={tmp_path / 'cache'}"]), tmp_path / "run")
+    ranker = qaexp.load(tmp_path / "run")
+    with torch.no_grad():
+        for weights in ranker.scorer.parameters():
+            weights.fill_(torch.nan)
+    with pytest.raises(UnrankableScoresError, match="the score of answer 0 is NaN"):
+        ranker.rank("what is it", ["a cat", "a dog"])
 
 
 def test_a_folder_of_runs_is_answered_with_one_of_them(tmp_path: Path) -> None:

@@ -12,7 +12,9 @@ from jaxtyping import Float
 from rich.markup import escape
 
 from qaexp.data.files import Faults, progress, raw_lines
-from qaexp.errors import MissingDataError
+from qaexp.errors import BadDataError, MissingDataError
+
+REINSTALL = "Install its package again."
 
 LINES_AT_A_TIME = 20_000
 
@@ -95,18 +97,22 @@ def read_packaged_glove(matrix: Path, index: Path) -> tuple[list[str], Float[np.
     """Reads a package's files: the words stand in the order of the matrix's rows.
 
     Raises:
-        BadDataError: the two files do not match, or a number is not finite.
+        BadDataError: a file is damaged, the two do not match, or a number is not finite.
         MissingDataError: fastparquet is not installed.
     """
     try:
         from fastparquet import ParquetFile  # half a second; read once, then cached as text
     except ImportError as error:
         raise MissingDataError(f"{index} is a parquet file, which fastparquet reads; `pip install fastparquet`", [index]) from error
-    with Faults(matrix, "Install its package again.") as faults:
-        vectors = np.load(matrix, mmap_mode="r")
+    with Faults(matrix, REINSTALL) as faults:
         with progress() as bar:
-            with cast(BinaryIO, bar.open(index, "rb", description=escape(index.name))) as file:
-                words = ParquetFile(file).to_pandas()["index"].tolist()
+            try:
+                vectors = np.load(matrix, mmap_mode="r")
+                with cast(BinaryIO, bar.open(index, "rb", description=escape(index.name))) as file:
+                    words = ParquetFile(file).to_pandas()["index"].tolist()
+            except Exception as error:  # of a damaged file both libraries raise many kinds
+                reason = f"{type(error).__name__}: {error}".splitlines()[0]
+                raise BadDataError(matrix, [f"it or {index.name} cannot be read ({reason})"], REINSTALL) from error
             starts = bar.track(range(0, len(vectors), LINES_AT_A_TIME), description=escape(matrix.name))
             finite = all(np.isfinite(vectors[start : start + LINES_AT_A_TIME]).all() for start in starts)
         if vectors.shape[:1] != (len(words),) or vectors.ndim != 2:

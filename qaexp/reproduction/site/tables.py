@@ -13,6 +13,7 @@ from qaexp.explain.names import data_set_in_words
 from qaexp.reproduction.cell_state import MEASURED, MISSING, NOT_RUN, PARTIAL, QUICK
 from qaexp.reproduction.ledger import Entry
 from qaexp.reproduction.measured import PUBLISHED, of_each_setting
+from qaexp.reproduction.page import LETTERS
 from qaexp.reproduction.spec import Column, Figure, Row, Table, Tuning
 
 STATUSES = (MEASURED, PARTIAL, QUICK, NOT_RUN, MISSING, PUBLISHED)
@@ -122,7 +123,7 @@ class Shown:
     def reasons(self) -> dict[str, str]:
         """Why numbers cannot be compared, with a letter each."""
         parts = dict.fromkeys(part for line in self.lines for number in line.numbers for part in number.why.split("; ") if part)
-        return {part: chr(ord("a") + place) for place, part in enumerate(parts)}
+        return dict(zip(parts, LETTERS, strict=False))
 
 
 def read_table(table: Table, results: Path, records: Mapping[str, Entry]) -> Shown:

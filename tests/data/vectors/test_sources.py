@@ -179,6 +179,16 @@ def test_a_matrix_of_another_length_than_its_index_is_refused(tmp_path: Path) ->
         read_packaged_glove(tmp_path / "short.npy", files[1])
 
 
+def test_a_damaged_package_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("fastparquet", reason="fastparquet is not installed")
+    np.save(tmp_path / "matrix.npy", np.ones((3, 50), dtype=np.float32))
+    (tmp_path / "cut.npy").write_bytes((tmp_path / "matrix.npy").read_bytes()[:90])
+    (tmp_path / "index.parquet").write_bytes(b"PAR1 and no more")
+    for matrix in ("matrix.npy", "cut.npy"):
+        with pytest.raises(BadDataError, match=r"it or index\.parquet cannot be read(.|\n)*Install its package again"):
+            read_packaged_glove(tmp_path / matrix, tmp_path / "index.parquet")
+
+
 def test_random_vectors_have_their_deviation_and_seed() -> None:
     builder = CorpusBuilder()
     builder.question("train", "q", builder.text([f"w{i}" for i in range(2000)]), [])
