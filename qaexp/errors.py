@@ -34,6 +34,10 @@ class NonFiniteLossError(QaexpError):
     """The training loss became NaN or infinite."""
 
 
+class UnrankableScoresError(QaexpError):
+    """The scores cannot be ranked: there are none, or some are NaN."""
+
+
 class PrunedError(QaexpError):
     """A pruner stopped a run of a sweep because of its dev metric."""
 

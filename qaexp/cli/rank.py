@@ -16,8 +16,7 @@ from qaexp.data.datasets.own import seen
 from qaexp.data.files import Faults, locate
 from qaexp.data.rows import ENDINGS, NAMES, ending, rows
 from qaexp.data.vocabulary import SPECIAL_WORDS
-from qaexp.errors import ConfigError
-from qaexp.evaluation.ranks import UnrankableScoresError
+from qaexp.errors import ConfigError, UnrankableScoresError
 from qaexp.files import atomic_write, name_another_place
 from qaexp.runs.folder import checkpoint_file
 

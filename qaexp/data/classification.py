@@ -14,8 +14,7 @@ from qaexp.data.corpus import RankingSplit
 from qaexp.data.module import RankingDataModule
 from qaexp.data.negatives import PoolPairs
 from qaexp.ddp import do_not_sync
-from qaexp.errors import ConfigError
-from qaexp.evaluation.ranks import UnrankableScoresError
+from qaexp.errors import ConfigError, UnrankableScoresError
 
 CONVENTION = "accuracy"
 

@@ -7,10 +7,10 @@ from torch import Tensor
 from torchmetrics import Metric
 from torchmetrics.utilities import dim_zero_cat
 
+from qaexp.errors import UnrankableScoresError
 from qaexp.evaluation.conventions import METRICS, find_convention
 from qaexp.evaluation.measures import measure_keys
 from qaexp.evaluation.questions import measure_questions, share_tied_at_first_answer
-from qaexp.evaluation.ranks import UnrankableScoresError
 
 
 class RankingMetrics(Metric):

@@ -6,15 +6,11 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from qaexp.errors import QaexpError
+from qaexp.errors import UnrankableScoresError
 from qaexp.evaluation.conventions import Convention
 
 UNJUDGED = -(1 << 31)
 """The label of a candidate without a judgement. It counts as wrong, except in measures that tell the two apart, such as `Judged`."""
-
-
-class UnrankableScoresError(QaexpError):
-    """The scores cannot be ranked: there are none, or some are NaN."""
 
 
 def rank_pairs(scores: Float[Tensor, " pair"], questions: Int[Tensor, " pair"], tie_order: Int[Tensor, " pair"]) -> Int[Tensor, " pair"]:

@@ -12,8 +12,7 @@ from hydra.utils import instantiate
 from jaxtyping import Float, Int
 
 from qaexp.data.vocabulary import PADDING, UNKNOWN, Vocabulary
-from qaexp.errors import CheckpointError
-from qaexp.evaluation.ranks import UnrankableScoresError
+from qaexp.errors import CheckpointError, UnrankableScoresError
 from qaexp.models.blocks import MAX_TOKENS
 from qaexp.models.scorer import AnswerScorer, read_out
 from qaexp.models.types import Text

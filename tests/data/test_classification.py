@@ -17,8 +17,7 @@ from qaexp.cli.commands import main
 from qaexp.config import compose
 from qaexp.data.audit.card import counted
 from qaexp.data.classification import ClassificationDataModule
-from qaexp.errors import ConfigError
-from qaexp.evaluation.ranks import UnrankableScoresError
+from qaexp.errors import ConfigError, UnrankableScoresError
 from qaexp.train import train
 
 

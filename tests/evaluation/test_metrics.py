@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torchmetrics.retrieval import RetrievalMRR
 
-from qaexp.errors import ConfigError, QaexpError
+from qaexp.errors import ConfigError, QaexpError, UnrankableScoresError
 from qaexp.evaluation.conventions import CONVENTIONS, METRICS, file_tie_order, find_convention, string_tie_order
 from qaexp.evaluation.metrics import RankingMetrics
 from qaexp.evaluation.questions import measure_questions, share_tied_at_first_answer
-from qaexp.evaluation.ranks import UnrankableScoresError, rank_pairs
+from qaexp.evaluation.ranks import rank_pairs
 
 TREC_NAMES = {"p@1": "P_1", "mrr": "recip_rank", "map": "map", "p@5": "P_5", "ndcg@10": "ndcg_cut_10"}
 

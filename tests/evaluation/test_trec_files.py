@@ -8,10 +8,9 @@ import pytest
 import pytrec_eval
 import torch
 
-from qaexp.errors import BadDataError, OutputError
+from qaexp.errors import BadDataError, OutputError, UnrankableScoresError
 from qaexp.evaluation.conventions import file_tie_order, string_tie_order
 from qaexp.evaluation.metrics import RankingMetrics
-from qaexp.evaluation.ranks import UnrankableScoresError
 from qaexp.evaluation.trec_files import write_qrels, write_run
 
 

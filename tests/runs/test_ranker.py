@@ -9,8 +9,7 @@ import torch
 
 import qaexp
 from qaexp.config import CONF, compose
-from qaexp.errors import CheckpointError
-from qaexp.evaluation.ranks import UnrankableScoresError
+from qaexp.errors import CheckpointError, UnrankableScoresError
 from qaexp.train import train
 
 TINY = ["logger=none", "dataset.reader.num_train=20", "dataset.reader.num_dev=4", "dataset.reader.num_test=4", "trainer.max_epochs=1"]
