@@ -9,7 +9,7 @@ from functools import cached_property
 import pandas as pd
 
 from qaexp.reproduction.cell_state import MEASURED, MISSING, NOT_RUN, PARTIAL, QUICK, CellState, Scored, found_in
-from qaexp.reproduction.cells import Keys, alternatives, cells_of
+from qaexp.reproduction.cells import Cell, Keys, alternatives, cells_of
 from qaexp.reproduction.ledger import Ledger
 from qaexp.reproduction.spec import Row, Table, Tuning, as_printed, result_figures, result_tables
 
@@ -159,11 +159,19 @@ def best_values(tuning: Tuning, states: Mapping[tuple[str, str], CellState]) -> 
 
 
 def values_in_tables(tuning: Tuning) -> dict[str, str]:
-    """Row to the column whose value the paper's tables and figures are run with: the one that has the same command as a cell of theirs."""
+    """Row to the column whose value the paper's tables and figures are run with.
+
+    It is the column that has the same options as a cell of theirs, but for the data set and the number of epochs: a value that was chosen
+    on TRAIN of TREC QA may be used on TRAIN-ALL.
+    """
+
+    def options(cell: Cell) -> frozenset[str]:
+        return frozenset(option for option in cell.overrides if not option.startswith(("dataset=", "trainer.max_epochs=")))
+
     theirs = [each for each in (*result_tables(), *result_figures()) if each.paper == tuning.paper]
-    of_tables = {frozenset(cell.overrides) for each in theirs for cell in cells_of(each)}
+    of_tables = {options(cell) for each in theirs for cell in cells_of(each)}
     column_of = {column.setting: name for name, column in tuning.columns.items()}
-    return {cell.row.label: column_of[cell.setting] for cell in cells_of(tuning) if frozenset(cell.overrides) in of_tables}
+    return {cell.row.label: column_of[cell.setting] for cell in cells_of(tuning) if options(cell) in of_tables}
 
 
 def _best(tuning: Tuning, row: Row, states: Mapping[tuple[str, str], CellState], in_tables: str | None) -> str:

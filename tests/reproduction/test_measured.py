@@ -263,7 +263,9 @@ def test_a_column_shows_seconds_of_one_kind_of_machine(filled: Measured) -> None
 def test_a_tuning_names_the_best_value_and_the_one_in_the_tables(
     of_dev: dict[str, list[float | None]], verdict: str, tmp_path: Path, keys: Keys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    in_table = Table(**{**TABLE.__dict__, "rows": [Row("CNN", [0.5, 0.5, None], overrides=[*TINY, "optimizer.lr=1e-3"])]})
+    in_table = Table(
+        **{**TABLE.__dict__, "rows": [Row("CNN", [0.5, 0.5, None], overrides=[*TINY, "optimizer.lr=1e-3", "trainer.max_epochs=9"])]}
+    )
     monkeypatch.setattr(measured_module, "result_tables", lambda: [in_table])
     values = ("1e-3", "1e-2", "1e-1")
     settings = {value: Setting(["toy"], overrides=[*SMALL, f"optimizer.lr={value}"]) for value in values}
