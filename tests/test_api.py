@@ -72,7 +72,7 @@ def test_a_choice_that_does_not_exist_is_answered_in_one_sentence(tmp_path: Path
         ({"model": 3}, "there is no model=3"),
         ({"logger": None}, "there is no logger=null"),
         ({"resume": "a/run"}, "resume=a/run is for the command line alone"),
-        ({"output_dir": "there"}, "runs=FOLDER names the folder"),
+        ({"output_dir": "there"}, "give runs=FOLDER"),
     ],
 )
 def test_options_of_a_wrong_kind_are_answered_in_one_sentence(options: dict[str, Any], sentence: str, tmp_path: Path) -> None:

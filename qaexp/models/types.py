@@ -17,6 +17,8 @@ Texts and pairs:
     item, chosen, kept                 items to draw from; drawn items; questions of a part
     batch_item, block_pair             the items of one batch; the pairs of one block
     pair_or_none, pair_or_ungraded     pairs, or an empty axis if the files have no scores of a search; no grades
+    question_or_alike, pair_or_alike   questions and pairs, or an empty axis if all texts with the same words are written alike
+    answer_or_alike, further_spelling  the same of the answer set; the ways in which words are written after the first one
 
 Words:
 

@@ -473,8 +473,8 @@ def test_a_finished_run_goes_on_to_where_a_longer_one_would_have_been(
     assert (short / "test.run").read_bytes() == (long / "test.run").read_bytes()
     assert main([f"resume={short}"]) == 0
     for options, says in (
-        (["trainer.max_epochs=2"], "trainer.max_epochs=2: a whole number above 3 is expected"),
-        (["trainer.max_epochs=5,6"], "trainer.max_epochs=5,6: a whole number above 3 is expected"),
+        (["trainer.max_epochs=2"], "trainer.max_epochs=2: write a whole number above 3, which the run had"),
+        (["trainer.max_epochs=5,6"], "trainer.max_epochs=5,6: write a whole number above 3, which the run had"),
         (["trainer.max_epochs=4", "seed=2"], "leave seed=2 out"),
     ):
         assert main([f"resume={short}", *options]) == 2

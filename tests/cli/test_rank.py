@@ -184,4 +184,4 @@ def test_the_file_that_is_read_is_not_written(run: Path, caplog: pytest.LogCaptu
 def test_unknown_columns_are_named(run: Path, caplog: pytest.LogCaptureFixture) -> None:
     Path("faq.tsv").write_text("a\tb\n")
     assert main(["rank", str(run), "faq.tsv", "--columns", "answer=b"]) == 2
-    assert "--columns answer=b: write one of question, candidate" in caplog.text
+    assert "--columns answer=b: write OURS=THEIRS, with question, candidate" in caplog.text
