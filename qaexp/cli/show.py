@@ -90,11 +90,7 @@ def _facts(record: RunRecord, run: Path) -> dict[str, str]:
     stages = ", ".join(f"{name} {duration(took[name])}" for name in ("data", "fit", "test") if name in took)
     threads = had.get("threads")
     machine = had.get("gpu") or ", ".join(filter(None, [had.get("processor"), threads and f"{threads} thread{'s' * (threads > 1)}"]))
-    splits = (
-        f"{name} {counts[unit]:,} {unit}"
-        for name, counts in record.data.get("splits", {}).items()
-        for unit in [next(unit for unit in ("questions", "pairs") if unit in counts)]
-    )
+    splits = (f"{name} {_size(counts)}" for name, counts in record.data.get("splits", {}).items())
     weights = record.parameters
     return {
         "folder": str(run),
@@ -111,6 +107,12 @@ def _facts(record: RunRecord, run: Path) -> dict[str, str]:
         if "trainable without word embeddings" in weights
         else "",
     }
+
+
+def _size(counts: Mapping[str, int]) -> str:
+    """The number of questions or, of data with classes, of pairs."""
+    unit = "questions" if "questions" in counts else "pairs"
+    return f"{counts[unit]:,} {unit}"
 
 
 def _curves(record: RunRecord, width: int) -> Table:

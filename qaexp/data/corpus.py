@@ -346,12 +346,19 @@ class RankingCorpus:
         return digest.hexdigest()
 
     def written_fingerprint(self) -> str:
-        """SHA-256 of the texts as they are written, for models that read these. Spellings can change while the words stay the same."""
-        digest = hashlib.sha256(b"" if self.as_written is None else self.as_written.offsets.tobytes())
-        digest.update(b"" if self.as_written is None else self.as_written.utf8.data)
-        for name, array in sorted(self._arrays().items()):
-            if name.endswith("spellings"):
-                digest.update(np.ascontiguousarray(array).tobytes())
+        """SHA-256 of the texts as they are written, for models that read these. Spellings can change while the words stay the same.
+
+        It is the same for the corpus and for its `by_spelling`.
+        """
+        arrays = [self.answer_spellings if len(self.spellings) else self.answer_set]
+        if self.as_written is not None:
+            arrays += [self.as_written.offsets, self.as_written.utf8]
+        for _, split in sorted(self.splits.items()):
+            spelled = split.by_spelling()
+            arrays += [spelled.questions, spelled.candidates]
+        digest = hashlib.sha256()
+        for array in arrays:
+            digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
 
     def _arrays(self) -> dict[str, np.ndarray]:

@@ -118,7 +118,7 @@ def _machines(measured: Measured) -> list[str]:
     """How many runs each kind of machine made."""
     runs = {entry.file_key: entry for state in measured.states.values() for entry in state.entries}
     counts = Counter(entry.machine for entry in runs.values())
-    named = [f"{count} run{'s' if count > 1 else ''} on {machine}" for machine, count in sorted(counts.items(), key=lambda item: -item[1])]
+    named = [f"{count} run{'s' if count > 1 else ''} on {machine}" for machine, count in counts.most_common()]
     return [f"Measured in {'; '.join(named)}.", ""] if named else []
 
 

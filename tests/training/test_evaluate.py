@@ -16,6 +16,7 @@ from qaexp.config import compose
 from qaexp.errors import ConfigError, QaexpError
 from qaexp.evaluation.run_files import Qrels, measure_run
 from qaexp.runs.checkpoint import open_checkpoint, rebuild_scorer
+from qaexp.runs.record import RunRecord
 from qaexp.train import train
 from qaexp.training.evaluate import evaluate_run
 
@@ -98,7 +99,9 @@ def test_a_pretrained_model_reads_each_text_as_it_is_written(tmp_path: Path, tin
     rows = [line.split() for line in (run / "test.run").read_text().splitlines()]
     for name, scores in by_ranker.items():
         assert [float(row[4]) for row in rows if row[0] == name] == pytest.approx(scores, abs=1e-6)
-    assert set(json.loads((run / "record.json").read_text())["data"]) > {"fingerprint", "written"}
+    record = RunRecord.load(run)
+    assert record.is_over(record.data["fingerprint"], None, instantiate(compose(own).dataset).corpus.written_fingerprint)
+    assert "written" in record.data
 
 
 def test_new_words_are_one_unknown_word_without_a_source_of_vectors_and_are_counted(tmp_path: Path, own: list[str]) -> None:
