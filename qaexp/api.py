@@ -24,7 +24,7 @@ class Run(NamedTuple):
     record: "RunRecord"
     """Its configuration, data, metrics and history; `record.metrics["test"]["map"]` is one metric."""
     folder: Path
-    """The folder with its checkpoint, rankings and per-question measures."""
+    """The run's folder. It has the checkpoint, the rankings and the measures of each question."""
 
     def __repr__(self) -> str:
         return f"Run({self.record.config['run_name']}, {self.record.status}, {str(self.folder)!r})"

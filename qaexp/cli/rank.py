@@ -175,7 +175,7 @@ def _json_lines(scored: Iterable[tuple[Pair, "Tensor"]], classes: Sequence[str])
 
 
 def _trec_lines(scored: Iterable[tuple[Pair, "Tensor"]], faults: Faults, tokenise: Callable[[str], list[str]]) -> Iterator[str]:
-    """The lines of a TREC run file, one pool at a time. Missing ids and repeated candidates are treated as in `dataset=own`."""
+    """Yields the lines of a TREC run file, one pool at a time. It treats missing ids and repeated candidates as `dataset=own` does."""
     key, name, shown, pool = "", "", "", dict[int, tuple[str, float, str]]()
     finished = set[int]()
     for pair, score in scored:

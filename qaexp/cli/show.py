@@ -210,7 +210,9 @@ def _lines(path: Path, question: str) -> Iterator[list[str]]:
 
 
 def _texts(run: Path, split: str, question: str, data_dir: str | None) -> Mapping[str, str]:
-    """The texts of a question's candidates by id, and its own under an empty id. Empty, with a warning, if the data cannot be read.
+    """Maps the id of each candidate of a question to its text, and the empty id to the question's text.
+
+    If the data cannot be read, it warns and returns an empty mapping.
 
     A pair with classes has its second text under the id `candidate`.
     """

@@ -42,7 +42,7 @@ class RankingDataModule(pl.LightningDataModule):
     classes: Sequence[str] = ()
     """Names of the classes of a pair, where these take the place of right and wrong."""
     measures: Sequence[str] = METRICS
-    """The keys of a split's measures: the five of every ranking, those of the option `measures`, and the selection metric."""
+    """The keys of a split's measures: the five that every ranking has, those of the option `measures`, and the selection metric."""
 
     def __init__(
         self,

@@ -83,7 +83,7 @@ def wrong_pairs(split: RankingSplit, corpus: RankingCorpus) -> Int[np.ndarray, "
 def some_of_each(
     items: Int[np.ndarray, " item"], choices: Int[np.ndarray, " group"], sizes: Int[np.ndarray, " group"], rng: np.random.Generator
 ) -> Int[np.ndarray, " chosen"]:
-    """From each group, draws `sizes` of its `choices` items, in random order. `items` holds the items of all groups, concatenated."""
+    """Draws `sizes[g]` of the `choices[g]` items of each group g, in random order. `items` has the items of all groups, concatenated."""
     group = np.repeat(np.arange(len(choices)), choices)
     shuffled = items[np.lexsort((rng.random(len(items)), group))]
     return shuffled[ranges(np.cumsum(choices) - choices, sizes)]

@@ -31,7 +31,7 @@ DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError)
 """Raised when an entry of the cache is missing or damaged."""
 
 LARGE = 1 << 26
-"""Bytes. The digests of files of at least this size are remembered."""
+"""In bytes. The digest of a file of at least this size is remembered."""
 
 SETTLED = 2.0
 """Seconds. A digest is remembered only if the file is older, so that a later change shows in its modification time."""

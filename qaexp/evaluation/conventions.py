@@ -1,4 +1,4 @@
-"""The measures of every ranking, and named scoring conventions: how ties are broken, what measures divide by. Needs no torch."""
+"""The measures that every ranking has, and the scoring conventions: how each breaks ties, and what it divides by. Imports no torch."""
 
 import difflib
 from collections.abc import Callable, Sequence

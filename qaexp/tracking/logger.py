@@ -1,4 +1,4 @@
-"""Opens the loggers of `conf/logger/`: those of Lightning, and W&B: online with a key, offline without, never with a prompt.
+"""Opens the loggers of `conf/logger/`: Lightning's and W&B's. W&B logs online if it has a key and offline if not, and never asks for one.
 
 W&B is closed after an error, too.
 """
@@ -239,7 +239,7 @@ def open_wandb(record: RunRecord, folder: Path) -> Iterator[RunLogger | Literal[
 
 
 def _begin(record: RunRecord, folder: Path, mode: Literal["online", "offline"], or_offline: bool) -> Any:
-    """The W&B run. If it does not start: an offline one with `or_offline`; else None if the run has finished an epoch already.
+    """The W&B run. If W&B cannot start it, an offline run with `or_offline`; without, None if the run has finished an epoch already.
 
     Raises:
         ConfigError: it does not start, and no epoch has finished.

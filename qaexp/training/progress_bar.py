@@ -16,7 +16,7 @@ SECONDS_BETWEEN_LINES = 60.0
 
 
 class RunBar(RichProgressBar):
-    """A bar for each epoch, counted from 1, with the name of the run. It shows the loss from the first step on."""
+    """Shows a progress bar for each epoch, numbered from 1, with the run's name and, from the first step on, the loss."""
 
     def __init__(self, name: str) -> None:
         super().__init__(refresh_rate=10, leave=True)

@@ -103,7 +103,7 @@ def _constant(split: str, metrics: RankingMetrics, shuffled: bool) -> Finding:
 
 
 def _ties(split: str, metrics: RankingMetrics) -> Finding:
-    """With equal scores, every question with right and wrong candidates has a tie at its first right one."""
+    """If all scores are equal, each question with right and wrong candidates has a tie at its first right candidate."""
     measured = metrics.per_question()
     answered, mixed = measured["answers"] > 0, (measured["answers"] > 0) & (measured["answers"] < measured["candidates"])
     share = float(metrics.share_tied_at_first_answer()) * int(answered.sum()) / max(int(mixed.sum()), 1)

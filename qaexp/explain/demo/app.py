@@ -177,7 +177,7 @@ def _texts(body: bytes) -> tuple[str, list[str]]:
 
 
 def _encodable(text: str) -> str:
-    """The text with `?` in place of lone surrogates, which JSON can hold and UTF-8 cannot."""
+    """The text with `?` for each lone surrogate. A lone surrogate is half a character: JSON can hold it, UTF-8 cannot."""
     return text.encode("utf-8", "replace").decode()
 
 
