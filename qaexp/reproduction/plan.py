@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from statistics import mean
+from statistics import fmean
 from typing import NamedTuple
 
 from qaexp.config import split_options
@@ -168,7 +168,8 @@ class Times:
     def expected(self, run: Run) -> float | None:
         """The expected seconds of a run, estimated from the most similar past runs on its data set.
 
-        Its number of epochs is their mean, or its limit if it cannot stop early. An epoch takes as long as in the newest of them.
+        Its number of epochs is their mean, or its limit if it cannot stop early, and at least one more than its patience. An epoch takes as
+        long as in the newest of them.
         Similarity is the share of common overrides. None if no past run counts: on the same data set, with epochs that are the same part
         of the training batches.
         """
@@ -181,8 +182,9 @@ class Times:
             return None
         newest = max(alike, key=lambda past: past.started)
         pace, taken = (_an_epoch(begun), begun.seconds.get("total", 0.0)) if begun else (0.0, 0.0)
-        epochs = _fixed_epochs(run.cell.overrides) if newest.trained else None
-        training = (epochs or mean(past.epochs for past in alike)) * (pace or newest.epoch) + newest.other
+        usual = fmean(past.epochs for past in alike)
+        epochs = _within_limits(run.cell.overrides, usual) if newest.trained else usual
+        training = epochs * (pace or newest.epoch) + newest.other
         return newest.test + max(0.0, training - taken)
 
     def _most_like(self, run: Run) -> list[Past]:
@@ -200,15 +202,15 @@ class Times:
         return [past for past, share in zip(known, shares, strict=True) if share == max(shares)]
 
 
-def _fixed_epochs(overrides: Sequence[str]) -> int | None:
-    """The limit of epochs of a run that cannot stop early, because its patience is at least as long. None for other runs.
+def _within_limits(overrides: Sequence[str], epochs: float) -> float:
+    """A number of epochs that these options allow: a run that stops early has had more epochs than its patience.
 
-    >>> _fixed_epochs(["trainer.max_epochs=60", "patience=60"]), _fixed_epochs(["trainer.max_epochs=60", "patience=8"])
-    (60, None)
+    >>> [_within_limits(["trainer.max_epochs=60", f"patience={patience}"], 20.0) for patience in (60, 30, 8)]
+    [60.0, 31.0, 20.0]
     """
     chosen = dict(override.split("=", 1) for override in overrides)
-    epochs, patience = (int(chosen.get(option, 0)) for option in ("trainer.max_epochs", "patience"))
-    return epochs if 0 < epochs <= patience else None
+    most, patience = (float(chosen.get(option, 0)) for option in ("trainer.max_epochs", "patience"))
+    return min(max(epochs, patience + 1), most) if most > 0 and patience > 0 else epochs
 
 
 def _part_of_batches(overrides: frozenset[str]) -> set[str]:

@@ -82,6 +82,8 @@ def test_a_run_is_expected_to_take_as_long_as_the_most_similar_one() -> None:
     assert wide.beginning("trainer.max_epochs=") == ["trainer.max_epochs=1"]
     whole = replace(wide, table=replace(TABLE, common=[*TABLE.common, "patience=1"]))
     assert times.expected(Run(whole, 1, "key", "", None, "")) == pytest.approx(1 * 6 + 12), "it cannot stop early"
+    patient = replace(wide, table=replace(TABLE, common=[*TABLE.common, "patience=10"]), row=replace(wide.row, overrides=["trainer.max_epochs=60"]))
+    assert times.expected(Run(patient, 1, "key", "", None, "")) == pytest.approx(11 * 6 + 12), "its patience is longer than those runs"
 
     begun = RunRecord.begin({"seed": 1, "dataset": {}, "data_dir": "/data", "cache_dir": "/cache"}, "")
     begun.history, begun.seconds = [{"epoch": 1}, {"epoch": 2}], {"fit": 36.0, "total": 40.0}
