@@ -23,7 +23,7 @@ class BadDataError(QaexpError):
     def __init__(self, path: Path | str, faults: Sequence[str], remedy: str) -> None:
         more = [f"... and {len(faults) - 20} more"] if len(faults) > 20 else []
         lines = "\n".join(f"  {fault}" for fault in [*faults[:20], *more])
-        super().__init__(f"{path}: {len(faults)} fault{'s' if len(faults) != 1 else ''}\n{lines}\n{remedy}")
+        super().__init__(f"{path}: {plural(len(faults), 'fault')}\n{lines}\n{remedy}")
 
 
 class ConfigError(QaexpError):
@@ -103,6 +103,15 @@ def missing_library(error: BaseException) -> str | None:
         return None
     purpose, extra = EXTRAS[library]
     return f"{purpose}: {library} is not installed; pip install 'qaexp[{extra}]'"
+
+
+def plural(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> plural(1, "field"), plural(2000, "line")
+    ('1 field', '2,000 lines')
+    """
+    return f"{number:,} {noun}{'s' if number != 1 else ''}"
 
 
 def require_among(option: str, names: Iterable[str], known: Sequence[str]) -> None:

@@ -33,8 +33,18 @@ def name_another_place(option: str) -> str:
 
 
 RUNS_REMEDY = name_another_place("output_dir=FOLDER")
+CACHE_REMEDY = name_another_place("cache_dir=FOLDER")
 RESULTS_REMEDY = name_another_place("--results FOLDER")
 FIGURES_REMEDY = name_another_place("--to FOLDER")
+
+
+@contextmanager
+def output_errors(path: Path, remedy: str) -> Iterator[None]:
+    """Turns an error of the file system into an OutputError that ends with `remedy`."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror or error}. {remedy}") from error
 
 
 @contextmanager
@@ -48,11 +58,10 @@ def atomic_write(path: Path, remedy: str = RUNS_REMEDY) -> Iterator[Path]:
         raise OutputError(f"cannot write {path}: it is a folder; name a file in it")
     staging = path.with_name(f".{path.name}.{secrets.token_hex(8)}")  # no pid: containers that share a disk have the same ones
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        yield staging
-        os.replace(staging, path)
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror or error}. {remedy}") from error
+        with output_errors(path, remedy):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            yield staging
+            os.replace(staging, path)
     finally:
         if staging.is_dir():
             shutil.rmtree(staging, ignore_errors=True)
@@ -138,7 +147,7 @@ def remove_staging(folder: Path) -> None:
     it.
     """
     for path in folder.glob(".*.*"):
-        if re.fullmatch(r"\..+\.([0-9a-f]{16}|\d+)", path.name):  # the digits are the pids of former versions
+        if re.fullmatch(r"\..+\.[0-9a-f]{16}", path.name):
             path.unlink(missing_ok=True)
 
 
@@ -148,13 +157,11 @@ def require_writable(path: Path, remedy: str = RUNS_REMEDY) -> None:
     Raises:
         OutputError: as `atomic_write`.
     """
-    try:
+    with output_errors(path, remedy):
         path.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=path.parent):
             if path.is_dir():
                 raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror or error}. {remedy}") from error
 
 
 @contextmanager

@@ -43,6 +43,7 @@ def imports_of(path: Path) -> Iterator[str]:
     for node in (inner for outer in body for inner in ast.walk(outer)):
         if isinstance(node, ast.Import):
             yield from (name.name.removeprefix("qaexp.") for name in node.names if name.name.startswith("qaexp."))
+            yield from ("api" for name in node.names if name.name == "qaexp")
         elif isinstance(node, ast.ImportFrom) and node.module == "qaexp":
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("qaexp."):

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress, ProgressColumn
 
-from qaexp.errors import BadDataError, MissingDataError
+from qaexp.errors import BadDataError, MissingDataError, plural
 
 MAX_LINE = 1 << 26
 """Bytes. A longer line is a fault, before it fills the memory."""
@@ -207,7 +207,7 @@ def records(faults: Faults, num_fields: int) -> Iterator[tuple[int, list[str]]]:
         if len(fields) == num_fields:
             yield number, fields
         else:
-            faults.add(number, f"{len(fields)} field{'s' if len(fields) != 1 else ''}, {num_fields} expected")
+            faults.add(number, f"{plural(len(fields), 'field')}, {num_fields} expected")
 
 
 def digest(path: Path) -> str:

@@ -8,9 +8,6 @@ test are the twenty best by BM25, with their scores. BM25 does not solve the tas
 ones share words. Numbers measured on it say nothing about AskUbuntu.
 """
 
-import os
-import shutil
-import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -22,6 +19,7 @@ from qaexp.data.files import progress
 from qaexp.data.tokenise import words_v1
 from qaexp.data.vocabulary import Vocabulary
 from qaexp.errors import ConfigError, OutputError
+from qaexp.files import atomic_write
 
 QUESTIONS, QUERIES, PAIRS, HELD_OUT, POOLS, POOL, RANDOM = 167_765, 12_584, 16_391, 1_989, 200, 20, 100
 """Counts of AskUbuntu; `RANDOM` is the number of wrong candidates per training query. With fewer questions, all but POOL and RANDOM shrink
@@ -162,15 +160,6 @@ def make_folder(folder: Path, num_questions: int, seed: int) -> None:
     """
     if folder.exists():
         raise OutputError(f"{folder} is there already; name a new folder, or remove that one first")
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-        try:
-            with progress() as bar:
-                make(staging, num_questions, seed, lambda steps, what: bar.track(steps, description=what))
-            staging.chmod(0o755)
-            os.replace(staging, folder)
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
-    except OSError as error:
-        raise OutputError(f"cannot write {folder}: {error.strerror or error}. Free some space there, or name another folder") from error
+    with atomic_write(folder, "Free some space there, or name another folder") as staging, progress() as bar:
+        staging.mkdir()
+        make(staging, num_questions, seed, lambda steps, what: bar.track(steps, description=what))

@@ -9,7 +9,7 @@ import shutil
 import tempfile
 import time
 import zlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import asdict, is_dataclass
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 from qaexp.data.corpus import WRITTEN, RankingCorpus
 from qaexp.data.files import digest
 from qaexp.errors import ConfigError, MissingDataError, OutputError
-from qaexp.files import atomic_write_text, file_lock
+from qaexp.files import CACHE_REMEDY, atomic_write_text, file_lock, output_errors
 
 log = logging.getLogger(__name__)
 
@@ -102,7 +102,7 @@ def kept(
     with contextlib.suppress(*DAMAGE):
         return _loaded(folder, load)
     with contextlib.ExitStack() as stack:
-        with _output_errors(folder):
+        with output_errors(folder, CACHE_REMEDY):
             folder.parent.mkdir(parents=True, exist_ok=True)
             stack.enter_context(file_lock(folder.with_name(f".{folder.name}.lock"), f"making {folder}"))
             try:
@@ -115,7 +115,7 @@ def kept(
             staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
         stack.callback(shutil.rmtree, staging, ignore_errors=True)
         made = make()
-        with _output_errors(folder):
+        with output_errors(folder, CACHE_REMEDY):
             save(made, staging / "new")
             files = {path.name: _facts(path, path.name not in checks_itself) for path in (staging / "new").iterdir()}
             (staging / "new" / MANIFEST).write_text(json.dumps(files, indent=1, sort_keys=True), encoding="utf-8")
@@ -163,17 +163,6 @@ def _facts(path: Path, with_sum: bool) -> dict[str, int]:
                 crc = zlib.crc32(chunk, crc)
         facts["crc32"] = crc
     return facts
-
-
-@contextlib.contextmanager
-def _output_errors(folder: Path) -> Iterator[None]:
-    """Turns an error of the file system into one sentence with its remedy."""
-    try:
-        yield
-    except OSError as error:
-        raise OutputError(
-            f"cannot write {folder}: {error.strerror or error}. Free some space there, or name another place with cache_dir=FOLDER"
-        ) from error
 
 
 def remembered_digest(path: Path, cache: Path) -> str:

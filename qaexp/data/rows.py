@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from qaexp.data.files import MAX_LINE, Faults, json_lines, lines
-from qaexp.errors import BadDataError, MissingDataError
+from qaexp.errors import BadDataError, MissingDataError, plural
 
 ENDINGS = ("tsv", "csv", "jsonl", "parquet")
 """File endings that can be read. `.gz` may follow."""
@@ -114,7 +114,7 @@ def _of_table(faults: Faults, columns: _Columns, table: Iterator[tuple[int, list
             if fields[-1].strip().casefold() in NAMES["label"]:
                 continue  # headings of other names
         if len(fields) != len(header):
-            faults.add(line, f"{len(fields)} field{'s' if len(fields) != 1 else ''}, {len(header)} expected")
+            faults.add(line, f"{plural(len(fields), 'field')}, {len(header)} expected")
             continue
         yield str(line), {ours: fields[place] for ours, place in places.items()}
 

@@ -1,6 +1,5 @@
 """The measures that every ranking has, and the scoring conventions: how each breaks ties, and what it divides by. Imports no torch."""
 
-import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -8,13 +7,13 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Int
 
-from qaexp.errors import ConfigError
+from qaexp.errors import ConfigError, meant
 
 METRICS = ("p@1", "mrr", "map", "p@5", "ndcg@10")
 """trec_eval calls them P_1, recip_rank, map, P_5 and ndcg_cut_10."""
 
 
-def string_tie_order(candidate_ids: Sequence[str] | np.ndarray) -> Int[np.ndarray, " pair"]:
+def string_tie_order(candidate_ids: Sequence[str] | Sequence[bytes] | np.ndarray) -> Int[np.ndarray, " pair"]:
     """Place of each id among the distinct ids, ascending as strings of bytes; the larger goes first, as in trec_eval.
 
     >>> string_tie_order(["a9", "a10", "b", "a9"]).tolist()
@@ -63,12 +62,11 @@ for pools of more than 10.
 def find_convention(name: str) -> Convention:
     """The convention of that name.
 
-    Raises: ConfigError, if there is none; it names the nearest and all known conventions.
+    Raises: ConfigError, if there is none.
 
     >>> find_convention("semeval10").depth
     10
     """
-    if name in CONVENTIONS:
-        return CONVENTIONS[name]
-    nearest = difflib.get_close_matches(name, CONVENTIONS, n=1, cutoff=0.0)[0]
-    raise ConfigError(f"no scoring convention is called {name!r}: did you mean {nearest!r}? Known: {', '.join(CONVENTIONS)}")
+    if name not in CONVENTIONS:
+        raise ConfigError(f"no scoring convention is called {name!r}; {meant(name, CONVENTIONS)}")
+    return CONVENTIONS[name]

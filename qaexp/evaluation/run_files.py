@@ -12,8 +12,8 @@ import pandas as pd
 import torch
 from jaxtyping import Float, Int
 
-from qaexp.errors import BadDataError, ConfigError, MissingDataError, QaexpError
-from qaexp.evaluation.conventions import file_tie_order, find_convention
+from qaexp.errors import BadDataError, ConfigError, MissingDataError, QaexpError, plural
+from qaexp.evaluation.conventions import file_tie_order, find_convention, string_tie_order
 from qaexp.evaluation.questions import measure_questions
 from qaexp.evaluation.ranks import UNJUDGED
 
@@ -106,7 +106,8 @@ def measure_run(path: Path, qrels: Qrels, measures: Sequence[str], convention: s
     questions = questions[kept]
     candidates = np.array([qrels.candidates.get(name, -1) for name in table.candidates])[table.candidate[kept]]
     rules = find_convention(convention)
-    order = file_tie_order(questions) if rules.tie_order is file_tie_order else _order_of_bytes(table.candidates)[table.candidate[kept]]
+    in_file_order = rules.tie_order is file_tie_order
+    order = file_tie_order(questions) if in_file_order else string_tie_order(list(table.candidates))[table.candidate[kept]]
 
     judged, at = qrels.sorted_pairs
     pairs = np.where(candidates >= 0, qrels.pairs(questions, candidates), -1)
@@ -134,14 +135,6 @@ def measure_run(path: Path, qrels: Qrels, measures: Sequence[str], convention: s
     counted = [qrels.names[number] for number in measured.pop("question").tolist()]
     values = {name: column.numpy() for name, column in measured.items() if name not in ("candidates", "answers")}
     return Measured(path, pd.DataFrame(values, index=counted), int((place < 0).sum()), int((~in_run).sum()))
-
-
-def _order_of_bytes(names: Mapping[bytes, int]) -> Int[np.ndarray, " name"]:
-    """The place of each name among all, in ascending order of bytes, as trec_eval compares them."""
-    order = sorted(names)
-    places = np.empty(len(order), dtype=np.int64)
-    places[[names[name] for name in order]] = np.arange(len(order))
-    return places
 
 
 @dataclass(frozen=True)
@@ -178,7 +171,9 @@ class _Table:
                     if any(len(row) != num_fields for row in rows):
                         torn = [(at, len(row)) for at, row in enumerate(rows) if len(row) not in (0, num_fields)]
                         shown = {at: lines[at].strip()[:60].decode(errors="replace") for at, _ in torn}
-                        faults += [f"line {numbers[at]}: {size} fields, {num_fields} expected: {shown[at]!r}" for at, size in torn]
+                        faults += [
+                            f"line {numbers[at]}: {plural(size, 'field')}, {num_fields} expected: {shown[at]!r}" for at, size in torn
+                        ]
                         whole = [(number, row) for number, row in zip(numbers, rows, strict=True) if len(row) == num_fields]
                         numbers, rows = [number for number, _ in whole], [row for _, row in whole]
                     columns = list(zip(*rows, strict=True)) or [()] * num_fields

@@ -20,12 +20,11 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-import qaexp
 from qaexp.errors import ConfigError
 from qaexp.explain.drawing import DIVERGING, INK, SEQUENTIAL, printable, save
 from qaexp.explain.heats import Heat, frame, heats
 from qaexp.explain.run_data import Pair, beginning_of_title, data_of, pairs_of
-from qaexp.runs.ranker import Ranker
+from qaexp.runs.ranker import Ranker, load
 
 FONT = FontProperties(family="monospace", size=9)
 TEXT_STYLE: Any = {"va": "center", "parse_math": False, "fontproperties": FONT}
@@ -196,7 +195,7 @@ def _shortened(word: str) -> str:
 
 def write_figures(options: argparse.Namespace) -> Iterator[str]:
     """`qaexp figures heat_map`: for each pair, a line with the names of its heats and its files."""
-    ranker = qaexp.load(options.run)
+    ranker = load(options.run)
     pairs = _pairs(ranker, options)
     for number, pair in enumerate(pairs, 1):
         shown = pair.shown(ranker)

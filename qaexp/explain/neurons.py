@@ -19,14 +19,13 @@ import pandas as pd
 from jaxtyping import Float
 from torch import Tensor
 
-import qaexp
 from qaexp.errors import ConfigError
 from qaexp.explain.drawing import save
 from qaexp.explain.heat_map import draw
 from qaexp.explain.heats import Heat, frame, pair_axes, slices_over_words
 from qaexp.explain.run_data import Pair, beginning_of_title, data_of, pairs_of
 from qaexp.files import FIGURES_REMEDY, atomic_write_text, csv_text
-from qaexp.runs.ranker import Ranker
+from qaexp.runs.ranker import Ranker, load
 
 PAIRS_PER_NEURON = 5
 """The pairs of words that are listed for each neuron."""
@@ -129,7 +128,7 @@ def grids(ranker: Ranker, excited: Sequence[Sequence[Excited]], units: Sequence[
 
 def write_figures(options: argparse.Namespace) -> list[Path]:
     """`qaexp figures neurons`: a table of all neurons and a picture of some."""
-    ranker = qaexp.load(options.run)
+    ranker = load(options.run)
     excited, outstanding = excitations(ranker, pairs_of(options.run, data_of(options.run, options.data), [], options.pairs))
     units = options.units or sorted(np.argsort(outstanding)[::-1][:2].tolist())
     placed = grids(ranker, excited, units)

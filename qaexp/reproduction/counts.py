@@ -7,7 +7,8 @@ import numpy as np
 
 from qaexp.data.corpus import RankingSplit, TokenTable
 from qaexp.data.fetch.remotes import fetch_hint
-from qaexp.data.files import lines, published
+from qaexp.data.files import lines, published, records
+from qaexp.errors import plural
 
 Splits = Sequence[RankingSplit]
 Count = int | float
@@ -71,7 +72,7 @@ def askubuntu_pools(path: Path) -> dict[str, Count]:
         for line, text in lines(faults):
             fields = text.split("\t")
             if len(fields) < 3:
-                faults.add(line, f"{len(fields)} field{'s' if len(fields) != 1 else ''}, at least 3 expected")
+                faults.add(line, f"{plural(len(fields), 'field')}, at least 3 expected")
                 continue
             num, num_right, num_candidates = num + 1, num_right + len(fields[1].split()), num_candidates + len(fields[2].split())
     return {"questions": num, "right pairs": num_right, "pairs": num_candidates, "answers per question": num_right / num}
@@ -85,13 +86,9 @@ def askubuntu_texts(path: Path) -> dict[str, Count]:
     """
     ids, title_words, body_words = set[str](), 0, 0
     with published(path, fetch_hint("askubuntu")) as faults:
-        for line, text in lines(faults):
-            fields = text.split("\t")
-            if len(fields) != 3:
-                faults.add(line, f"{len(fields)} field{'s' if len(fields) != 1 else ''}, 3 expected")
-                continue
-            ids.add(fields[0])
-            title_words, body_words = title_words + len(fields[1].split()), body_words + len(fields[2].split())
+        for _, (name, title, body) in records(faults, 3):
+            ids.add(name)
+            title_words, body_words = title_words + len(title.split()), body_words + len(body.split())
     return {"questions": len(ids), "title length": title_words / len(ids), "body length": body_words / len(ids)}
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from qaexp.config import split_options
-from qaexp.errors import QaexpError
+from qaexp.errors import QaexpError, plural
 from qaexp.evaluation.measures import metric_key
 from qaexp.explain.names import run_in_words
 from qaexp.files import RESULTS_REMEDY, atomic_write_text, read_small_text
@@ -103,7 +103,7 @@ class Entry:
     def machine(self) -> str:
         """Its machine, such as `AMD EPYC, 1 thread`."""
         had = self.hardware
-        return had["gpu"] or f"{had['processor']}, {had['threads']} thread{'s' if had['threads'] > 1 else ''}"
+        return had["gpu"] or f"{had['processor']}, {plural(had['threads'], 'thread')}"
 
     @property
     def commits(self) -> list[str]:

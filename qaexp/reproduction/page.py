@@ -10,6 +10,7 @@ from string import ascii_lowercase
 import pandas as pd
 
 from qaexp.config import join_options
+from qaexp.errors import plural
 from qaexp.evaluation.significance import INCOMPARABLE
 from qaexp.files import RESULTS_REMEDY, atomic_write_text, csv_text
 from qaexp.reproduction.cells import Cell
@@ -118,7 +119,7 @@ def _machines(measured: Measured) -> list[str]:
     """How many runs each kind of machine made."""
     runs = {entry.file_key: entry for state in measured.states.values() for entry in state.entries}
     counts = Counter(entry.machine for entry in runs.values())
-    named = [f"{count} run{'s' if count > 1 else ''} on {machine}" for machine, count in counts.most_common()]
+    named = [f"{plural(count, 'run')} on {machine}" for machine, count in counts.most_common()]
     return [f"Measured in {'; '.join(named)}.", ""] if named else []
 
 

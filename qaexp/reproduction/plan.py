@@ -129,7 +129,7 @@ class Past(NamedTuple):
     @classmethod
     def of(cls, entry: Entry) -> "Past":
         test, epochs = entry.seconds["test"], len(entry.history)
-        other = max(0.0, entry.seconds["total"] - _fit(entry) - test)
+        other = max(0.0, entry.seconds["total"] - entry.seconds.get("fit", 0.0) - test)
         return cls(
             frozenset(split_options(entry.command)),
             epochs,
@@ -142,13 +142,8 @@ class Past(NamedTuple):
         )
 
 
-def _fit(run: Entry | RunRecord) -> float:
-    """Seconds of training, dev included. In some early records of resumed runs, `fit` counts only the last process; `steps` counts all."""
-    return max(run.seconds.get("fit", 0.0), run.seconds.get("steps", 0.0))
-
-
 def _an_epoch(run: Entry | RunRecord) -> float:
-    return _fit(run) / len(run.history) if run.history else 0.0
+    return run.seconds.get("fit", 0.0) / len(run.history) if run.history else 0.0
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from urllib.parse import urlparse
 
 from filelock import FileLock, Timeout
 
-from qaexp.errors import ConfigError, QaexpError
+from qaexp.errors import ConfigError, QaexpError, plural
 
 OPEN_LOCK = "open.lock"
 """In the folder of a W&B run: locked by the process that logs to it."""
@@ -82,4 +82,4 @@ def sync(folder: Path) -> str:
 
 
 def _count(runs: Sequence[Path]) -> str:
-    return f"{len(runs)} W&B run{'s' if len(runs) != 1 else ''}"
+    return f"{plural(len(runs), 'W&B run')}"

@@ -179,7 +179,7 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
         ("dataset.reader._target_=own_parts.ReaderOfNoSettings", "ReaderOfNoSettings is not a reader: make it a dataclass"),
         ("dataset.reader._target_=own_parts.ReaderOfLists", "ReaderOfLists.read() gives a list: a RankingCorpus is expected"),
         ("dataset.reader._target_=own_parts.ReaderOfNothing", "dataset=toy has no split to rank"),
-        ("dataset.convention=treck", "no scoring convention is called 'treck': did you mean 'trec'"),
+        ("dataset.convention=treck", "no scoring convention is called 'treck'; did you mean trec?"),
         (
             "dataset.selection_metric=test/map",
             "dataset.selection_metric=test/map: one of dev/p@1, dev/mrr, dev/map, dev/p@5, dev/ndcg@10 is expected",

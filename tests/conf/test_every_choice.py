@@ -3,7 +3,6 @@
 import inspect
 import subprocess
 import sys
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -119,21 +118,11 @@ def test_a_run_is_named_by_its_choices() -> None:
     assert compose(["model=iggsa", "dataset=wikiqa", "seed=3"]).run_name == "iggsa_wikiqa_seed3"
 
 
-@pytest.fixture
-def one_thread() -> Iterator[None]:
-    """Batches this small are slower on several."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("cache")
 
 
-@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("name", [name for name in MODELS if name != "bm25_scores"])  # of which toy's files have none
 def test_every_named_model_trains_ranks_and_leaves_a_whole_run(name: str, cache: Path, tmp_path: Path) -> None:
     cfg = compose([f"model={name}", *TINY, f"cache_dir={cache}", "trainer.max_epochs=1"])

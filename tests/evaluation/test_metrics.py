@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import re
 import warnings
 from itertools import pairwise
 
@@ -218,9 +219,10 @@ def test_share_tied_at_first_answer():
     assert share_tied_at_first_answer(unanswered, torch.tensor([1, 0]), torch.tensor([0, 1])).item() == 0
 
 
-def test_unknown_convention_names_the_nearest_and_all():
-    with pytest.raises(ConfigError, match=r"'trec_eval'.*did you mean 'trec'.*trec, semeval10, lei16"):
-        RankingMetrics("trec_eval")
+@pytest.mark.parametrize(("name", "remedy"), [("trec_eval", "did you mean trec?"), ("ours", "choose among trec, semeval10, lei16")])
+def test_an_unknown_convention_names_the_nearest_or_all(name: str, remedy: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(f"no scoring convention is called {name!r}; {remedy}")):
+        RankingMetrics(name)
 
 
 def test_unrankable_scores_say_why():

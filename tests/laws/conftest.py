@@ -1,6 +1,5 @@
 """Small texts that every model can score, however it is composed."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,15 +14,6 @@ WORDS, DIM = 60, 24
 @pytest.fixture(autouse=True, scope="session")
 def weights(tiny_weights: Path) -> None:
     """Pretrained models are small ones."""
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Tensors of a few words are slower on several."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture

@@ -82,7 +82,8 @@ def test_a_run_is_expected_to_take_as_long_as_the_most_similar_one() -> None:
     assert wide.beginning("trainer.max_epochs=") == ["trainer.max_epochs=1"]
     whole = replace(wide, table=replace(TABLE, common=[*TABLE.common, "patience=1"]))
     assert times.expected(Run(whole, 1, "key", "", None, "")) == pytest.approx(1 * 6 + 12), "it cannot stop early"
-    patient = replace(wide, table=replace(TABLE, common=[*TABLE.common, "patience=10"]), row=replace(wide.row, overrides=["trainer.max_epochs=60"]))
+    common = [*TABLE.common, "patience=10", "trainer.max_epochs=60"]
+    patient = replace(wide, table=replace(TABLE, common=common))
     assert times.expected(Run(patient, 1, "key", "", None, "")) == pytest.approx(11 * 6 + 12), "its patience is longer than those runs"
 
     begun = RunRecord.begin({"seed": 1, "dataset": {}, "data_dir": "/data", "cache_dir": "/cache"}, "")
@@ -92,14 +93,6 @@ def test_a_run_is_expected_to_take_as_long_as_the_most_similar_one() -> None:
     assert times.left(run, begun) == pytest.approx(12)  # what is left at least is its test
     begun.history, begun.seconds = [], {"total": 5.0}  # stopped in its first epoch
     assert times.left(run, begun) == 55.0
-
-
-def test_seconds_of_steps_count_if_a_resumed_run_timed_only_its_last_process() -> None:
-    entry = replace(entry_of("k", 1, [0.5]), history=[{"epoch": 1}, {"epoch": 2}])
-    resumed = replace(entry, seconds={"fit": 10.0, "steps": 100.0, "test": 5.0, "total": 16.0})
-    assert Past.of(resumed)[1:5] == (2, 50.0, 5.0, 0.0)
-    whole = replace(entry, seconds={"fit": 110.0, "steps": 100.0, "test": 5.0, "total": 116.0})
-    assert Past.of(whole)[1:5] == (2, 55.0, 5.0, 1.0)
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ def test_what_a_kill_left_is_removed_at_the_next_start(tmp_path: Path) -> None:
     options = [*TINY, f"cache_dir={tmp_path}"]
     folder = run_overrides(options, tmp_path / "runs").folder
     whole = {path.name for path in folder.iterdir()}
-    for name in ("last.ckpt", "test-0.part", ".record.json.4711"):  # as a kill leaves them just after the run has finished
+    for name in ("last.ckpt", "test-0.part", ".record.json.0123456789abcdef"):  # as a kill leaves them just after the run has finished
         (folder / name).touch()
     assert run_overrides(options, tmp_path / "runs").status == "kept"
     assert {path.name for path in folder.iterdir()} == whole

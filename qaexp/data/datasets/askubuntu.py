@@ -9,7 +9,7 @@ from qaexp.data.corpus_builder import Candidate, CorpusBuilder
 from qaexp.data.fetch.remotes import fetch_hint
 from qaexp.data.files import lines, locate, published, records
 from qaexp.data.tokenise import bare
-from qaexp.errors import require_among
+from qaexp.errors import plural, require_among
 from qaexp.limits import LARGEST_FLOAT32
 
 FIELDS = ("title", "body")
@@ -101,7 +101,7 @@ class AskUbuntuReader:
             for line, row in lines(faults):
                 fields = row.split("\t")
                 if len(fields) not in (3, 4):
-                    faults.add(line, f"{len(fields)} field{'s' if len(fields) != 1 else ''}, 3 or 4 expected")
+                    faults.add(line, f"{plural(len(fields), 'field')}, 3 or 4 expected")
                     continue
                 question, right, listed = fields[0], fields[1].split(), fields[2].split()
                 scores = fields[3].split() if len(fields) == 4 else []

@@ -10,6 +10,7 @@ from qaexp.data.corpus_builder import CorpusBuilder
 from qaexp.data.fetch.remotes import fetch_hint
 from qaexp.data.files import Faults, json_lines, locate, published, raw_lines
 from qaexp.data.tokenise import bare
+from qaexp.errors import plural
 from qaexp.limits import NonNegativeInt
 
 LABELS = {"Good": 1, "PotentiallyUseful": 0, "Bad": 0}
@@ -109,7 +110,7 @@ class QatarLivingReader:
         elif not thread.ids[0]:
             faults.add(thread.line, "the question has no id")
         if split != "train" and (found := len(thread.comments)) != self.num_comments:
-            faults.add(thread.line, f"thread {question_id} has {found} comment{'s' if found != 1 else ''}, {self.num_comments} expected")
+            faults.add(thread.line, f"thread {question_id} has {plural(found, 'comment')}, {self.num_comments} expected")
         comment_ids = set[str]()
         for comment in thread.comments:
             if not comment.id:

@@ -17,6 +17,7 @@ from qaexp.data.corpus_builder import CorpusBuilder, connected_groups, held_out_
 from qaexp.data.fetch.remotes import fetch_hint
 from qaexp.data.files import UNREADABLE, Faults, lines, locate, published
 from qaexp.data.tokenise import bare
+from qaexp.errors import plural
 from qaexp.limits import Rate, Seed
 
 POOL = 5
@@ -288,7 +289,7 @@ def _rows(faults: Faults, separator: str, builder: CorpusBuilder) -> Iterator[tu
     cut_off: tuple[int, int] | None = None
     for line, text in lines(faults):
         if cut_off:
-            faults.add(cut_off[0], f"{cut_off[1]} field{'s' if cut_off[1] != 1 else ''}, 3 expected")
+            faults.add(cut_off[0], f"{plural(cut_off[1], 'field')}, 3 expected")
             cut_off = None
         fields = text.split(separator)
         if len(fields) != 3:

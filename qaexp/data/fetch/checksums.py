@@ -6,6 +6,7 @@ from pathlib import Path
 
 from qaexp.data.fetch.remotes import Content
 from qaexp.data.files import CUT_OFF, opened
+from qaexp.errors import plural
 
 CHUNK = 1 << 20
 
@@ -47,7 +48,7 @@ def _lines_fault(content: Content, path: Path, packed: bool) -> str | None:
     if content.lines is None:
         return None if path.stat().st_size else "is empty"
     got = sum(chunk.count(b"\n") for chunk in _chunks(path, packed))
-    return None if got == content.lines else f"has {got:,} line{'s' if got != 1 else ''}, {content.lines:,} expected"
+    return None if got == content.lines else f"has {plural(got, 'line')}, {content.lines:,} expected"
 
 
 def _chunks(path: Path, packed: bool) -> Iterator[bytes]:

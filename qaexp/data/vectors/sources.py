@@ -97,8 +97,7 @@ class PublishedVectors:
     def build(self, corpus: RankingCorpus, cache: Path, seed: int) -> WordVectors:
         """The vectors of the corpus' words. Raises: MissingDataError as `files`; BadDataError, if a number is not finite after scaling."""
         files = self.files()
-        digests = "-".join(remembered_digest(path, cache)[:16] for path in files)
-        folder = cache / "vectors" / f"{digests}-{VERSION}"
+        folder = cache / "vectors" / f"{'-'.join(digests(self, cache))}-{VERSION}"
 
         def read() -> tuple[list[str], np.ndarray]:
             log.info("reading %s (once; kept in %s)", files[0], folder)

@@ -45,17 +45,13 @@ class Containment(LexicalScorer):
         self._orders, self._num_words = range(order, order + 1), len(vectors)
 
     def encode_question(self, tokens: Int[Tensor, "text *field length"]) -> Text:
-        return self._encode(tokens)
+        keys, _ = bag(ngrams(tokens, self._orders, self._num_words))
+        return {"keys": keys, "mask": keys < 0}
 
-    def encode_candidate(self, tokens: Int[Tensor, "text *field length"]) -> Text:
-        return self._encode(tokens)
+    encode_candidate = encode_question
 
     def score(self, question: Text, candidate: Text) -> Float[Tensor, " pair"]:
         return is_shared(question, candidate).sum(dim=1) / (question["keys"] < 0).sum(dim=1).clamp(min=1)
-
-    def _encode(self, tokens: Int[Tensor, "text *field length"]) -> Text:
-        keys, _ = bag(ngrams(tokens, self._orders, self._num_words))
-        return {"keys": keys, "mask": keys < 0}
 
 
 class Jaccard(Containment):
@@ -93,10 +89,10 @@ class CommonWords(LexicalScorer):
         self._gaps = gaps
 
     def encode_question(self, tokens: Int[Tensor, "text *field length"]) -> Text:
-        return self._encode(tokens)
+        separated = F.pad(tokens, (0, 1)).flatten(1)  # padding between fields
+        return {"tokens": separated, "mask": token_mask(separated)}
 
-    def encode_candidate(self, tokens: Int[Tensor, "text *field length"]) -> Text:
-        return self._encode(tokens)
+    encode_candidate = encode_question
 
     def score(self, question: Text, candidate: Text) -> Float[Tensor, " pair"]:
         q, c = question["tokens"], candidate["tokens"]
@@ -108,10 +104,6 @@ class CommonWords(LexicalScorer):
             row = torch.maximum(row, diagonal).cummax(dim=1).values if self._gaps else diagonal
             longest = torch.maximum(longest, row)
         return longest.amax(dim=1) / token_mask(q).sum(dim=1).clamp(min=1)
-
-    def _encode(self, tokens: Int[Tensor, "text *field length"]) -> Text:
-        separated = F.pad(tokens, (0, 1)).flatten(1)  # padding between fields
-        return {"tokens": separated, "mask": token_mask(separated)}
 
 
 def is_shared(question: Text, candidate: Text) -> Float[Tensor, "pair some"]:

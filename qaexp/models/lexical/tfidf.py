@@ -36,15 +36,11 @@ class TFIDF(LexicalScorer):
         self.table.count(corpus, self._orders, self._num_words, self.content)
 
     def encode_question(self, tokens: Int[Tensor, "text *field length"]) -> Text:
-        return self._encode(tokens)
-
-    def encode_candidate(self, tokens: Int[Tensor, "text *field length"]) -> Text:
-        return self._encode(tokens)
-
-    def score(self, question: Text, candidate: Text) -> Float[Tensor, " pair"]:
-        return (question["weights"] * look_up(question["keys"], candidate["keys"], candidate["weights"])).sum(dim=1)
-
-    def _encode(self, tokens: Int[Tensor, "text *field length"]) -> Text:
         keys, counts = bag(ngrams(tokens, self._orders, self._num_words, self.content))
         weights = counts * (1 + torch.log((1 + self.table.num_texts) / (1 + self.table(keys))))
         return {"keys": keys, "weights": F.normalize(weights, dim=1), "mask": keys < 0}
+
+    encode_candidate = encode_question
+
+    def score(self, question: Text, candidate: Text) -> Float[Tensor, " pair"]:
+        return (question["weights"] * look_up(question["keys"], candidate["keys"], candidate["weights"])).sum(dim=1)

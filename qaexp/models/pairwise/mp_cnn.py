@@ -97,10 +97,11 @@ class MPCNN(AnswerScorer):
         self.classifier = Classifier(num_features, hidden_dim, nn.Tanh(), num_classes)
 
     def encode_question(self, tokens: Int[Tensor, "text length"]) -> Text:
-        return self._encode(tokens)
+        words = self.embedding.of(tokens)
+        block_a, block_b = self.perspectives(words["states"], words["mask"])
+        return {"vector": torch.cat([block_a.flatten(1), block_b.flatten(1)], dim=1)}
 
-    def encode_candidate(self, tokens: Int[Tensor, "text length"]) -> Text:
-        return self._encode(tokens)
+    encode_candidate = encode_question
 
     def score(self, question: Text, candidate: Text) -> Float[Tensor, "pair *class"]:
         question_a, question_b = self._blocks(question["vector"])
@@ -110,11 +111,6 @@ class MPCNN(AnswerScorer):
         by_filter = compare(question_b, candidate_b)  # (pair, 2, filter[, dim])
         show("width_cosine", by_widths[0])
         return self.classifier(torch.cat([part.flatten(1) for part in (*horizontal, *by_widths, *by_filter)], dim=1))
-
-    def _encode(self, tokens: Int[Tensor, "text length"]) -> Text:
-        words = self.embedding.of(tokens)
-        block_a, block_b = self.perspectives(words["states"], words["mask"])
-        return {"vector": torch.cat([block_a.flatten(1), block_b.flatten(1)], dim=1)}
 
     def _blocks(self, vector: Float[Tensor, "pair features"]) -> tuple[Tensor, Tensor]:
         a, b = vector.split([3 * self.block_a[1] * self.block_a[2], 2 * self.block_b[1] * self.block_b[2]], dim=1)

