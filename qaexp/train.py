@@ -52,7 +52,8 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
             vectors = data.word_vectors if reads else data.no_vectors
         scorer = as_scorer(instantiate(cfg.model, vectors=vectors))
         data = data.read_by(scorer.subwords)
-        record.data |= {**data.describe_splits(), "weights": {name: revision(name) for name in scorer.pretrained}}
+        record.data |= data.describe_splits()
+        record.of_weights({name: revision(name) for name in scorer.pretrained})
         scorer.fit(data.corpus, data.training_batches)
         if last is None:
             begin_from(record.config.get("init_from"), scorer, data.corpus.vocabulary.words, record.data["vectors"].get("files", ()))

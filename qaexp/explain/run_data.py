@@ -18,6 +18,7 @@ from qaexp.models.scorer import read_out
 from qaexp.runs.folder import CONFIG, RECORD
 from qaexp.runs.ranker import Ranker
 from qaexp.runs.record import RunRecord
+from qaexp.runs.sources import Sources
 from qaexp.runs.tasks import task_of
 from qaexp.runs.trusted import saved_config
 
@@ -50,7 +51,7 @@ def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
             f"{run / CONFIG} describes no data set that can be built ({str(error).splitlines()[0]}); put back the file that the run left"
         ) from error
     record = RunRecord.load(run) if (run / RECORD).is_file() else None
-    if record and record.data and not record.is_over(fingerprint, None, data.corpus.written_fingerprint):
+    if record and record.data and not record.is_over(Sources(fingerprint, written=data.corpus.written_fingerprint)):
         raise ConfigError(
             f"the data of {data.name} have changed since {run}, and its word ids no longer fit; put the old files back, or name their "
             "place with --data PLACE"

@@ -15,6 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from qaexp.config import PRETRAIN, RANK, Program, compose, conf_digest, join_options
 from qaexp.data.audit.card import as_expected
+from qaexp.data.corpus import RankingCorpus
 from qaexp.data.missing_files import missing
 from qaexp.data.prepare import prepared
 from qaexp.data.vectors.sources import digests
@@ -150,19 +151,38 @@ def fingerprint(cell: Cell) -> str:
     Raises:
         QaexpError: the files are damaged, or not what the data set's YAML expects.
     """
+    return _fingerprint(*_reading(cell))
+
+
+def _reading(cell: Cell) -> list[str]:
+    """Its overrides that change which texts are read."""
     vectors = cell.beginning(*VECTORS) if cell.beginning(DROPS) else ["dataset/vectors=random"]
-    return _fingerprint(*cell.beginning(*READING), *vectors)
+    return [*cell.beginning(*READING), *vectors]
 
 
 @cache
 def _fingerprint(*overrides: str) -> str:
+    return _corpus(*overrides).fingerprint
+
+
+def written_fingerprint(cell: Cell) -> str:
+    """The fingerprint of a cell's texts as they are written. Raises: QaexpError as `fingerprint`."""
+    return _written_fingerprint(*_reading(cell))
+
+
+@cache
+def _written_fingerprint(*overrides: str) -> str:
+    return _corpus(*overrides).written_fingerprint()
+
+
+def _corpus(*overrides: str) -> RankingCorpus:
     cfg = compose(overrides)
     dataset, cache_dir = cfg.dataset, Path(cfg.cache_dir).expanduser()
     corpus = prepared(instantiate(dataset.reader, _convert_="all"), cache_dir)
     corpus = as_expected(corpus, dataset.expected, dataset.name, dataset.get("classes", ()))
     if dataset.get("drop_unknown"):
         corpus = corpus.of_words(instantiate(dataset.vectors, _convert_="all").build(corpus, cache_dir, cfg.seed).known)
-    return corpus.fingerprint
+    return corpus
 
 
 def vector_files(cell: Cell) -> Sequence[str] | None:

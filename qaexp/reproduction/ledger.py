@@ -19,7 +19,8 @@ from qaexp.explain.names import run_in_words
 from qaexp.files import RESULTS_REMEDY, atomic_write_text, read_small_text
 from qaexp.runs.identity import config_key, key_without_max_epochs, measured_config
 from qaexp.runs.other_runs import other_runs, with_other_runs
-from qaexp.runs.record import RunRecord, is_over
+from qaexp.runs.record import RunRecord
+from qaexp.runs.sources import Sources
 from qaexp.runs.table import row_name
 
 PRECISION = 6
@@ -96,8 +97,11 @@ class Entry:
         return f"{self.key}_{self.fingerprint[:8]}"
 
     def over_the_same(self, other: "Entry") -> bool:
-        """Whether both runs read the same texts and, if known, the same files of word vectors."""
-        return is_over(other.data, self.fingerprint, self.data.get("vectors", {}).get("files"))
+        """Whether both runs read the same texts and, if known, the same files of word vectors, spellings and pretrained weights."""
+        written, weights = self.data.get("written"), self.data.get("weights", {})
+        spelled = (lambda: str(written)) if written else None
+        ours = Sources(self.fingerprint, self.data.get("vectors", {}).get("files"), spelled, lambda name: str(weights.get(name, "")))
+        return ours.are_those_of(other.data, {})
 
     @property
     def machine(self) -> str:

@@ -2,17 +2,18 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from statistics import fmean
 from typing import NamedTuple
 
 from qaexp.config import split_options
-from qaexp.errors import QaexpError
-from qaexp.reproduction.cells import Cell, Keys, alternatives, at_hand, fingerprint, lacking, vector_files
+from qaexp.errors import MissingDataError, QaexpError
+from qaexp.reproduction.cells import Cell, Keys, alternatives, at_hand, fingerprint, lacking, vector_files, written_fingerprint
 from qaexp.reproduction.ledger import Entry, Ledger
 from qaexp.reproduction.spec import Table
 from qaexp.runs.provenance import hardware
-from qaexp.runs.record import RunRecord, is_over
+from qaexp.runs.record import RunRecord
+from qaexp.runs.sources import Sources
 
 
 @dataclass(frozen=True)
@@ -96,21 +97,33 @@ def _runs(table: Table, ledger: Ledger, keys: Keys, choice: Choice) -> Iterator[
                 continue
             cell = at_hand(list(alternatives(table, row, setting, choice.quick)))
             found = dict(zip(table.seeds, keys.of(cell, table.seeds), strict=True))  # first, as it reports mistakes in a row
-            lacks, texts, vectors = lacking(cell), "", None
+            lacks, now = lacking(cell), None
             try:
-                texts, vectors = ("", None) if lacks else (fingerprint(cell), vector_files(cell))
+                now = None if lacks else Sources(fingerprint(cell), vector_files(cell), partial(written_fingerprint, cell), _revision)
+                entries = {seed: ledger.find(key, partial(_is_over, now)) for seed, key in found.items()}
             except QaexpError as error:
                 lacks = " ".join(line.strip() for line in str(error).splitlines()[:2])
-            entries = {seed: ledger.find(key, partial(_is_over, texts, vectors)) for seed, key in found.items()}
+                entries = {seed: ledger.find(key) for seed, key in found.items()}
             first = next((entry for entry in entries.values() if entry), None)
             for seed in of_table:
                 if first is None or first.random or entries[seed]:  # if a seed makes no difference, one run is enough
-                    yield Run(cell, seed, found[seed].whole, texts, entries[seed], lacks)
+                    yield Run(cell, seed, found[seed].whole, now.fingerprint if now else "", entries[seed], lacks)
 
 
-def _is_over(fingerprint: str, vector_files: Sequence[str] | None, entry: Entry) -> bool:
-    """Whether a run was made on these data; true for any run if the data are not here."""
-    return not fingerprint or is_over(entry.data, fingerprint, vector_files)
+def _is_over(now: Sources | None, entry: Entry) -> bool:
+    """Whether a run read these files; true for any run if they are not here."""
+    return now is None or now.are_those_of(entry.data, {})
+
+
+@cache
+def _revision(weights: str) -> str:
+    """The digest of pretrained weights; empty if they are not here."""
+    from qaexp.models.pretrained.weights import revision  # imports torch, which takes seconds
+
+    try:
+        return revision(weights)
+    except MissingDataError:
+        return ""
 
 
 class Past(NamedTuple):

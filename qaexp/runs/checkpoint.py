@@ -1,5 +1,6 @@
 """Checkpoints: files that hold what is needed to build their model again, written atomically."""
 
+import hashlib
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -121,10 +122,19 @@ def open_checkpoint(path: str | Path) -> dict[str, Any]:
         plan = dict(checkpoint["qaexp"])
         _require_parts(checkpoint, plan, file.stat().st_size)
     except Exception as error:
-        raise CheckpointError(f"{file} is not a whole checkpoint of qaexp ({_reason(error)}); train again, or take a copy") from error
+        raise CheckpointError(f"{file} is not a whole checkpoint of qaexp ({_reason(error)}); {START_AGAIN}, or take a copy") from error
     built = admitted({"model": plan["model"], "dataset": {"tokenise": plan["tokenise"]}}, file)
     checkpoint["qaexp"] = {**plan, "model": built["model"], "tokenise": built["dataset"]["tokenise"]}
     return checkpoint
+
+
+def digest_of_weights(checkpoint: Mapping[str, Any]) -> str:
+    """SHA-256 of a checkpoint's weights by name, wherever its file is."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(checkpoint["state_dict"].items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.contiguous().view(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
 
 
 def _reason(error: Exception) -> str:

@@ -13,7 +13,7 @@ OTHER_RUNS = ("init_from", "loss.teacher")
 
 
 def other_runs(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Maps each of these options that is set to its value: a path, or a pinned run (path, key, step and command).
+    """Maps each of these options that is set to its value: a path, or a pinned run (path, key, step, digest of its weights, and command).
 
     >>> other_runs({"init_from": None, "loss": {"teacher": "runs/a", "scale": 1.0}})
     {'loss.teacher': 'runs/a'}
@@ -53,7 +53,8 @@ def require_other_runs(config: Mapping[str, Any]) -> None:
 
 
 def with_pinned_runs(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration with each path of another run replaced by a pinned run: the path with key, step and command.
+    """The configuration with each path of another run replaced by a pinned run: the path with key, step, digest of the weights, and
+    command.
 
     Raises:
         CheckpointError: there is no checkpoint.
@@ -63,13 +64,14 @@ def with_pinned_runs(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _pinned(option: str, path: object) -> dict[str, Any]:
-    from qaexp.runs.checkpoint import open_checkpoint  # needs torch
+    from qaexp.runs.checkpoint import digest_of_weights, open_checkpoint  # needs torch
 
     checkpoint = open_checkpoint(str(path))  # a folder's name may be a number
     plan = checkpoint["qaexp"]
     if "key" not in plan:
         raise CheckpointError(f"{option}={path} was written before checkpoints named their run; train it again")
-    return {"path": str(path), "key": plan["key"], "step": checkpoint["global_step"], "command": plan["command"]}
+    pinned = {"path": str(path), "key": plan["key"], "step": checkpoint["global_step"]}
+    return {**pinned, "weights": digest_of_weights(checkpoint), "command": plan["command"]}
 
 
 def open_pinned(option: str, source: Mapping[str, Any]) -> dict[str, Any]:
@@ -78,7 +80,7 @@ def open_pinned(option: str, source: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         CheckpointError: there is another run at its path now; or as `open_checkpoint`.
     """
-    from qaexp.runs.checkpoint import open_checkpoint  # needs torch
+    from qaexp.runs.checkpoint import digest_of_weights, open_checkpoint  # needs torch
 
     checkpoint = open_checkpoint(source["path"])
     found = checkpoint["qaexp"]["key"], checkpoint["global_step"]
@@ -86,5 +88,9 @@ def open_pinned(option: str, source: Mapping[str, Any]) -> dict[str, Any]:
         raise CheckpointError(
             f"{option}={source['path']} is no longer the run that this one was started with (key and step {found}, not "
             f"{(source['key'], source['step'])}); put that one back, or start a new run"
+        )
+    if source.get("weights") not in (None, digest_of_weights(checkpoint)):
+        raise CheckpointError(
+            f"{option}={source['path']} has other weights than when this run was started; put that run back, or start a new run"
         )
     return checkpoint

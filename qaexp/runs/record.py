@@ -6,7 +6,7 @@ import re
 import reprlib
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -25,6 +25,7 @@ from qaexp.runs.identity import config_key, is_same, quick_look
 from qaexp.runs.places import places_of, with_places
 from qaexp.runs.provenance import git_commit, hardware, versions
 from qaexp.runs.renamed import with_current_targets
+from qaexp.runs.sources import Sources, is_same_revision
 
 log = logging.getLogger(__name__)
 
@@ -118,13 +119,18 @@ class RunRecord:
             raise RecordError(f"{path} is no run's record ({error}); delete its folder, then repeat the command that made it") from error
 
     @classmethod
-    def with_status(cls, folder: Path, *statuses: str) -> "RunRecord | None":
-        """The folder's record if it has one of these statuses; None otherwise, also without a record."""
+    def of(cls, folder: Path) -> "RunRecord | None":
+        """The folder's record; None without one that can be read."""
         try:
-            record = cls.load(folder)
+            return cls.load(folder)
         except RecordError:
             return None
-        return record if record.status in statuses else None
+
+    @classmethod
+    def with_status(cls, folder: Path, *statuses: str) -> "RunRecord | None":
+        """The folder's record if it has one of these statuses; None otherwise, also without a record."""
+        record = cls.of(folder)
+        return record if record and record.status in statuses else None
 
     @property
     def vectors(self) -> str:
@@ -156,12 +162,12 @@ class RunRecord:
                 f"the data of {self.config['dataset']['name']} have changed since this run started ({self.data['fingerprint'][:8]} then, "
                 f"{described['fingerprint'][:8]} now); put the old files back, or delete its folder and start again"
             )
-        if self.data and not self.is_over(described["fingerprint"], described["vectors"].get("files")):
+        if self.data and not self.is_over(Sources(described["fingerprint"], described["vectors"].get("files"))):
             raise ConfigError(
                 f"the word vectors of {described['vectors']['source']} have changed since this run started; put the old file back, or "
                 "delete its folder and start again"
             )
-        as_before = {"written": self.data["written"]} if "written" in self.data else {}
+        as_before = {name: self.data[name] for name in ("written", "weights") if name in self.data}
         self.data, self.convention = {**described, **as_before}, convention
 
     def of_written_texts(self, fingerprint: str) -> None:
@@ -176,6 +182,20 @@ class RunRecord:
                 "they are written; put the old files back, or delete its folder and start again"
             )
 
+    def of_weights(self, revisions: Mapping[str, str]) -> None:
+        """Note the digests of the pretrained weights by name.
+
+        Raises:
+            ConfigError: the run started from other weights.
+        """
+        before = self.data.get("weights", {})
+        if changed := [name for name, digest in revisions.items() if not is_same_revision(digest, before.get(name, ""))]:
+            raise ConfigError(
+                f"the pretrained weights {changed[0]} have changed since this run started; put the old ones back, or delete its folder and "
+                "start again"
+            )
+        self.data["weights"] = dict(revisions)
+
     @property
     def pairs_of_dev(self) -> int | None:
         """How many pairs of dev are scored, which options of the data set and of the trainer may limit. None if there is no dev."""
@@ -186,12 +206,9 @@ class RunRecord:
         """Its data set's name, and whether the data are a part of it."""
         return self.data["name"] + (" (partial data)" if self.data.get("partial") else "")
 
-    def is_over(self, fingerprint: str, vector_files: Sequence[str] | None, written: Callable[[], str] | None = None) -> bool:
-        """Whether the run is on these texts and word vectors; see `is_over`. `written` gives the fingerprint of the texts as they are
-        written, and is only called if the run read them so."""
-        if written and "written" in self.data and self.data["written"] != written():
-            return False
-        return is_over(self.data, fingerprint, vector_files)
+    def is_over(self, sources: Sources) -> bool:
+        """Whether the run read these texts, word vectors, pretrained weights and other runs."""
+        return sources.are_those_of(self.data, self.config)
 
     @contextmanager
     def kept_in(self, folder: Path) -> Iterator[None]:
@@ -274,6 +291,8 @@ PARTS: Mapping[tuple[str, ...], Mapping[str, Any]] = {
         "splits": dict[str, dict[str, int | float]],
         "notes": dict[str, int],
         "vectors": dict[str, Any],
+        "written": str,
+        "weights": dict[str, str],
     },
     ("data", "vectors"): {"source": str},
 }
@@ -311,16 +330,6 @@ def _is_of(value: Any, kind: Any) -> bool:
     if kind in (int, float):
         return isinstance(value, (int, kind)) and not isinstance(value, bool)
     return isinstance(value, NoneType if kind is None else kind)
-
-
-def is_over(data: Mapping[str, Any], fingerprint: str, vector_files: Sequence[str] | None) -> bool:
-    """Whether a record's data has this fingerprint and its word vectors come from these files.
-
-    The files are unknown (None) for runs without word vectors and for older records; then only the fingerprint counts.
-    """
-    return data.get("fingerprint") == fingerprint and (
-        vector_files is None or data.get("vectors", {}).get("files", vector_files) == vector_files
-    )
 
 
 def _this_process() -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import logging
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -20,12 +20,16 @@ from qaexp.logs import silence_libraries
 from qaexp.mistakes import check_config, config_of_choices, explain
 from qaexp.runs.folder import CONFIG, ERROR, LAST, RECORD, SET_ASIDE, TRACEBACK, clear_all
 from qaexp.runs.identity import config_key
-from qaexp.runs.other_runs import other_runs, with_other_runs
+from qaexp.runs.other_runs import other_runs, with_other_runs, with_pinned_runs
 from qaexp.runs.record import RunRecord
+from qaexp.runs.sources import Sources
 
 log = logging.getLogger(__name__)
 
 CLAIM, ASIDE = ".claim", ".aside"
+
+ENDED = ("finished", "pruned")
+"""Statuses of runs that are not run again."""
 
 GROWING = ("trainer.max_epochs", "patience")
 """What may be raised when a run is resumed."""
@@ -132,32 +136,34 @@ def _set_damaged_record_aside(folder: Path) -> None:
 
 
 def of_these_data(cfg: DictConfig, runs: Path, overrides: Sequence[str]) -> RunRecord | None:
-    """The result of a run that has ended (finished or pruned) on the present data. A run on earlier data is set aside, and the log says
-    so.
+    """The result of a run that has ended (finished or pruned) on the present data, weights and other runs. A run on earlier ones, ended or
+    not, is set aside, and the log says so.
 
     Raises:
-        MissingDataError, BadDataError: there was one, and its data cannot be read any more.
+        MissingDataError, BadDataError: there was one, and its data or pretrained weights cannot be read any more.
         OutputError: as `set_aside`.
     """
     folder = place(cfg, runs)
-    former = RunRecord.with_status(folder, "finished", "pruned")
-    if former is None:
+    former = RunRecord.of(folder)
+    if former is None or not former.data:
         return None
     from qaexp.data.missing_files import reads_vectors
     from qaexp.data.module_cache import open_data  # imports torch, which takes seconds and is only needed if there is a run
+    from qaexp.models.pretrained.weights import revision
 
-    data = open_data(cfg.dataset)
-    over = data.corpus.fingerprint, data.vector_files if reads_vectors(cfg.model) else None, data.corpus.written_fingerprint
-    if former.is_over(*over):
-        return former
-    if aside := set_aside(folder, *over):
-        log.error("%s: the data have changed since; the old run is now in %s", join_options(overrides), aside)
+    data, config = open_data(cfg.dataset), OmegaConf.to_container(cfg, resolve=True)
+    files = data.vector_files if reads_vectors(cfg.model) else None
+    now = Sources(data.corpus.fingerprint, files, data.corpus.written_fingerprint, revision, lambda: with_pinned_runs(config))  # type: ignore[arg-type]
+    if former.is_over(now):
+        return former if former.status in ENDED else None
+    if aside := set_aside(folder, now):
+        log.error("%s: what it reads has changed since; the old run is now in %s", join_options(overrides), aside)
     return None
 
 
-def set_aside(folder: Path, fingerprint: str, vector_files: Sequence[str] | None, written: Callable[[], str] | None = None) -> Path | None:
-    """Rename the folder of a run that has ended on other data, to make room for a run on these data. Returns its new path; None if there is
-    nothing to rename, such as after another process has done so.
+def set_aside(folder: Path, now: Sources) -> Path | None:
+    """Rename the folder of a run that read other files, to make room for a run on those of `now`. Returns its new path; None if there is
+    nothing to rename, such as after another process has done so, or while another process runs it.
 
     The new name ends in the first 8 digits of the digests of its texts and, if its record has them, of its word vector files; then in `_2`
     if that name is taken.
@@ -167,13 +173,14 @@ def set_aside(folder: Path, fingerprint: str, vector_files: Sequence[str] | None
     """
     try:
         with FileLock(folder.with_name(ASIDE)):
-            record = RunRecord.with_status(folder, "finished", "pruned")
-            if record is None or record.is_over(fingerprint, vector_files, written):
+            record = RunRecord.of(folder)
+            if record is None or not record.data or record.is_over(now):
                 return None
             digests = [record.data.get("fingerprint", "unknown"), *record.data.get("vectors", {}).get("files", [])]
             name = "_".join([folder.name, *(digest[:8] for digest in digests)])
             names = (name if number == 1 else f"{name}_{number}" for number in count(1))
-            return folder.rename(next(other for other in map(folder.with_name, names) if not other.exists()))
+            with claim(folder) as mine:
+                return folder.rename(next(other for other in map(folder.with_name, names) if not other.exists())) if mine else None
     except OSError as error:
         raise OutputError(f"cannot write {folder.parent}: {error.strerror}. Name another place for the runs") from error
 

@@ -15,6 +15,7 @@ from pytorch_lightning.callbacks import Callback
 from qaexp.errors import PrunedError
 from qaexp.runs.folder import RECORD
 from qaexp.runs.record import RunRecord
+from qaexp.runs.sources import Sources
 
 
 class PruneByDev(Callback):
@@ -65,7 +66,7 @@ class Finished:
         is allowed, since it may be an axis of the sweep."""
         if (self.convention, self.dev_pairs) != (record.convention, record.pairs_of_dev):
             return False
-        return record.is_over(self.texts, self.files if self.vectors == record.vectors else None)
+        return record.is_over(Sources(self.texts, self.files if self.vectors == record.vectors else None))
 
 
 def finished(path: Path, chosen: str) -> Finished | None:

@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from safetensors.torch import load_file, save_file
 from small_table import TABLE, TINY, entry_of
+from tiny_weights import write_tiny_weights
 
 from qaexp.cli import reproduce
 from qaexp.data.files import digest
 from qaexp.reproduction import cells, reproduction, runs
+from qaexp.reproduction import plan as plan_module
 from qaexp.reproduction.cells import Keys, alternatives
 from qaexp.reproduction.ledger import Ledger
 from qaexp.reproduction.plan import Choice, Past, Run, Times, plan
@@ -82,8 +85,7 @@ def test_a_run_is_expected_to_take_as_long_as_the_most_similar_one() -> None:
     assert wide.beginning("trainer.max_epochs=") == ["trainer.max_epochs=1"]
     whole = replace(wide, table=replace(TABLE, common=[*TABLE.common, "patience=1"]))
     assert times.expected(Run(whole, 1, "key", "", None, "")) == pytest.approx(1 * 6 + 12), "it cannot stop early"
-    common = [*TABLE.common, "patience=10", "trainer.max_epochs=60"]
-    patient = replace(wide, table=replace(TABLE, common=common))
+    patient = replace(wide, row=replace(wide.row, overrides=["trainer.max_epochs=60", "patience=10"]))
     assert times.expected(Run(patient, 1, "key", "", None, "")) == pytest.approx(11 * 6 + 12), "its patience is longer than those runs"
 
     begun = RunRecord.begin({"seed": 1, "dataset": {}, "data_dir": "/data", "cache_dir": "/cache"}, "")
@@ -140,6 +142,30 @@ def test_a_run_with_word_vectors_of_another_file_is_made_again(
         assert planned in capsys.readouterr().out
     [entry] = Ledger(results / "ledger").entries
     assert entry.data["vectors"]["files"] == [digest(path)[:16]]
+
+
+def test_a_run_of_other_pretrained_weights_or_of_texts_written_otherwise_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With other weights at the same place, or with the same words in other letters, it had counted as done."""
+    weights, results = write_tiny_weights(tmp_path / "weights"), tmp_path / "results"
+    row = replace(TABLE.rows[2], overrides=["model=bi_encoder", f"model.encoder.weights={weights}"], reads_vectors=False)
+    table = replace(TABLE, rows=[row], settings={"toy": TABLE.settings["toy"]}, seeds=[1])
+    monkeypatch.setattr(reproduction, "result_tables", lambda: [table])
+    monkeypatch.setattr(reproduction, "result_figures", list)
+    monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
+
+    def planned() -> str:
+        plan_module._revision.cache_clear()  # as in a process of its own
+        assert reproduce.main(["--paper", "ctrn", "--table", "9", "--results", str(results), "--runs", str(tmp_path / "runs")]) == 0
+        return capsys.readouterr().out.splitlines()[0]
+
+    assert [planned(), planned()] == ["0 runs done, 1 to run, 0 impossible here", "1 runs done, 0 to run, 0 impossible here"]
+    path = weights / "model.safetensors"
+    save_file({name: tensor + 0.5 for name, tensor in load_file(path).items()}, path)
+    assert planned() == "0 runs done, 1 to run, 0 impossible here"
+    monkeypatch.setattr(plan_module, "written_fingerprint", lambda _: "f" * 64)
+    assert planned() == "0 runs done, 1 to run, 0 impossible here"
 
 
 def test_a_plan_counts_a_shared_run_once_and_names_rows_that_are_published_only(tmp_path: Path, keys: Keys) -> None:

@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from omegaconf import OmegaConf
 
 from qaexp.cli.main import main
 from qaexp.config import compose
 from qaexp.errors import CheckpointError, QaexpError
+from qaexp.runs.checkpoint import digest_of_weights, open_checkpoint
 from qaexp.runs.identity import config_key
-from qaexp.runs.other_runs import with_other_runs, with_pinned_runs
+from qaexp.runs.other_runs import open_pinned, with_other_runs, with_pinned_runs
 from qaexp.runs.record import RunRecord
 from qaexp.runs.store import run_overrides
 from qaexp.runs.table import row_name
@@ -52,9 +54,34 @@ def test_the_record_names_the_teacher_by_its_command(teacher: Path, tmp_path: Pa
     outcome = run_overrides([*STUDENT, f"loss.teacher={teacher}"], tmp_path)
     assert outcome.record is not None
     found = outcome.record.config["loss"]["teacher"]
-    assert found == {"path": str(teacher), "key": RunRecord.load(teacher).key, "step": 0, "command": "model=word_overlap"}
+    digest = digest_of_weights(open_checkpoint(teacher))
+    key = RunRecord.load(teacher).key
+    assert found == {"path": str(teacher), "key": key, "step": 0, "weights": digest, "command": "model=word_overlap"}
     assert row_name(outcome.record).endswith("trainer.max_epochs=1 loss.teacher=(model=word_overlap)")
     assert run_overrides([*STUDENT, f"loss.teacher={teacher}"], tmp_path).status == "kept"
+
+
+def test_a_student_learns_again_from_a_teacher_that_was_trained_again(tmp_path: Path) -> None:
+    """The same command on other training texts gives a teacher of the same key and step, with other weights."""
+    small = ["model=qa_cnn", "model.encoder.num_filters=8", "dataset/vectors=random", *TOY]
+    teacher, runs = tmp_path / "teacher", tmp_path / "runs"
+    options = [*STUDENT, "dataset/vectors=random", f"loss.teacher={teacher}"]
+    cfg = compose(small)
+    train(cfg, teacher)
+    former = run_overrides(options, runs)
+    kept = key(*options[len(STUDENT) :])
+    weights = open_checkpoint(teacher)["state_dict"]
+    changed = torch.load(teacher / "best.ckpt", weights_only=True)
+    changed["state_dict"] = {name: tensor + 1 for name, tensor in weights.items()}
+    torch.save(changed, teacher / "best.ckpt")
+    assert key(*options[len(STUDENT) :]) == kept
+    again = run_overrides(options, runs)
+    assert (former.status, again.status, run_overrides(options, runs).status) == ("ran", "ran", "kept")
+    assert former.record is not None
+    assert again.record is not None
+    assert former.record.history != again.record.history
+    with pytest.raises(CheckpointError, match=r"loss\.teacher=.* has other weights than when this run was started"):
+        open_pinned("loss.teacher", former.record.config["loss"]["teacher"])
 
 
 def test_a_student_is_not_resumed_with_another_teacher(teacher: Path, other_teacher: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from qaexp.errors import ConfigError, RecordError
 from qaexp.runs.record import RunRecord
+from qaexp.runs.sources import Sources
 
 WHOLE = '{"key": "k", "config": {}, "seed": 1, "command": ""'
 
@@ -79,8 +80,8 @@ def test_a_run_that_began_on_other_data_does_not_go_on() -> None:
     record.of_written_texts("e" * 64)
     with pytest.raises(ConfigError, match="the texts of own are written differently than when this run started"):
         record.of_written_texts("f" * 64)
-    assert record.is_over("a" * 64, None, lambda: "e" * 64)
-    assert not record.is_over("a" * 64, None, lambda: "f" * 64)
+    assert record.is_over(Sources("a" * 64, written=lambda: "e" * 64))
+    assert not record.is_over(Sources("a" * 64, written=lambda: "f" * 64))
 
 
 def test_a_run_that_continues_with_other_code_or_hardware_says_from_which_epoch(

@@ -12,6 +12,7 @@ import pytest
 from qaexp.cli.main import main
 from qaexp.config import split_options
 from qaexp.runs.record import RunRecord
+from qaexp.runs.sources import Sources
 from qaexp.runs.store import CLAIM, claim, error_of, run_overrides, set_aside
 from qaexp.runs.table import row_name
 
@@ -119,11 +120,12 @@ def test_a_run_that_was_taken_up_for_another_table_from_another_folder_may_be_re
 
 def test_what_another_process_has_finished_meanwhile_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     options = [*TINY, f"cache_dir={tmp_path}"]
-    ran, looked = run_overrides(options, tmp_path / "runs"), RunRecord.with_status
+    ran = run_overrides(options, tmp_path / "runs")
     answers = iter([None, ran.record])
-    monkeypatch.setattr(RunRecord, "with_status", lambda *_: next(answers))
-    assert run_overrides(options, tmp_path / "runs").status == "kept"
-    assert looked(ran.folder, "finished") == ran.record
+    with monkeypatch.context() as patch:
+        patch.setattr(RunRecord, "of", lambda *_: next(answers))
+        assert run_overrides(options, tmp_path / "runs").status == "kept"
+    assert RunRecord.load(ran.folder) == ran.record
 
 
 def _hold(folder: Path, held: EventType) -> None:
@@ -163,7 +165,7 @@ def test_a_run_that_is_set_aside_is_named_by_its_data(tmp_path: Path) -> None:
     for vectors in ({"files": ["a" * 16]}, {"files": ["b" * 16]}, {"files": ["a" * 16]}, {"files": ["a" * 16]}, {"source": "none read"}):
         record = RunRecord("key", {}, 1, "", status="finished", data={"fingerprint": "f" * 64, "vectors": vectors})
         record.save(tmp_path / "run")
-        aside = set_aside(tmp_path / "run", "e" * 64, None)
+        aside = set_aside(tmp_path / "run", Sources("e" * 64))
         assert aside
         assert RunRecord.load(aside) == record
         named.append(aside.name)
@@ -175,6 +177,24 @@ def test_a_run_that_another_process_has_begun_over_the_new_data_stays_where_it_i
     """Both had read the former record before either of them moved it."""
     for status, fingerprint in (("running", ""), ("finished", "e" * 64)):
         RunRecord("key", {}, 1, "", status=status, data={"fingerprint": fingerprint} if fingerprint else {}).save(tmp_path / "run")
-        assert set_aside(tmp_path / "run", "e" * 64, None) is None
+        assert set_aside(tmp_path / "run", Sources("e" * 64)) is None
         assert RunRecord.load(tmp_path / "run").status == status
-    assert set_aside(tmp_path / "gone", "e" * 64, None) is None
+    assert set_aside(tmp_path / "gone", Sources("e" * 64)) is None
+
+
+def test_a_run_that_was_interrupted_on_other_texts_makes_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It failed at every start, since its data had changed."""
+    for split in ("train", "dev", "test"):
+        (tmp_path / f"{split}.tsv").write_text("what do roses need\twater\t1\nwhat do roses need\tstones\t0\n")
+    options = [*TINY[: -len(TOY)], "dataset=own", f"dataset.reader.folder={tmp_path}", f"cache_dir={tmp_path / 'cache'}"]
+    with monkeypatch.context() as patch:
+        patch.setattr("qaexp.runs.tasks.write_run", lambda *_: 1 / 0)
+        failed = run_overrides(options, tmp_path / "runs")
+    assert (failed.status, (failed.folder / "last.ckpt").is_file()) == ("failed", True)
+    (tmp_path / "train.tsv").write_text("what do roses need\twater\t1\nwhat do roses need\tsand\t0\n")
+    again = run_overrides(options, tmp_path / "runs")
+    assert (again.status, again.folder) == ("ran", failed.folder)
+    assert "what it reads has changed since; the old run is now in" in caplog.text
+    assert sorted(path.parent.name.count("_") for path in (tmp_path / "runs").rglob("last.ckpt")) == [failed.folder.name.count("_") + 1]

@@ -139,7 +139,7 @@ def test_changed_data_run_again_and_the_old_run_is_kept(tmp_path: Path, caplog: 
         shared._open.clear()  # as in a process of its own
         assert main([*options, *own]) == 0
         assert ran in caplog.messages[-1]
-    assert caplog.text.count("the data have changed since; the old run is now in") == 2
+    assert caplog.text.count("what it reads has changed since; the old run is now in") == 2
     of_overlap = [record for record in records(tmp_path) if record["config"]["choices"]["model"] == "word_overlap"]
     assert sorted(record["metrics"]["test"]["p@1"] for record in of_overlap) == [0.0, 1.0]
 
@@ -260,7 +260,7 @@ def test_a_pruned_run_on_changed_data_runs_again(tmp_path: Path, caplog: pytest.
     former = {**json.loads(path.read_text()), "data": {**json.loads(path.read_text())["data"], "fingerprint": "f" * 64}}
     path.write_text(json.dumps(former))
     assert main(options if with_pruner else [option for option in options if "pruner" not in option]) == 0
-    assert "the data have changed since; the old run is now in" in caplog.text
+    assert "what it reads has changed since; the old run is now in" in caplog.text
     assert caplog.messages[-1].startswith("1 jobs: 1 ran, 0 skipped")
     assert sorted(record["status"] for record in records(tmp_path)) == ["finished", "pruned"]
     assert former in records(tmp_path)

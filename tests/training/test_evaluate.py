@@ -17,6 +17,7 @@ from qaexp.errors import ConfigError, QaexpError
 from qaexp.evaluation.run_files import Qrels, measure_run
 from qaexp.runs.checkpoint import open_checkpoint, rebuild_scorer
 from qaexp.runs.record import RunRecord
+from qaexp.runs.sources import Sources
 from qaexp.train import train
 from qaexp.training.evaluate import evaluate_run
 
@@ -100,7 +101,7 @@ def test_a_pretrained_model_reads_each_text_as_it_is_written(tmp_path: Path, tin
     for name, scores in by_ranker.items():
         assert [float(row[4]) for row in rows if row[0] == name] == pytest.approx(scores, abs=1e-6)
     record = RunRecord.load(run)
-    assert record.is_over(record.data["fingerprint"], None, instantiate(compose(own).dataset).corpus.written_fingerprint)
+    assert record.is_over(Sources(record.data["fingerprint"], written=instantiate(compose(own).dataset).corpus.written_fingerprint))
     assert "written" in record.data
 
 

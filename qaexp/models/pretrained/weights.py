@@ -7,10 +7,9 @@ import hashlib
 import json
 import logging
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,7 +20,7 @@ from zipfile import ZipFile
 from torch import nn
 
 from qaexp.config import cache_folder
-from qaexp.data.files import digest
+from qaexp.data.prepare import remembered_digest
 from qaexp.errors import ConfigError, MissingDataError
 from qaexp.files import CACHE_REMEDY, file_lock, output_errors
 
@@ -189,10 +188,15 @@ OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert", "mpnet", "longformer"
 """Models that number positions from the padding id + 1."""
 
 
-@cache
 def revision(weights: str) -> str:
-    """A digest of the safetensors files, which distinguishes weights of the same name. Weights from the hub have their commit before it."""
+    """Digests of the safetensors files and of the `KEPT` files, which distinguish weights of the same name. Weights from the hub have their
+    commit before them. Older records lack the second digest.
+    """
     folder = weights_folder(weights)
-    of_files = b"".join(bytes.fromhex(digest(path)) for path in sorted(folder.glob("*.safetensors")))
     commit = f"{folder.name} " if folder.parent.name == "snapshots" else ""
-    return f"{commit}sha256:{hashlib.sha256(of_files).hexdigest()}"
+    return f"{commit}{_digest(sorted(folder.glob('*.safetensors')))} {_digest([folder / name for name in KEPT])}"
+
+
+def _digest(paths: Sequence[Path]) -> str:
+    of_files = b"".join(bytes.fromhex(remembered_digest(path, cache_folder())) for path in paths)
+    return f"sha256:{hashlib.sha256(of_files).hexdigest()}"

@@ -7,6 +7,7 @@ import pytest
 import torch
 from hydra.errors import InstantiationException
 from hydra.utils import instantiate
+from safetensors.torch import load_file, save_file
 from small_texts import built
 from tiny_weights import write_tiny_weights
 
@@ -15,6 +16,7 @@ from qaexp.config import compose
 from qaexp.errors import ConfigError
 from qaexp.models.pretrained.transformer import Transformer
 from qaexp.runs.record import RunRecord
+from qaexp.runs.store import run_overrides
 from qaexp.train import train
 
 TEXTS = ["is the answer here?", "no, it is there. or is it?", "the"]
@@ -150,6 +152,23 @@ SMALL = [
     "trainer.max_epochs=1",
     "dataset.max_candidate_length=300",
 ]
+
+
+def test_other_weights_in_the_same_folder_run_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    weights = write_tiny_weights(tmp_path / "weights", max_length=24)
+    options = ["model=bi_encoder", f"model.encoder.weights={weights}", *SMALL, f"cache_dir={tmp_path / 'cache'}"]
+    former = run_overrides(options, tmp_path / "runs")
+    assert run_overrides(options, tmp_path / "runs").status == "kept"
+    save_file({name: tensor + 0.5 for name, tensor in load_file(weights / "model.safetensors").items()}, weights / "model.safetensors")
+    again = run_overrides(options, tmp_path / "runs")
+    assert (former.status, again.status) == ("ran", "ran")
+    assert "what it reads has changed since; the old run is now in" in caplog.text
+    assert former.record is not None
+    assert again.record is not None
+    assert former.record.history != again.record.history
+    resumed = RunRecord.load(again.folder)
+    with pytest.raises(ConfigError, match=r"the pretrained weights .* have changed since this run started"):
+        resumed.of_weights(former.record.data["weights"])
 
 
 @pytest.mark.parametrize("model", ["bi_encoder", "cross_encoder"])

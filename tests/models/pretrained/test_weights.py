@@ -60,7 +60,11 @@ def test_other_weights_have_another_revision(tiny_weights: Path, tmp_path: Path)
     shutil.copytree(tiny_weights, other := tmp_path / "other")
     content = (other / "model.safetensors").read_bytes()
     (other / "model.safetensors").write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    assert revision(str(other)) != revision(str(tiny_weights))
+    changed = revision(str(other))
+    assert changed != revision(str(tiny_weights))
+    (other / "tokenizer.json").write_bytes((other / "tokenizer.json").read_bytes() + b"\n")
+    assert revision(str(other)) != changed
+    assert revision(str(other)).split()[0] == changed.split()[0]
 
 
 def test_the_revision_of_the_hub_s_weights_has_their_commit(tiny_weights: Path, tmp_path: Path) -> None:

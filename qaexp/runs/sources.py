@@ -1,0 +1,49 @@
+"""What a run reads, by digests: whether a finished run is on the same files as a new one would be."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from qaexp.runs.other_runs import other_runs
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What a run would read now. What is None is unknown and does not count."""
+
+    fingerprint: str
+    """Of the texts."""
+    vector_files: Sequence[str] | None = None
+    """Digests of the files of word vectors."""
+    written: Callable[[], str] | None = None
+    """Gives the fingerprint of the texts as they are written. Only called if a run read them so."""
+    revision: Callable[[str], str] | None = None
+    """Gives the digest of the pretrained weights of a name. Only called if a run started from some."""
+    pinned: Callable[[], Mapping[str, Any]] | None = None
+    """Gives the configuration with pinned runs. Only called if a run started from another run or learned from one."""
+
+    def are_those_of(self, data: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
+        """Whether a record's data and configuration name the same. Older records lack some digests, which then do not count."""
+        if data.get("fingerprint") != self.fingerprint:
+            return False
+        files, written, weights = data.get("vectors", {}).get("files"), data.get("written"), data.get("weights", {})
+        if self.vector_files is not None and files not in (None, self.vector_files):
+            return False
+        if self.written and written not in (None, self.written()):
+            return False
+        if self.revision and not all(is_same_revision(self.revision(name), digest) for name, digest in weights.items()):
+            return False
+        others = {option: run["weights"] for option, run in other_runs(config).items() if isinstance(run, Mapping) and "weights" in run}
+        if not self.pinned or not others:
+            return True
+        present = other_runs(self.pinned())
+        return all(present[option]["weights"] == digest for option, digest in others.items())
+
+
+def is_same_revision(one: str, other: str) -> bool:
+    """Whether two digests of pretrained weights may be of the same files; an older one is the beginning of a newer one, or empty.
+
+    >>> is_same_revision("sha256:a", "sha256:a sha256:b"), is_same_revision("sha256:a sha256:c", "sha256:a sha256:b")
+    (True, False)
+    """
+    return one.startswith(other) or other.startswith(one)
