@@ -29,6 +29,9 @@ class Run(NamedTuple):
     def __repr__(self) -> str:
         return f"Run({self.record.config['run_name']}, {self.record.status}, {str(self.folder)!r})"
 
+    def __fspath__(self) -> str:
+        return str(self.folder)
+
     def load(self) -> "Ranker":
         """The trained model, to rank with."""
         from qaexp.runs.ranker import load
@@ -81,9 +84,7 @@ def evaluate(run: "Run | str | Path", overrides: str | Sequence[str] = (), *, to
 
     words = _command_line(overrides, options)
     with _one_sentence(words):
-        return evaluate_run(
-            run.folder if isinstance(run, Run) else Path(run).expanduser(), words, None if to is None else Path(to).expanduser()
-        )
+        return evaluate_run(Path(run).expanduser(), words, None if to is None else Path(to).expanduser())
 
 
 def compare(*runs: "Run | str | Path", **options: Any) -> "pd.DataFrame":
@@ -97,7 +98,7 @@ def compare(*runs: "Run | str | Path", **options: Any) -> "pd.DataFrame":
     """
     from qaexp.runs.comparison import compare_runs
 
-    return compare_runs([run.folder if isinstance(run, Run) else run for run in runs], **options)
+    return compare_runs(list(map(Path, runs)), **options)
 
 
 def _command_line(overrides: str | Sequence[str], options: Mapping[str, Any]) -> list[str]:

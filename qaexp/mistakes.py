@@ -22,7 +22,7 @@ from omegaconf.errors import OmegaConfBaseException
 from qaexp.config import PRETRAIN, RANK, Program, choice_file, choices, compose, is_choice, values_of
 from qaexp.errors import ConfigError, QaexpError, missing_library
 from qaexp.limits import parameter_types, violations
-from qaexp.own_choices import parameters_of
+from qaexp.own_choices import nodes_of, parameters_of
 
 log = logging.getLogger(__name__)
 
@@ -47,9 +47,8 @@ def explain(error: Exception, arguments: Sequence[str], program: Program = RANK)
     if isinstance(error, InstantiationException):
         where = next((line.partition(":")[2].strip() for line in str(error).splitlines() if line.startswith("full_key")), "it")
         cause = list(_causes(error))[-1]
-        later = re.search(r"required positional arguments?: .*'(input_dim|vectors|num_classes|params)'", str(cause))
-        remedy = f"; qaexp gives {later[1]} itself: write `_partial_: true` into its YAML file" if later and "." in where else ""
-        return f"{where} cannot be built from this configuration: {cause} ({type(cause).__name__}){remedy}"
+        place, remedy = _what_to_set(where, str(cause), arguments, program)
+        return f"{place} cannot be built from this configuration: {cause} ({type(cause).__name__}){remedy}"
     if isinstance(error, yaml.YAMLError):
         return f"a YAML file cannot be read: {' '.join(str(error).split())}"
     if isinstance(error, ImportError) and (name := re.match(r"Error loading '(.+?)'", str(error))):  # a `_target_`, by Hydra
@@ -63,11 +62,38 @@ def explain(error: Exception, arguments: Sequence[str], program: Program = RANK)
         return f"{option}: a number of more than {MAX_DIGITS} digits, which no option takes; give a smaller one"
     if type(error).__name__ == "MisconfigurationException":  # Lightning's; importing it takes seconds
         return f"the trainer cannot be built from this configuration: {' '.join(str(error).split())}"
+    if isinstance(error, RuntimeError) and (type(error).__name__ == "DistBackendError" or "gloo" in str(error)):
+        return "another process of this run was killed or has failed; its own output says why, and finished epochs are kept"
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         return f"{str(error.filename)[:100]} ...: {error.strerror}; choose a shorter name"
     if isinstance(error, OSError) and (error.errno in CANNOT_WRITE or traceback.extract_tb(error.__traceback__)[-1].name == "mkdir"):
         return f"cannot write {error.filename or 'the output folder'}: {error.strerror}. Name another place with output_dir=FOLDER"
     return None
+
+
+def _what_to_set(where: str, cause: str, arguments: Sequence[str], program: Program) -> tuple[str, str]:
+    """The part of the configuration whose constructor was called wrongly, and the remedy; `where` is where Hydra was."""
+    called = re.match(r"(?:\w+\.)*?(\w+)\.__init__\(\) (?:got an unexpected keyword|missing \d+ required)", cause)
+    if not called:
+        return where, ""
+    if later := re.search(r"required positional arguments?: .*'(input_dim|vectors|num_classes|params)'", cause):
+        return where, f"; qaexp gives {later[1]} itself: write `_partial_: true` into its YAML file" if "." in where else ""
+    try:
+        cfg: Any = compose(arguments, program)
+    except Exception:  # the first error says more
+        return where, ""
+    nodes = [
+        (place, node) for place, node in nodes_of(OmegaConf.to_container(cfg)) if str(node.get("_target_", "")).endswith(f".{called[1]}")
+    ]
+    if len(nodes) != 1:
+        return where, ""
+    [(place, node)] = nodes
+    if "missing" in cause:
+        lacks = re.findall(r"'(\w+)'", cause)
+        return place, f"; add {' '.join(f'+{place}.{name}=VALUE' for name in lacks)}, or set it in the YAML file of its choice"
+    taken = _parameters(cfg, f"{place}.")
+    extra = [name for name in node if name not in (*(taken or node), *HYDRA_KEYS)]
+    return place, f"; leave out what it does not take with {' '.join(f'~{place}.{name}' for name in extra)}" if extra else ""
 
 
 def _of_hydra(error: Exception) -> bool:
@@ -131,7 +157,7 @@ def _mistyped_keys(options: Sequence[str], usual: Any, program: Program) -> Iter
             yield f"{option}: a run needs {key}; set it instead" + (f", to one of {', '.join(choices(key))}" if key in groups else "")
         if key in keys and option.startswith("+") and not option.startswith("++") and key not in groups:
             yield f"{option}: it is set already; leave out the +, as in {key}={value}"
-        if key not in keys and not key.startswith("hydra") and key.rpartition(".")[2] not in HYDRA_KEYS:
+        if key not in keys and not option.startswith("+") and not key.startswith("hydra") and key.rpartition(".")[2] not in HYDRA_KEYS:
             if key.rpartition(".")[2] in (_parameters(usual, key) or ()):
                 yield f"{key} is not set by this configuration; to add it, write +{key}={value}"
             yield f"there is no option {key}{_did_you_mean(key, keys, _of_last_part(key, keys))} {_where_listed(program)}"

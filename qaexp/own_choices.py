@@ -115,7 +115,7 @@ def _replaced(layers: Iterable[tuple[bool, Any]]) -> Mapping[str, set[str]]:
     """For each place where the user's own layer replaces the `_target_`: the options written before it and not since."""
     targets, options, stale = dict[str, str](), dict[str, set[str]](), dict[str, set[str]]()
     for own, content in layers:
-        for place, node in _nodes(content):
+        for place, node in nodes_of(content):
             target, names = node.get("_target_"), set(node) - {"_target_", "_partial_"}
             if target is not None and own and targets.get(place, target) != target:
                 stale[place] = set(options.get(place, ()))
@@ -131,11 +131,12 @@ def _has_own_files(loader: ConfigLoader, shipped: Path) -> bool:
     return any(Path(place.removeprefix("file://")) != shipped for place in places)
 
 
-def _nodes(content: Any, place: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+def nodes_of(content: Any, place: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Each mapping in a configuration, with its place in dots."""
     if isinstance(content, Mapping):
         yield place, content
         for name, inner in content.items():
-            yield from _nodes(inner, f"{place}.{name}".lstrip("."))
+            yield from nodes_of(inner, f"{place}.{name}".lstrip("."))
 
 
 def parameters_of(built: object) -> list[str] | None:

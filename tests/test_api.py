@@ -35,6 +35,9 @@ def test_training_returns_the_record_and_its_folder_and_is_not_repeated(tmp_path
     assert again.record.started == record.started
     ranked = again.load().rank("How do I stop my chain from squeaking?", ["Oil it.", "Ask a vet."])
     assert sorted(answer.position for answer in ranked) == [0, 1]
+    ranker, pairs = qaexp.load(again), [("How do I oil it?", "Oil it."), ("How do I oil it?", "Ask a vet.")]
+    assert ranker.scores(pair for pair in pairs).tolist() == ranker.scores(pairs).tolist()
+    assert ranker.scores([]).shape == (0,)
     with pytest.raises(QaexpError, match=r"trainer\.max_epochs"):
         qaexp.train([*TINY, *SMALL], trainer={"max_epochs": "many"}, **options)
 

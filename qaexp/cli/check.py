@@ -76,7 +76,7 @@ def check_all(words: Sequence[str], data_dir: str | None, seed: int) -> int:
     for name in names:
         if name not in known:
             raise ConfigError(f"dataset={name} is not among the choices: {meant(name, known)}")
-    fallen = list[str]()
+    fallen, num_checked = list[str](), 0
     for name in names or known:
         try:
             data = _built(name, data_dir, options)
@@ -87,10 +87,10 @@ def check_all(words: Sequence[str], data_dir: str | None, seed: int) -> int:
             log.info("%s: not checked, because files are missing (`qaexp data check %s` names them)", name, name)
             continue
         show(data, findings, Console())
+        num_checked += 1
         fallen += [f"{name}, {f.split}, {f.canary}: {f.verdict}" for f in findings if f.verdict in (LEAK, BROKEN)]
-    log.info(
-        "%s", "\n".join(fallen) or f"nothing leaks or is broken (`note`: more than {ERRORS:g} standard errors off, or seen in training)"
-    )
+    fine = f"nothing leaks or is broken in {num_checked} of {len(names or known)} data sets"
+    log.info("%s", "\n".join(fallen) or f"{fine} (`note`: more than {ERRORS:g} standard errors off, or seen in training)")
     return int(bool(fallen))
 
 

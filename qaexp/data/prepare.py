@@ -71,7 +71,7 @@ def prepared(reader: Reader, cache: Path) -> RankingCorpus:
         OutputError: the cache cannot be written.
     """
     require_reader(reader)
-    folder = cache / "corpora" / f"{type(reader).__name__.removesuffix('Reader').lower()}-{_key(reader, cache)}"
+    folder = cache / "corpora" / f"{type(reader).__name__.removesuffix('Reader').lower() or 'reader'}-{_key(reader, cache)}"
 
     def read() -> RankingCorpus:
         log.info("reading %s (once; kept in %s)", ", ".join(str(path) for path in reader.files()) or "the embedded data", folder)

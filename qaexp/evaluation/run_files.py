@@ -79,6 +79,8 @@ class Measured:
     """Questions of the run without judgements. They are left out, as trec_eval does."""
     not_ranked: int
     """Judged questions that the run lacks. They are left out, as trec_eval does, or count as 0, as with its option -c."""
+    missing_pairs: int
+    """Judged pairs that the run lacks, of the questions that are counted."""
 
 
 def measure_run(path: Path, qrels: Qrels, measures: Sequence[str], convention: str = "trec", complete: bool = False) -> Measured:
@@ -134,7 +136,7 @@ def measure_run(path: Path, qrels: Qrels, measures: Sequence[str], convention: s
         raise QaexpError(f"{qrels.path} has no right candidate of any question, and the convention {convention} leaves such questions out")
     counted = [qrels.names[number] for number in measured.pop("question").tolist()]
     values = {name: column.numpy() for name, column in measured.items() if name not in ("candidates", "answers")}
-    return Measured(path, pd.DataFrame(values, index=counted), int((place < 0).sum()), int((~in_run).sum()))
+    return Measured(path, pd.DataFrame(values, index=counted), int((place < 0).sum()), int((~in_run).sum()), len(lost))
 
 
 @dataclass(frozen=True)

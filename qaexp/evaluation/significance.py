@@ -202,13 +202,13 @@ def detectable(error: float, freedom: float) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """p-values adjusted for the number of tests (Holm 1979): p₍ᵢ₎ → max over j ≤ i of min(1, (m − j + 1) · p₍ⱼ₎).
+    """p-values adjusted for the number of tests (Holm 1979): p₍ᵢ₎ → max over j ≤ i of min(1, (m − j + 1) · p₍ⱼ₎). NaN stays NaN.
 
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
     """
-    adjusted, largest = [0.0] * len(p_values), 0.0
-    for place, index in enumerate(np.argsort(p_values, kind="stable")):
-        largest = max(largest, min(1.0, (len(p_values) - place) * p_values[index]))
+    adjusted, largest, number = [math.nan] * len(p_values), 0.0, int(np.isfinite(p_values).sum())
+    for place, index in enumerate(np.argsort(p_values, kind="stable")[:number]):  # NaN comes last
+        largest = max(largest, min(1.0, (number - place) * p_values[index]))
         adjusted[index] = largest
     return adjusted

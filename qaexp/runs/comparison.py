@@ -62,7 +62,9 @@ def compare_runs(
         raise ConfigError(f"there is no test {test!r}; {meant(test, TESTS)}")
     if len(runs) < 2:
         raise ConfigError("a comparison needs two runs or more")
-    keys = measure_keys(measures)
+    keys = measure_keys([measures] if isinstance(measures, str) else measures)
+    if not keys:
+        raise ConfigError("a comparison needs a measure, such as AP")
     judged = None if qrels is None else Qrels.read(Path(qrels))
     systems = [_system(Path(run), judged, keys, split, convention, complete) for run in runs]
     _require_alike(systems)
@@ -88,10 +90,16 @@ def _system(run: Path, qrels: Qrels | None, keys: Sequence[str], split: str, con
             raise MissingDataError(f"{path} does not exist; {remedy}")
     elif not qrels:
         raise ConfigError(f"{run} is no folder of a run; to compare run files, give their judgements with --qrels FILE")
+    whole = not qrels
     if not qrels:
         convention, data = _how_measured(run)
         qrels, complete = Qrels.read(run / f"{split}.qrels"), True
     measured: Measured = measure_run(path, qrels, keys, convention, complete)
+    if whole and measured.missing_pairs:
+        raise RecordError(
+            f"{path} lacks {measured.missing_pairs:,} of the pairs in {split}.qrels, so it was cut off; delete the run's folder, then "
+            "repeat the command that made it"
+        )
     return _System(str(run), measured.values, convention, data)
 
 
@@ -156,7 +164,9 @@ def difference(one: pd.Series, other: pd.Series, test: str) -> dict[str, float |
 
 
 def _t_test(differences: Float[np.ndarray, " question"], deviation: float) -> float:
-    """Two-sided p of Student's paired t-test; where all differences are equal, 1 if they are 0, else 0."""
+    """Two-sided p of Student's paired t-test; NaN for a single question. Where all differences are equal, 1 if they are 0, else 0."""
+    if math.isnan(deviation):
+        return math.nan
     if not deviation > ROUNDING:
         return float(abs(differences.mean()) < ROUNDING)
     from scipy import stats  # takes long to import

@@ -3,6 +3,7 @@
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from qaexp.errors import CheckpointError, UnrankableScoresError
 from qaexp.models.blocks import MAX_TOKENS
 from qaexp.models.scorer import AnswerScorer, read_out
 from qaexp.models.types import Text
-from qaexp.runs.checkpoint import open_checkpoint, rebuild_scorer
+from qaexp.runs.checkpoint import START_AGAIN, open_checkpoint, rebuild_scorer
 
 BLOCK = 256
 """The number of answers that a `Ranker` encodes at a time: the states of one may take a megabyte."""
@@ -116,8 +117,11 @@ class Ranker:
         return torch.cat([self.scores([(question, answer) for answer in block]) for block in blocks])
 
     @torch.no_grad()
-    def scores(self, pairs: Sequence[tuple[str, str]]) -> Float[torch.Tensor, "pair *class"]:
+    def scores(self, pairs: Iterable[tuple[str, str]]) -> Float[torch.Tensor, "pair *class"]:
         """The score of each pair of a question and an answer, or its score for each class, on the CPU. All texts are encoded at once."""
+        pairs = list(pairs)
+        if not pairs:
+            return torch.zeros((0, len(self.classes)) if self.classes else 0)
         questions, asked = self._encoded(self.scorer.encode_question, [question for question, _ in pairs], self._max_lengths[0])
         answers, given = self._encoded(self.scorer.encode_candidate, [answer for _, answer in pairs], self._max_lengths[1])
         most = MAX_TOKENS.get(self.device.type, MAX_TOKENS["cuda"])
@@ -160,13 +164,13 @@ def _require_texts(named: Mapping[str, object]) -> None:
             raise TypeError(f"{name} is of type {type(text).__name__}: a text is expected")
 
 
-def load(path: str | Path) -> Ranker:
-    """The ranker in a checkpoint file, or in a run's folder (its best checkpoint).
+def load(path: str | PathLike[str]) -> Ranker:
+    """The ranker in a checkpoint file, or in a run's folder (its best checkpoint), or of what `qaexp.train` returned.
 
     Raises:
         CheckpointError: there is no such file, or it is not a checkpoint of qaexp.
     """
-    return ranker_of(open_checkpoint(path), path)
+    return ranker_of(open_checkpoint(Path(path)), Path(path))
 
 
 def ranker_of(checkpoint: Mapping[str, Any], path: str | Path) -> Ranker:
@@ -182,6 +186,6 @@ def ranker_of(checkpoint: Mapping[str, Any], path: str | Path) -> Ranker:
         inspect.signature(tokenise).bind("a text")
     except (InstantiationException, TypeError, ValueError) as error:
         fault = str(error).splitlines()[-1]
-        raise CheckpointError(f"{path} has a tokeniser that cannot read a text ({fault}); train again, or take a copy") from error
+        raise CheckpointError(f"{path} has a tokeniser that cannot read a text ({fault}); {START_AGAIN}, or take a copy") from error
     vocabulary, drop_unknown = Vocabulary(plan["vocabulary"]), plan.get("drop_unknown", False)
     return Ranker(rebuild_scorer(checkpoint), vocabulary, tokenise, max_lengths, plan["classes"], drop_unknown)

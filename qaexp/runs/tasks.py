@@ -177,6 +177,7 @@ class Classification(Task):
 
     def write(self, folder: Path, split: str, scores: Float[Tensor, "pair *class"], tag: str) -> Metrics:
         """`<split>.pairs.csv`: the class, the prediction and the scores of each pair."""
+        measured = self.data.metrics(split, scores).compute()  # first, as it refuses scores of a model without classes
         table, names = self.data.splits[split], np.array(self.data.classes)
         columns = {
             "pair": [name.decode() for name in table.question_ids],
@@ -185,7 +186,7 @@ class Classification(Task):
             **{f"score of {name}": scores[:, place].tolist() for place, name in enumerate(names)},
         }
         atomic_write_text(folder / f"{split}.pairs.csv", pd.DataFrame(columns).to_csv(index=False))
-        return {**{name: value.item() for name, value in self.data.metrics(split, scores).compute().items()}, "pairs": table.num_pairs}
+        return {**{name: value.item() for name, value in measured.items()}, "pairs": table.num_pairs}
 
     def hardest(self, split: str, scores: Float[Tensor, "pair *class"], count: int) -> pd.DataFrame:
         """Pairs whose class has the lowest probability."""

@@ -335,7 +335,7 @@ class ClassCrossEntropy(Loss):
         return F.cross_entropy(scores, labels)
 
     def require_match(self, scorer: AnswerScorer, data: RankingDataModule) -> None:
-        """Checks that the data set has classes, and warns of a model with bounded scores.
+        """Checks that the data set has classes.
 
         Raises:
             ConfigError: the data set has right and wrong candidates instead of classes.
@@ -345,7 +345,6 @@ class ClassCrossEntropy(Loss):
                 f"{type(self).__name__} takes classes, and dataset={data.name} has right and wrong candidates; "
                 "choose loss=pairwise_hinge or pointwise_cross_entropy"
             )
-        _warn_of_bounded_scores(scorer)
 
 
 def _require_negatives(wrong: Float[Tensor, "..."], loss: str) -> None:

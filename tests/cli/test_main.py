@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hydra.errors import InstantiationException
 from omegaconf import OmegaConf
 
 import qaexp
@@ -21,6 +22,7 @@ from qaexp.cli import main as command_line
 from qaexp.cli.main import main
 from qaexp.config import compose, join_options, look_also_in, split_options
 from qaexp.errors import CheckpointError, OutputError
+from qaexp.mistakes import explain
 from qaexp.models.scorer import Scorer
 from qaexp.runs.record import RunRecord
 from qaexp.runs.store import claim
@@ -165,6 +167,7 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
         ("+callbacks.mine={_target_:torch.nn.ReLU}", "callbacks.mine is no Lightning callback; derive its class from"),
         ("schedule.factor=2", "optimizer or schedule cannot be built from this configuration: Constant multiplicative factor expected"),
         ("model.encoder.offset=10", "model.encoder.offset=10 must be at least 0 and smaller than model.encoder.group_size=10"),
+        ("model.pooling._target_=own_parts.StrictPooling", "add +model.pooling.power=VALUE, or set it in the YAML file of its choice"),
         ("model.pooling._target_=own_parts.MeanPoling", "model.pooling._target_=own_parts.MeanPoling: there is no such class"),
         ("model.pooling._target_=own_parts.PoolingWithoutWidth", "PoolingWithoutWidth sets no output_dim"),
         (
@@ -193,6 +196,23 @@ def test_mistakes_are_answered_with_one_sentence(argument: str, sentence: str, q
     assert sentence in caplog.text
     assert "dataset.seed" not in caplog.text  # which nobody gave
     assert "Traceback" not in caplog.text
+
+
+def test_the_option_that_does_not_exist_is_blamed_and_not_one_that_is_added(quiet: list[str], caplog: pytest.LogCaptureFixture) -> None:
+    assert main([*quiet[:3], "+trainer.limit_train_batches=3", "optimizer.momentumm=0.1"]) == 2
+    assert "optimizer.momentumm" in caplog.text
+    assert "limit_train_batches" not in caplog.text
+
+
+def test_options_that_another_choice_does_not_take_are_named_with_the_way_to_leave_them_out() -> None:
+    error = InstantiationException("Error instantiating Scorer\nfull_key: model")
+    # the checks of annotations in tests word it otherwise
+    error.__cause__ = TypeError("Cosine.__init__() got an unexpected keyword argument 'hidden_dim'")
+    )  # the tests' own checks word it otherwise
+    sentence = str(explain(error, ["dataset=toy", "model=nbow", "model/similarity=cosine"]))
+    assert sentence.startswith("model.similarity cannot be built from this configuration: Cosine.__init__() got an unexpected keyword")
+    without = "~model.similarity.hidden_dim ~model.similarity.num_layers ~model.similarity.dropout_rate"
+    assert sentence.endswith(f"leave out what it does not take with {without}")
 
 
 def test_a_word_where_a_list_is_expected(quiet: list[str], caplog: pytest.LogCaptureFixture) -> None:

@@ -103,3 +103,8 @@ def test_what_does_not_fit_is_refused_with_a_remedy(snli: Callable[..., Any]) ->
         with pytest.raises(InstantiationException) as refused:
             snli(override)
         assert named in str(refused.value)
+
+
+def test_a_model_without_classes_is_refused_when_it_has_nothing_to_learn_too(options: list[str], tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="dataset=snli has 3 classes, and the model gives a pair one score"):
+        train(compose([*options, "model=word_overlap", "logger=none"]), tmp_path / "run")

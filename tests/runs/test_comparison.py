@@ -1,15 +1,19 @@
 """Comparisons against scipy's numbers, and the refusal to compare what was measured differently."""
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from qaexp.errors import ConfigError, MissingDataError
+from qaexp.api import compare, train
+from qaexp.errors import ConfigError, MissingDataError, RecordError
 from qaexp.evaluation.significance import holm, paired_randomisation
 from qaexp.runs.comparison import compare_runs
+
+TOY = [*(f"dataset.reader.num_{split}=4" for split in ("train", "dev", "test")), "logger=none"]
 
 
 def write_system(path: Path, seed: int, num_questions: int = 40, skip: int = 0) -> Path:
@@ -118,3 +122,24 @@ def test_folders_that_were_measured_differently_are_refused(
     assert compare_runs([folders[0], folders[0]], measures=["RR"])["difference"].item() == 0
     with pytest.raises(MissingDataError, match="--split dev: choose among test"):
         compare_runs(folders, split="dev")
+
+
+def test_a_ranking_that_was_cut_off_is_refused(tmp_path: Path) -> None:
+    """Its missing pairs had counted as ranked last."""
+    runs = [train(["model=word_overlap", *TOY], runs=tmp_path / name) for name in ("one", "other")]
+    path = runs[0].folder / "test.run"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:4]))
+    with pytest.raises(RecordError, match=r"test\.run lacks \d+ of the pairs in test\.qrels, so it was cut off; delete the run's folder"):
+        compare(*runs)
+
+
+def test_one_question_tells_nothing_and_takes_no_part_in_the_correction(tmp_path: Path) -> None:
+    (tmp_path / "q").write_text("q0 0 d0 1\nq0 0 d1 0\n")
+    for name, score in (("a", 0.1), ("b", 0.9)):
+        (tmp_path / name).write_text(f"q0 Q0 d0 1 {score} t\nq0 Q0 d1 2 0.5 t\n")
+    [row] = compare_runs([tmp_path / "a", tmp_path / "b"], tmp_path / "q", "RR", test="t").to_dict("records")
+    assert math.isnan(row["p"])
+    assert math.isnan(row["p (Holm)"])
+    assert holm([0.01, math.nan, 0.03]) == pytest.approx([0.02, math.nan, 0.03], nan_ok=True)
+    with pytest.raises(ConfigError, match="a comparison needs a measure, such as AP"):
+        compare_runs([tmp_path / "a", tmp_path / "b"], tmp_path / "q", [])

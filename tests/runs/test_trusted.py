@@ -106,7 +106,10 @@ def test_a_tokeniser_that_cannot_read_a_text_is_refused(option: str, tmp_path: P
     checkpoint = torch.load(OLD_RUN / "best.ckpt", weights_only=True)
     checkpoint["qaexp"]["tokenise"][option] = False
     torch.save(checkpoint, tmp_path / "best.ckpt")
-    with pytest.raises(CheckpointError, match=r"has a tokeniser that cannot read a text .* train again, or take a copy"):
+    with pytest.raises(
+        CheckpointError,
+        match=r"has a tokeniser that cannot read a text .* delete its folder, then repeat .*, or take a copy",
+    ):
         qaexp.load(tmp_path)
 
 

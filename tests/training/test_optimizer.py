@@ -80,6 +80,15 @@ def test_weight_decay_shrinks_word_vectors_only_where_it_is_told_to(build: Any, 
     assert (other < 1).all()
 
 
+def test_word_vectors_alone_are_left_out_of_weight_decay_too() -> None:
+    """As in a model that has nothing else to learn."""
+    words = nn.Parameter(torch.ones(3))
+    optimizer = as_optimizer(partial(SGD, lr=0.1, weight_decay=0.5), decay_word_vectors=False)([("embedding.words.weight", words)])
+    words.grad = torch.zeros(3)
+    optimizer.step()
+    assert words.tolist() == [1.0] * 3
+
+
 def test_without_weight_decay_there_is_one_group_as_in_earlier_checkpoints() -> None:
     named = [("scorer.embedding.words.weight", nn.Parameter(torch.ones(3, 2))), ("scorer.bias", nn.Parameter(torch.ones(2)))]
     [group] = as_optimizer(partial(Adam, weight_decay=0.0), decay_word_vectors=False)(named).param_groups

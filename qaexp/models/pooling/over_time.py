@@ -92,7 +92,7 @@ class LastPooling(_StatePooling):
         ConfigError: at the first text, if the encoder has no last state that has read the whole text.
     """
 
-    state, choice, encoders = "last", "LastPooling", "a recurrent encoder like lstm"
+    state, choice, encoders = "last", "last", "a recurrent encoder like lstm"
 
     def __init__(self, input_dim: int, normalise: bool = False) -> None:
         super().__init__(input_dim)
