@@ -208,7 +208,6 @@ def test_options_that_another_choice_does_not_take_are_named_with_the_way_to_lea
     error = InstantiationException("Error instantiating Scorer\nfull_key: model")
     # the checks of annotations in tests word it otherwise
     error.__cause__ = TypeError("Cosine.__init__() got an unexpected keyword argument 'hidden_dim'")
-    )  # the tests' own checks word it otherwise
     sentence = str(explain(error, ["dataset=toy", "model=nbow", "model/similarity=cosine"]))
     assert sentence.startswith("model.similarity cannot be built from this configuration: Cosine.__init__() got an unexpected keyword")
     without = "~model.similarity.hidden_dim ~model.similarity.num_layers ~model.similarity.dropout_rate"
