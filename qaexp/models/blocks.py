@@ -154,7 +154,7 @@ def _blocks(
     least = max(CELLS_PER_BLOCK.get(device.type, CELLS_PER_BLOCK["cuda"]) // work_per_cell, int(SHARE_OF_CELLS * cells))
     if cells <= least:
         return [(torch.arange(len(pair_question), device=device), *longest)]
-    lengths = np.stack([_lengths(questions)[pair_question.cpu()], _lengths(candidates)[pair_candidate.cpu()]])
+    lengths = np.stack([_lengths(questions)[pair_question.cpu().numpy()], _lengths(candidates)[pair_candidate.cpu().numpy()]])
     blocks = blocks_of_pairs(lengths, least)
     return [(torch.from_numpy(block).to(device), *lengths[:, block].max(axis=1).tolist()) for block in blocks]
 

@@ -114,6 +114,16 @@ def test_blocks_change_neither_scores_nor_gradients(model: str, monkeypatch: pyt
             torch.testing.assert_close(p.grad, gradients[name], rtol=1e-4, atol=1e-4)
 
 
+def test_a_single_long_pair_is_scored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """numpy took an index tensor of one number for a number."""
+    scorer = built("model=ap_cnn", words=WORDS, dim=12).eval()
+    question, candidate = (scorer.encode_question(some_tokens([5], WORDS)), scorer.encode_candidate(some_tokens([9], WORDS)))
+    first = torch.zeros(1, dtype=torch.int64)
+    whole = scorer.score_all(question, candidate, first, first)
+    monkeypatch.setattr("qaexp.models.blocks.CELLS_PER_BLOCK", {"cpu": 1, "cuda": 1})
+    assert torch.equal(scorer.score_all(question, candidate, first, first), whole)
+
+
 def test_each_cut_saves_enough_cells_to_be_worth_a_block() -> None:
     lengths = np.random.default_rng(4).integers(1, [[20], [200]], (2, 300))
     blocks = blocks_of_pairs(lengths, least=20_000)
