@@ -78,6 +78,21 @@ def pair_axes(what: str, shape: Sequence[int], question: int, answer: int) -> tu
     return None
 
 
+def neurons_of(name: str, tensor: Tensor, question: Sequence[str], answer: Sequence[str]) -> Float[np.ndarray, "neuron row column"] | None:
+    """The grid over the words of both texts of each neuron of what a model showed as `name`; None if it is no grid of several neurons."""
+    side, _, what = name.partition(".")
+    if side != "pair" or not (axes := pair_axes(what, tensor.shape, len(question), len(answer))):
+        return None
+    slices = slices_over_words(tensor.detach().double().cpu().numpy(), axes)
+    return slices if len(slices) > 1 else None
+
+
+def standing_out(values: Float[np.ndarray, "neuron *some"]) -> Float[np.ndarray, " neuron"]:
+    """How far each neuron's highest value stands out, in standard deviations above its mean."""
+    flat = values.reshape(len(values), -1)
+    return (flat.max(axis=1) - flat.mean(axis=1)) / np.maximum(flat.std(axis=1), 1e-12)
+
+
 def _one_text(side: str, what: str, shape: Sequence[int], words: Mapping[str, Sequence[str]]) -> Sequence[str] | None:
     """The words of the text that the last axis is over. For a pair: the answer's, unless the name or the length says the question's."""
     of_question = side == "question" or (side == "pair" and what.startswith("question"))

@@ -22,7 +22,7 @@ from torch import Tensor
 from qaexp.errors import ConfigError
 from qaexp.explain.drawing import save
 from qaexp.explain.heat_map import draw
-from qaexp.explain.heats import Heat, frame, pair_axes, slices_over_words
+from qaexp.explain.heats import Heat, frame, neurons_of, standing_out
 from qaexp.explain.run_data import Pair, beginning_of_title, data_of, pairs_of
 from qaexp.files import FIGURES_REMEDY, atomic_write_text, csv_text
 from qaexp.runs.ranker import Ranker, load
@@ -51,11 +51,8 @@ def neuron_grid(shown: Mapping[str, Tensor], question: Sequence[str], answer: Se
         ConfigError: there is no grid with more than one neuron.
     """
     for name, tensor in shown.items():
-        side, _, what = name.partition(".")
-        if side == "pair" and (axes := pair_axes(what, tensor.shape, len(question), len(answer))):
-            slices = slices_over_words(tensor.detach().double().cpu().numpy(), axes)
-            if len(slices) > 1:
-                return slices
+        if (slices := neurons_of(name, tensor, question, answer)) is not None:
+            return slices
     raise ConfigError("this model has no grid with neurons over the words of both texts; name a run of lc_lstm, tc_lstm or mv_lstm")
 
 
@@ -76,9 +73,8 @@ def excitations(ranker: Ranker, pairs: Sequence[Pair]) -> tuple[list[list[Excite
             for excited in _highest(values, pair):
                 if excited.words not in found or found[excited.words].activation < excited.activation:
                     found[excited.words] = excited
-    everywhere = np.concatenate(cells, axis=1)
-    outstanding = (everywhere.max(axis=1) - everywhere.mean(axis=1)) / np.maximum(everywhere.std(axis=1), 1e-12)
-    return [sorted(found.values(), key=lambda excited: -excited.activation)[:PAIRS_PER_NEURON] for found in highest], outstanding.tolist()
+    best = [sorted(found.values(), key=lambda excited: -excited.activation)[:PAIRS_PER_NEURON] for found in highest]
+    return best, standing_out(np.concatenate(cells, axis=1)).tolist()
 
 
 def _highest(values: Float[np.ndarray, "row column"], pair: Pair) -> list[Excited]:

@@ -1,7 +1,7 @@
 """AnswerScorer, the contract of every model, and Scorer, the chain of slots that most models are."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from itertools import chain
@@ -22,6 +22,16 @@ from qaexp.models.types import Text
 
 Examples = Callable[[int], Iterable[RankingBatch]]
 """A function from an epoch to its training batches."""
+
+
+def first_batches(examples: Examples, num_pairs: int) -> Iterator[RankingBatch]:
+    """The first training batches, up to the one with which they have `num_pairs` pairs."""
+    count = 0
+    for batch in examples(0):
+        yield batch
+        count += len(batch.labels)
+        if count >= num_pairs:
+            return
 
 
 class AnswerScorer(nn.Module, ABC):

@@ -57,7 +57,7 @@ Grids:
 
 Files:
 
-    line, name, byte                   lines; the distinct names in them; UTF-8 of many texts, concatenated
+    line, byte                         lines; UTF-8 of many texts, concatenated
 
 Counts:
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError, meant
-from qaexp.explain.heats import Heat, heats, pair_axes, slices_over_words
+from qaexp.explain.heats import Heat, heats, neurons_of, standing_out
 from qaexp.explain.report.contents import RankedSplit, significant
 from qaexp.explain.run_data import Pair
 from qaexp.runs.folder import BEST
@@ -76,15 +76,10 @@ def looked_at(ranker: Ranker, pair: Pair) -> list[dict[str, Any]]:
     shown = pair.shown(ranker)
     found = [(_title(heat, pair), heat) for heat in heats(shown, pair.question, pair.answer, unit=None)]
     for name, tensor in shown.items():
-        side, _, what = name.partition(".")
-        if side == "pair" and (axes := pair_axes(what, tensor.shape, len(pair.question), len(pair.answer))):
-            slices = slices_over_words(tensor.detach().double().cpu().numpy(), axes)
-            if len(slices) == 1:
-                continue
+        if (slices := neurons_of(name, tensor, pair.question, pair.answer)) is not None:
             found = [(f"{title}, mean of {len(slices)} neurons" if heat.name == name else title, heat) for title, heat in found]
-            out = (slices.max(axis=(1, 2)) - slices.mean(axis=(1, 2))) / np.maximum(slices.std(axis=(1, 2)), 1e-12)
-            for neuron in np.argsort(-out, kind="stable")[:NEURONS].tolist():
-                found.append((f"{_words(what)}, neuron {neuron}", Heat(name, pair.question, pair.answer, slices[neuron])))
+            for neuron in np.argsort(-standing_out(slices), kind="stable")[:NEURONS].tolist():
+                found.append((f"{_words(name.partition('.')[2])}, neuron {neuron}", Heat(name, pair.question, pair.answer, slices[neuron])))
     return [
         {"title": title, "rows": list(heat.rows), "columns": list(heat.columns), "values": significant(heat.values.tolist(), 3)}
         for title, heat in found

@@ -1,7 +1,5 @@
 """Baselines that every model must beat: a random guess, the candidate without the question, and the scores that a data set publishes."""
 
-from itertools import islice
-
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -11,7 +9,7 @@ from qaexp.data.corpus import RankingCorpus
 from qaexp.errors import ConfigError
 from qaexp.limits import PositiveFloat, PositiveInt, Seed
 from qaexp.models.lexical.bag import NgramTable, bag, ngrams
-from qaexp.models.scorer import Examples, LexicalScorer
+from qaexp.models.scorer import Examples, LexicalScorer, first_batches
 from qaexp.models.types import Text
 
 PRIME = 2_147_483_647
@@ -92,15 +90,13 @@ class CandidateOnly(LexicalScorer):
 
         rows, words, labels = list[Tensor](), list[Tensor](), list[Tensor]()
         count = 0
-        for batch in islice(examples(0), self._num_pairs):
+        for batch in first_batches(examples, self._num_pairs):
             in_pair = self._words(batch.candidates)[batch.pair_candidate]
             row, place = (in_pair > 0).nonzero(as_tuple=True)
             rows.append(row + count)
             words.append(in_pair[row, place])
             labels.append(batch.labels)
             count += len(batch.labels)
-            if count >= self._num_pairs:
-                break
         right = torch.cat(labels) == 1
         if len(right.unique()) < 2:
             raise ConfigError(

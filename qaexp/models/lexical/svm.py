@@ -1,7 +1,6 @@
 """A linear SVM over several measures of how similar two texts are."""
 
 from collections.abc import Callable, Mapping
-from itertools import islice
 
 import torch
 from jaxtyping import Float, Int
@@ -13,7 +12,7 @@ from qaexp.data.corpus import RankingCorpus
 from qaexp.errors import ConfigError
 from qaexp.limits import PositiveFloat, PositiveInt
 from qaexp.models.blocks import score_pairs
-from qaexp.models.scorer import AnswerScorer, Examples, LexicalScorer
+from qaexp.models.scorer import AnswerScorer, Examples, LexicalScorer, first_batches
 from qaexp.models.types import Text
 
 MAX_TOKENS_WHEN_FITTING = 2**15
@@ -62,7 +61,7 @@ class SVM(LexicalScorer):
     def fit(self, corpus: RankingCorpus, examples: Examples) -> None:
         from sklearn.svm import LinearSVC  # most of a second to import
 
-        for feature in self._scorers():
+        for _, feature in self._named():
             feature.fit(corpus, examples)
         x, labels = self._measured(examples)
         if len(labels.unique()) < 2:
@@ -90,13 +89,10 @@ class SVM(LexicalScorer):
 
     def _measured(self, examples: Examples) -> tuple[Float[Tensor, "pair feature"], Int[Tensor, " pair"]]:
         """Features and labels of the training pairs."""
-        measured, labels, count = list[Tensor](), list[Tensor](), 0
-        for batch in islice(examples(0), self._num_pairs):
+        measured, labels = list[Tensor](), list[Tensor]()
+        for batch in first_batches(examples, self._num_pairs):
             measured.append(self._of_batch(batch))
             labels.append(batch.labels)
-            count += len(batch.labels)
-            if count >= self._num_pairs:
-                break
         return torch.cat(measured)[: self._num_pairs], torch.cat(labels)[: self._num_pairs]
 
     def _of_batch(self, batch: RankingBatch) -> Float[Tensor, "pair feature"]:
@@ -107,9 +103,6 @@ class SVM(LexicalScorer):
 
     def _named(self) -> list[tuple[str, AnswerScorer]]:
         return list(self.features.items())  # type: ignore[arg-type]  # a ModuleDict holds Modules
-
-    def _scorers(self) -> list[AnswerScorer]:
-        return [feature for _, feature in self._named()]
 
     def _joined(self, texts: Mapping[str, Text]) -> Text:
         """The encodings of all features side by side, padded to the widest one: every feature ignores zeros."""
