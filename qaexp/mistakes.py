@@ -62,8 +62,8 @@ def explain(error: Exception, arguments: Sequence[str], program: Program = RANK)
         return f"{option}: a number of more than {MAX_DIGITS} digits, which no option takes; give a smaller one"
     if type(error).__name__ == "MisconfigurationException":  # Lightning's; importing it takes seconds
         return f"the trainer cannot be built from this configuration: {' '.join(str(error).split())}"
-    if isinstance(error, RuntimeError) and (type(error).__name__ == "DistBackendError" or "gloo" in str(error)):
-        return "another process of this run was killed or has failed; its own output says why, and finished epochs are kept"
+    if isinstance(error, RuntimeError) and re.search(r"gloo.*(closed by peer|reset by peer|Read error|Broken pipe)", str(error)):
+        return "another process of this run has ended, perhaps killed for lack of memory; finished epochs are kept, and resume=RUN goes on"
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         return f"{str(error.filename)[:100]} ...: {error.strerror}; choose a shorter name"
     if isinstance(error, OSError) and (error.errno in CANNOT_WRITE or traceback.extract_tb(error.__traceback__)[-1].name == "mkdir"):
@@ -73,11 +73,11 @@ def explain(error: Exception, arguments: Sequence[str], program: Program = RANK)
 
 def _what_to_set(where: str, cause: str, arguments: Sequence[str], program: Program) -> tuple[str, str]:
     """The part of the configuration whose constructor was called wrongly, and the remedy; `where` is where Hydra was."""
-    called = re.match(r"(?:\w+\.)*?(\w+)\.__init__\(\) (?:got an unexpected keyword|missing \d+ required)", cause)
-    if not called:
-        return where, ""
     if later := re.search(r"required positional arguments?: .*'(input_dim|vectors|num_classes|params)'", cause):
         return where, f"; qaexp gives {later[1]} itself: write `_partial_: true` into its YAML file" if "." in where else ""
+    called = re.match(r"(?:\w+\.)*?(\w+)\.__init__\(\) (got an unexpected keyword|missing \d+ required)", cause)
+    if not called:
+        return where, ""
     try:
         cfg: Any = compose(arguments, program)
     except Exception:  # the first error says more
@@ -88,12 +88,12 @@ def _what_to_set(where: str, cause: str, arguments: Sequence[str], program: Prog
     if len(nodes) != 1:
         return where, ""
     [(place, node)] = nodes
-    if "missing" in cause:
+    if called[2].startswith("missing"):
         lacks = re.findall(r"'(\w+)'", cause)
         return place, f"; add {' '.join(f'+{place}.{name}=VALUE' for name in lacks)}, or set it in the YAML file of its choice"
     taken = _parameters(cfg, f"{place}.")
-    extra = [name for name in node if name not in (*(taken or node), *HYDRA_KEYS)]
-    return place, f"; leave out what it does not take with {' '.join(f'~{place}.{name}' for name in extra)}" if extra else ""
+    extra = [name for name in node if name not in (taken or node) and not name.endswith("_")]
+    return place, f"; add {' '.join(f'~{place}.{name}' for name in extra)} to leave out what it does not take" if extra else ""
 
 
 def _of_hydra(error: Exception) -> bool:

@@ -16,7 +16,7 @@ from rich.table import Table
 from qaexp.config import choices, compose
 from qaexp.data.audit.canaries import BROKEN, ERRORS, LEAK, NOTE, OK, Finding
 from qaexp.data.module import RankingDataModule
-from qaexp.errors import ConfigError, MissingDataError, meant
+from qaexp.errors import ConfigError, MissingDataError, meant, plural
 from qaexp.evaluation.conventions import METRICS
 from qaexp.mistakes import check_config, config_of_choices, explain
 from qaexp.runs.tasks import task_of
@@ -89,8 +89,8 @@ def check_all(words: Sequence[str], data_dir: str | None, seed: int) -> int:
         show(data, findings, Console())
         num_checked += 1
         fallen += [f"{name}, {f.split}, {f.canary}: {f.verdict}" for f in findings if f.verdict in (LEAK, BROKEN)]
-    fine = f"nothing leaks or is broken in {num_checked} of {len(names or known)} data sets"
-    log.info("%s", "\n".join(fallen) or f"{fine} (`note`: more than {ERRORS:g} standard errors off, or seen in training)")
+    fine = f"nothing leaks or is broken (`note`: more than {ERRORS:g} standard errors off, or seen in training)"
+    log.info("%s\nchecked: %s of %d", "\n".join(fallen) or fine, plural(num_checked, "data set"), len(names or known))
     return int(bool(fallen))
 
 

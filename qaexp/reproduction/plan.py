@@ -1,13 +1,13 @@
 """The runs that tables need: which are done, to do or impossible (and why), and how long they will take."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from statistics import fmean
 from typing import NamedTuple
 
 from qaexp.config import split_options
-from qaexp.errors import MissingDataError, QaexpError
+from qaexp.errors import QaexpError
 from qaexp.reproduction.cells import Cell, Keys, alternatives, at_hand, fingerprint, lacking, vector_files, written_fingerprint
 from qaexp.reproduction.ledger import Entry, Ledger
 from qaexp.reproduction.spec import Table
@@ -98,32 +98,42 @@ def _runs(table: Table, ledger: Ledger, keys: Keys, choice: Choice) -> Iterator[
             cell = at_hand(list(alternatives(table, row, setting, choice.quick)))
             found = dict(zip(table.seeds, keys.of(cell, table.seeds), strict=True))  # first, as it reports mistakes in a row
             lacks, now = lacking(cell), None
+            entries = {seed: ledger.find(key) for seed, key in found.items()}
             try:
-                now = None if lacks else Sources(fingerprint(cell), vector_files(cell), partial(written_fingerprint, cell), _revision)
-                entries = {seed: ledger.find(key, partial(_is_over, now)) for seed, key in found.items()}
+                if not lacks:
+                    now = _sources(cell)
+                    entries = {seed: ledger.find(key, partial(_is_over, now)) for seed, key in found.items()}
+                    if cell.teacher:
+                        entries = _of_present_teachers(entries, cell.teacher, ledger, keys)
             except QaexpError as error:
                 lacks = " ".join(line.strip() for line in str(error).splitlines()[:2])
-                entries = {seed: ledger.find(key) for seed, key in found.items()}
             first = next((entry for entry in entries.values() if entry), None)
             for seed in of_table:
                 if first is None or first.random or entries[seed]:  # if a seed makes no difference, one run is enough
                     yield Run(cell, seed, found[seed].whole, now.fingerprint if now else "", entries[seed], lacks)
 
 
-def _is_over(now: Sources | None, entry: Entry) -> bool:
-    """Whether a run read these files; true for any run if they are not here."""
-    return now is None or now.are_those_of(entry.data, {})
+def _sources(cell: Cell) -> Sources:
+    return Sources(fingerprint(cell), vector_files(cell), partial(written_fingerprint, cell), _revision_here)
+
+
+def _is_over(now: Sources, entry: Entry) -> bool:
+    return now.are_those_of(entry.data, {})
+
+
+def _of_present_teachers(entries: Mapping[int, Entry | None], teacher: Cell, ledger: Ledger, keys: Keys) -> dict[int, Entry | None]:
+    """The entries of students whose teacher's run is on the present files and was not made again after theirs."""
+    over = partial(_is_over, _sources(teacher))
+    taught = dict(zip(teacher.table.seeds, keys.of(teacher, teacher.table.seeds), strict=True))
+    teachers = {seed: ledger.find(key, over) for seed, key in taught.items()}
+    return {seed: entry if entry and (by := teachers[seed]) and by.started <= entry.started else None for seed, entry in entries.items()}
 
 
 @cache
-def _revision(weights: str) -> str:
-    """The digest of pretrained weights; empty if they are not here."""
-    from qaexp.models.pretrained.weights import revision  # imports torch, which takes seconds
+def _revision_here(weights: str) -> str:
+    from qaexp.models.pretrained.weights import revision_here  # imports torch, which takes seconds
 
-    try:
-        return revision(weights)
-    except MissingDataError:
-        return ""
+    return revision_here(weights)
 
 
 class Past(NamedTuple):

@@ -50,7 +50,7 @@ def compare_runs(
 
     `runs` are folders of runs or of `qaexp evaluate`; with `qrels`, any run files, and folders are measured by the same judgements. The
     interval is that of Student's t at 95%; `d` is Cohen's d of paired values, the mean difference over its standard deviation. `p` is of
-    the paired randomisation test or t-test, `p (Holm)` is adjusted for all rows.
+    the paired randomisation test or t-test, NaN for the t-test of a single question. `p (Holm)` is adjusted for all rows with a `p`.
 
     Raises:
         ConfigError: there is one run alone, an unknown measure, split or test, or the systems were not measured alike.

@@ -4,6 +4,7 @@ Such a run is identified by its key and step, not by its path: its folder may be
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from qaexp.errors import CheckpointError, MissingDataError
@@ -64,13 +65,20 @@ def with_pinned_runs(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _pinned(option: str, path: object) -> dict[str, Any]:
+    facts = checkpoint_file(str(path)).stat()  # a folder's name may be a number
+    return dict(_pinned_file(option, str(path), facts.st_size, facts.st_mtime_ns))
+
+
+@lru_cache(maxsize=64)
+def _pinned_file(option: str, path: str, size: int, changed: int) -> Mapping[str, Any]:
+    """Read once, until the file changes."""
     from qaexp.runs.checkpoint import digest_of_weights, open_checkpoint  # needs torch
 
-    checkpoint = open_checkpoint(str(path))  # a folder's name may be a number
+    checkpoint = open_checkpoint(path)
     plan = checkpoint["qaexp"]
     if "key" not in plan:
         raise CheckpointError(f"{option}={path} was written before checkpoints named their run; train it again")
-    pinned = {"path": str(path), "key": plan["key"], "step": checkpoint["global_step"]}
+    pinned = {"path": path, "key": plan["key"], "step": checkpoint["global_step"]}
     return {**pinned, "weights": digest_of_weights(checkpoint), "command": plan["command"]}
 
 
@@ -89,7 +97,7 @@ def open_pinned(option: str, source: Mapping[str, Any]) -> dict[str, Any]:
             f"{option}={source['path']} is no longer the run that this one was started with (key and step {found}, not "
             f"{(source['key'], source['step'])}); put that one back, or start a new run"
         )
-    if source.get("weights") not in (None, digest_of_weights(checkpoint)):
+    if "weights" in source and source["weights"] != digest_of_weights(checkpoint):
         raise CheckpointError(
             f"{option}={source['path']} has other weights than when this run was started; put that run back, or start a new run"
         )

@@ -18,7 +18,7 @@ class Sources:
     written: Callable[[], str] | None = None
     """Gives the fingerprint of the texts as they are written. Only called if a run read them so."""
     revision: Callable[[str], str] | None = None
-    """Gives the digest of the pretrained weights of a name. Only called if a run started from some."""
+    """Gives the digest of the pretrained weights of a name, or nothing if they are not here. Only called if a run started from some."""
     pinned: Callable[[], Mapping[str, Any]] | None = None
     """Gives the configuration with pinned runs. Only called if a run started from another run or learned from one."""
 
@@ -29,7 +29,7 @@ class Sources:
         files, written, weights = data.get("vectors", {}).get("files"), data.get("written"), data.get("weights", {})
         if self.vector_files is not None and files not in (None, self.vector_files):
             return False
-        if self.written and written not in (None, self.written()):
+        if self.written and written is not None and written != self.written():
             return False
         if self.revision and not all(is_same_revision(self.revision(name), digest) for name, digest in weights.items()):
             return False
@@ -41,9 +41,11 @@ class Sources:
 
 
 def is_same_revision(one: str, other: str) -> bool:
-    """Whether two digests of pretrained weights may be of the same files; an older one is the beginning of a newer one, or empty.
+    """Whether two digests of pretrained weights may be of the same files. A commit of the hub does not count: it may change a README alone.
+    An older digest is the beginning of a newer one, or empty.
 
-    >>> is_same_revision("sha256:a", "sha256:a sha256:b"), is_same_revision("sha256:a sha256:c", "sha256:a sha256:b")
+    >>> is_same_revision("sha256:a", "0123abc sha256:a sha256:b"), is_same_revision("sha256:a sha256:c", "sha256:a sha256:b")
     (True, False)
     """
+    one, other = (text[max(0, text.find("sha256:")) :] for text in (one, other))
     return one.startswith(other) or other.startswith(one)

@@ -140,25 +140,31 @@ def of_these_data(cfg: DictConfig, runs: Path, overrides: Sequence[str]) -> RunR
     not, is set aside, and the log says so.
 
     Raises:
-        MissingDataError, BadDataError: there was one, and its data or pretrained weights cannot be read any more.
+        MissingDataError, BadDataError: there was one, and its data cannot be read any more.
         OutputError: as `set_aside`.
     """
     folder = place(cfg, runs)
     former = RunRecord.of(folder)
-    if former is None or not former.data:
+    if former is None or not former.data or (former.status not in ENDED and not _is_free(folder)):
         return None
     from qaexp.data.missing_files import reads_vectors
     from qaexp.data.module_cache import open_data  # imports torch, which takes seconds and is only needed if there is a run
-    from qaexp.models.pretrained.weights import revision
+    from qaexp.models.pretrained.weights import revision_here
 
     data, config = open_data(cfg.dataset), OmegaConf.to_container(cfg, resolve=True)
     files = data.vector_files if reads_vectors(cfg.model) else None
-    now = Sources(data.corpus.fingerprint, files, data.corpus.written_fingerprint, revision, lambda: with_pinned_runs(config))  # type: ignore[arg-type]
+    now = Sources(data.corpus.fingerprint, files, data.corpus.written_fingerprint, revision_here, lambda: with_pinned_runs(config))  # type: ignore[arg-type]
     if former.is_over(now):
         return former if former.status in ENDED else None
     if aside := set_aside(folder, now):
         log.error("%s: what it reads has changed since; the old run is now in %s", join_options(overrides), aside)
     return None
+
+
+def _is_free(folder: Path) -> bool:
+    """Whether no other process runs it."""
+    with claim(folder) as mine:
+        return mine
 
 
 def set_aside(folder: Path, now: Sources) -> Path | None:

@@ -79,7 +79,8 @@ def finished(path: Path, chosen: str) -> Finished | None:
 
 @lru_cache(maxsize=10_000)
 def _finished(path: Path, changed: int, chosen: str) -> Finished | None:
-    if record := RunRecord.with_status(path.parent, "finished"):
+    record = RunRecord.with_status(path.parent, "finished")
+    if record and path.parent.name.endswith(record.key):  # not a run that was set aside
         curve = tuple(float(epoch[chosen]) for epoch in record.history if chosen in epoch)
         data = record.data
         return Finished(curve, record.convention, record.pairs_of_dev, data["fingerprint"], record.vectors, data["vectors"].get("files"))

@@ -211,7 +211,7 @@ def test_options_that_another_choice_does_not_take_are_named_with_the_way_to_lea
     sentence = str(explain(error, ["dataset=toy", "model=nbow", "model/similarity=cosine"]))
     assert sentence.startswith("model.similarity cannot be built from this configuration: Cosine.__init__() got an unexpected keyword")
     without = "~model.similarity.hidden_dim ~model.similarity.num_layers ~model.similarity.dropout_rate"
-    assert sentence.endswith(f"leave out what it does not take with {without}")
+    assert sentence.endswith(f"add {without} to leave out what it does not take")
 
 
 def test_a_word_where_a_list_is_expected(quiet: list[str], caplog: pytest.LogCaptureFixture) -> None:

@@ -156,7 +156,7 @@ def test_a_run_of_other_pretrained_weights_or_of_texts_written_otherwise_is_made
     monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
 
     def planned() -> str:
-        plan_module._revision.cache_clear()  # as in a process of its own
+        plan_module._revision_here.cache_clear()  # as in a process of its own
         assert reproduce.main(["--paper", "ctrn", "--table", "9", "--results", str(results), "--runs", str(tmp_path / "runs")]) == 0
         return capsys.readouterr().out.splitlines()[0]
 
@@ -166,6 +166,31 @@ def test_a_run_of_other_pretrained_weights_or_of_texts_written_otherwise_is_made
     assert planned() == "0 runs done, 1 to run, 0 impossible here"
     monkeypatch.setattr(plan_module, "written_fingerprint", lambda _: "f" * 64)
     assert planned() == "0 runs done, 1 to run, 0 impossible here"
+
+
+def test_a_student_runs_again_after_its_teacher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own files are the same, and its teacher is another."""
+    monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
+    cnn = TABLE.rows[2]
+    student = replace(cnn, label="student", overrides=[*(cnn.overrides or ()), "loss=margin_mse"], teacher=cnn.label)
+    table = replace(TABLE, rows=[cnn, student], settings={"toy": TABLE.settings["toy"]}, seeds=[1])
+    keys, runs = Keys(tmp_path / "keys"), tmp_path / "results"
+    [teacher, taught] = plan([table], Ledger(runs), keys, Choice()).to_do
+
+    def enter(run: Run, started: str) -> None:
+        entry = replace(entry_of(run.key, 1, [0.5]), started=started, data={"fingerprint": run.fingerprint, "name": "toy"})
+        runs.mkdir(exist_ok=True)
+        (runs / f"{run.key}_{run.fingerprint[:8]}.json").write_text(json.dumps(asdict(entry)))
+
+    def to_do() -> list[str]:
+        return [run.cell.row.label for run in plan([table], Ledger(runs), keys, Choice()).to_do]
+
+    enter(taught, "2026-11-02")
+    assert to_do() == [cnn.label, "student"]
+    enter(teacher, "2026-11-01")
+    assert to_do() == []
+    enter(teacher, "2026-11-03")
+    assert to_do() == ["student"]
 
 
 def test_a_plan_counts_a_shared_run_once_and_names_rows_that_are_published_only(tmp_path: Path, keys: Keys) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from qaexp.runs.sources import Sources
+from qaexp.runs.sources import Sources, is_same_revision
 
 DATA = {"fingerprint": "a", "vectors": {"files": ["b"]}, "written": "c", "weights": {"mini": "sha256:d sha256:e"}}
 NOW: dict[str, Any] = {
@@ -21,6 +21,18 @@ def test_the_same_files_are_those_of_a_run_and_what_is_unknown_does_not_count() 
     assert Sources(**NOW).are_those_of(DATA, CONFIG)
     assert Sources("a").are_those_of(DATA, CONFIG)
     assert Sources(**NOW).are_those_of({"fingerprint": "a", "weights": {"mini": "sha256:d"}}, {"init_from": {"key": "of an older record"}})
+
+
+def test_what_costs_time_is_not_asked_for_a_run_that_did_not_read_it() -> None:
+    def asked(*_: object) -> Any:
+        pytest.fail("it was asked")
+
+    assert Sources("a", ["b"], asked, asked, asked).are_those_of({"fingerprint": "a", "vectors": {}}, {})
+
+
+def test_a_commit_of_the_hub_alone_is_no_change() -> None:
+    assert is_same_revision("c1 sha256:d sha256:e", "c2 sha256:d sha256:e")
+    assert not is_same_revision("c1 sha256:d sha256:e", "c1 sha256:d sha256:f")
 
 
 @pytest.mark.parametrize(

