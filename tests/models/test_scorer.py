@@ -48,7 +48,7 @@ def test_stages_that_do_not_fit_are_named(overrides: list[str], named: list[str]
     ("overrides", "named"),
     [
         (["model=iggsa", "model/encoder=bilstm"], ["QuestionResidual", "residual", "BiLSTM", "interaction=none"]),
-        (["model=ap_cnn", "model/pooling=last"], ["LastPooling", "gives mask, states alone", "like lstm"]),
+        (["model=ap_cnn", "model/pooling=last"], ["model/pooling=last", "gives mask, states alone", "like lstm"]),
         (["model=ctrn", "model/encoder=ggsa"], ["TemporalCrossing", "GatedGroupSelfAttention", "qrnn_gates", "residual"]),
         (["model=qa_lstm", "model/interaction=question_residual"], ["QuestionResidual", "BiLSTM", "interaction=none"]),
         (["model=iarnn_gate", "model/encoder=cnn"], ["QuestionGates", "gru_gates", "CNN", "mask, states"]),
