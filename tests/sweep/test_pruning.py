@@ -49,11 +49,13 @@ def test_a_run_is_compared_with_finished_ones_over_the_same_data(
     """A folder that was set aside lies beside the runs, and what a sweep has not come to yet is over the former data, too."""
     write(tmp_path / "run", 0.2, "texts", GLOVE, "running")
     assert not given_up(tmp_path / "run")
-    write(tmp_path / "other", 0.9, fingerprint, vectors, status)
+    write(tmp_path / "other_key", 0.9, fingerprint, vectors, status)
     assert given_up(tmp_path / "run") == compared
+    (tmp_path / "other_key").rename(tmp_path / "other_key_ffffffff")  # as it is set aside
+    assert not given_up(tmp_path / "run")
 
 
 def test_a_run_is_not_compared_with_scores_of_another_convention(tmp_path: Path) -> None:
     write(tmp_path / "run", 0.2, "texts", GLOVE, "running")
-    write(tmp_path / "other", 0.9, "texts", GLOVE, "finished", "semeval10")
+    write(tmp_path / "other_key", 0.9, "texts", GLOVE, "finished", "semeval10")
     assert not given_up(tmp_path / "run")
