@@ -37,7 +37,7 @@ class Sources:
         if not self.pinned or not others:
             return True
         present = other_runs(self.pinned())
-        return all(present[option]["weights"] == digest for option, digest in others.items())
+        return all(present[option].get("weights", digest) == digest for option, digest in others.items())
 
 
 def is_same_revision(one: str, other: str) -> bool:
