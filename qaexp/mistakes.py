@@ -72,7 +72,7 @@ def explain(error: Exception, arguments: Sequence[str], program: Program = RANK)
 
 
 def _what_to_set(where: str, cause: str, arguments: Sequence[str], program: Program) -> tuple[str, str]:
-    """The part of the configuration whose constructor was called wrongly, and the remedy; `where` is where Hydra was."""
+    """The part of the configuration whose constructor got wrong arguments, and the remedy. `where` is the part that Hydra was building."""
     if later := re.search(r"required positional arguments?: .*'(input_dim|vectors|num_classes|params)'", cause):
         return where, f"; qaexp gives {later[1]} itself: write `_partial_: true` into its YAML file" if "." in where else ""
     called = re.match(r"(?:\w+\.)*?(\w+)\.__init__\(\) (got an unexpected keyword|missing \d+ required)", cause)

@@ -15,7 +15,7 @@ from rich.text import Text
 from qaexp.cli.command import exit_code, positive_int
 from qaexp.cli.screen import results_table, sparkline, title_of
 from qaexp.config import join_options, program_of
-from qaexp.errors import ConfigError, MissingDataError, QaexpError, meant
+from qaexp.errors import ConfigError, MissingDataError, QaexpError, meant, plural
 from qaexp.evaluation.measures import FALLING, heading, is_curve
 from qaexp.logs import duration
 from qaexp.runs.folder import RECORD, RUNS
@@ -89,7 +89,7 @@ def _facts(record: RunRecord, run: Path) -> dict[str, str]:
     had, took = record.hardware, record.seconds
     stages = ", ".join(f"{name} {duration(took[name])}" for name in ("data", "fit", "test") if name in took)
     threads = had.get("threads")
-    machine = had.get("gpu") or ", ".join(filter(None, [had.get("processor"), threads and f"{threads} thread{'s' * (threads > 1)}"]))
+    machine = had.get("gpu") or ", ".join(filter(None, [had.get("processor"), threads and plural(threads, "thread")]))
     splits = (f"{name} {_size(counts)}" for name, counts in record.data.get("splits", {}).items())
     weights = record.parameters
     return {
@@ -210,7 +210,7 @@ def _lines(path: Path, question: str) -> Iterator[list[str]]:
 
 
 def _texts(run: Path, split: str, question: str, data_dir: str | None) -> Mapping[str, str]:
-    """Maps the id of each candidate of a question to its text, and the empty id to the question's text.
+    """The texts of a question and of its candidates, by the candidates' ids. The question's own text has the empty id.
 
     If the data cannot be read, it warns and returns an empty mapping.
 

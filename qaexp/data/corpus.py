@@ -346,7 +346,7 @@ class RankingCorpus:
         return digest.hexdigest()
 
     def written_fingerprint(self) -> str:
-        """SHA-256 of the texts as they are written, for models that read these. Spellings can change while the words stay the same.
+        """SHA-256 of the texts as they are written, for models that read these. Texts with the same words can be written differently.
 
         It is the same for the corpus and for its `by_spelling`.
         """

@@ -39,13 +39,12 @@ def heats(shown: Mapping[str, Tensor], question: Sequence[str], answer: Sequence
         side, _, what = name.partition(".")
         if not tensor.is_floating_point() or not what:
             continue
-        values, shape = tensor.detach().double().cpu().numpy(), tensor.shape
-        if side == "pair" and (axes := pair_axes(what, shape, len(question), len(answer))):
-            values = slices_over_words(values, axes)
-            if unit is not None and not 0 <= unit < len(values):
-                raise ConfigError(f"{name} has no slice {unit}; choose one of 0 to {len(values) - 1}")
-            found.append(Heat(name, question, answer, values.mean(axis=0) if unit is None else values[unit]))
+        if (slices := _grid(name, tensor, question, answer)) is not None:
+            if unit is not None and not 0 <= unit < len(slices):
+                raise ConfigError(f"{name} has no slice {unit}; choose one of 0 to {len(slices) - 1}")
+            found.append(Heat(name, question, answer, slices.mean(axis=0) if unit is None else slices[unit]))
             continue
+        values, shape = tensor.detach().double().cpu().numpy(), tensor.shape
         if what.endswith(("gate", "gates")) and values.ndim > 1:
             values = values.mean(axis=-1)
         elif side in words and values.ndim > 1 and shape[-2] == shape[-1] == len(words[side]):
@@ -79,16 +78,21 @@ def pair_axes(what: str, shape: Sequence[int], question: int, answer: int) -> tu
 
 
 def neurons_of(name: str, tensor: Tensor, question: Sequence[str], answer: Sequence[str]) -> Float[np.ndarray, "neuron row column"] | None:
-    """The grid over the words of both texts of each neuron of what a model showed as `name`; None if it is no grid of several neurons."""
+    """Each neuron's grid over the words of both texts, from what a model showed as `name`. None if it has no grid, or a single one."""
+    slices = _grid(name, tensor, question, answer)
+    return slices if slices is not None and len(slices) > 1 else None
+
+
+def _grid(name: str, tensor: Tensor, question: Sequence[str], answer: Sequence[str]) -> Float[np.ndarray, "slice row column"] | None:
+    """The slices over the words of both texts of what a model showed as `name`. None if it has no axes of both texts."""
     side, _, what = name.partition(".")
     if side != "pair" or not (axes := pair_axes(what, tensor.shape, len(question), len(answer))):
         return None
-    slices = slices_over_words(tensor.detach().double().cpu().numpy(), axes)
-    return slices if len(slices) > 1 else None
+    return slices_over_words(tensor.detach().double().cpu().numpy(), axes)
 
 
 def standing_out(values: Float[np.ndarray, "neuron *some"]) -> Float[np.ndarray, " neuron"]:
-    """How far each neuron's highest value stands out, in standard deviations above its mean."""
+    """For each neuron, how far its highest value lies above its mean, in standard deviations."""
     flat = values.reshape(len(values), -1)
     return (flat.max(axis=1) - flat.mean(axis=1)) / np.maximum(flat.std(axis=1), 1e-12)
 

@@ -166,7 +166,11 @@ def _fingerprint(*overrides: str) -> str:
 
 
 def written_fingerprint(cell: Cell) -> str:
-    """The fingerprint of a cell's texts as they are written. Raises: QaexpError as `fingerprint`."""
+    """The fingerprint of a cell's texts as they are written, with case and punctuation.
+
+    Raises:
+        QaexpError: as `fingerprint`.
+    """
     return _written_fingerprint(*_reading(cell))
 
 

@@ -97,7 +97,7 @@ class Entry:
         return f"{self.key}_{self.fingerprint[:8]}"
 
     def over_the_same(self, other: "Entry") -> bool:
-        """Whether both runs read the same texts and, if known, the same files of word vectors, spellings and pretrained weights."""
+        """Whether both runs read the same texts. Word vectors, spellings and pretrained weights are compared where both runs name them."""
         written, weights = self.data.get("written"), self.data.get("weights", {})
         spelled = (lambda: str(written)) if written else None
         ours = Sources(self.fingerprint, self.data.get("vectors", {}).get("files"), spelled, lambda name: str(weights.get(name, "")))

@@ -129,7 +129,7 @@ def open_checkpoint(path: str | Path) -> dict[str, Any]:
 
 
 def digest_of_weights(checkpoint: Mapping[str, Any]) -> str:
-    """SHA-256 of a checkpoint's weights by name, wherever its file is."""
+    """SHA-256 of a checkpoint's weights and their names. It does not depend on the file's path."""
     digest = hashlib.sha256()
     for name, tensor in sorted(checkpoint["state_dict"].items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())

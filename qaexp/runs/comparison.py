@@ -90,12 +90,12 @@ def _system(run: Path, qrels: Qrels | None, keys: Sequence[str], split: str, con
             raise MissingDataError(f"{path} does not exist; {remedy}")
     elif not qrels:
         raise ConfigError(f"{run} is no folder of a run; to compare run files, give their judgements with --qrels FILE")
-    whole = not qrels
-    if not qrels:
+    of_folder = qrels is None
+    if qrels is None:
         convention, data = _how_measured(run)
         qrels, complete = Qrels.read(run / f"{split}.qrels"), True
     measured: Measured = measure_run(path, qrels, keys, convention, complete)
-    if whole and measured.missing_pairs:
+    if of_folder and measured.missing_pairs:
         raise RecordError(
             f"{path} lacks {measured.missing_pairs:,} of the pairs in {split}.qrels, so it was cut off; delete the run's folder, then "
             "repeat the command that made it"
@@ -164,7 +164,7 @@ def difference(one: pd.Series, other: pd.Series, test: str) -> dict[str, float |
 
 
 def _t_test(differences: Float[np.ndarray, " question"], deviation: float) -> float:
-    """Two-sided p of Student's paired t-test; NaN for a single question. Where all differences are equal, 1 if they are 0, else 0."""
+    """Two-sided p-value of Student's paired t-test, NaN for a single question. Equal differences give 1 if they are 0, and 0 otherwise."""
     if math.isnan(deviation):
         return math.nan
     if not deviation > ROUNDING:

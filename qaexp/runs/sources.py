@@ -1,4 +1,4 @@
-"""What a run reads, by digests: whether a finished run is on the same files as a new one would be."""
+"""Digests of what a run reads: whether a finished run has read the same files as a new run would read now."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from qaexp.runs.other_runs import other_runs
 
 @dataclass(frozen=True)
 class Sources:
-    """What a run would read now. What is None is unknown and does not count."""
+    """What a run would read now. A field that is None is unknown, and is not compared."""
 
     fingerprint: str
     """Of the texts."""

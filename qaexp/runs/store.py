@@ -15,7 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 from qaexp.config import RANK, Program, compose, join_options, split_options
 from qaexp.ddp import require_one_process
 from qaexp.errors import BadDataError, MissingDataError, OutputError, PrunedError, RecordError
-from qaexp.files import atomic_write_text, remove_staging
+from qaexp.files import atomic_write_text, output_errors, remove_staging
 from qaexp.logs import silence_libraries
 from qaexp.mistakes import check_config, config_of_choices, explain
 from qaexp.runs.folder import CONFIG, ERROR, LAST, RECORD, SET_ASIDE, TRACEBACK, clear_all
@@ -177,18 +177,15 @@ def set_aside(folder: Path, now: Sources) -> Path | None:
     Raises:
         OutputError: the folder above cannot be written.
     """
-    try:
-        with FileLock(folder.with_name(ASIDE)):
-            record = RunRecord.of(folder)
-            if record is None or not record.data or record.is_over(now):
-                return None
-            digests = [record.data.get("fingerprint", "unknown"), *record.data.get("vectors", {}).get("files", [])]
-            name = "_".join([folder.name, *(digest[:8] for digest in digests)])
-            names = (name if number == 1 else f"{name}_{number}" for number in count(1))
-            with claim(folder) as mine:
-                return folder.rename(next(other for other in map(folder.with_name, names) if not other.exists())) if mine else None
-    except OSError as error:
-        raise OutputError(f"cannot write {folder.parent}: {error.strerror}. Name another place for the runs") from error
+    with output_errors(folder.parent, "Name another place for the runs"), FileLock(folder.with_name(ASIDE)):
+        record = RunRecord.of(folder)
+        if record is None or not record.data or record.is_over(now):
+            return None
+        digests = [record.data.get("fingerprint", "unknown"), *record.data.get("vectors", {}).get("files", [])]
+        name = "_".join([folder.name, *(digest[:8] for digest in digests)])
+        names = (name if number == 1 else f"{name}_{number}" for number in count(1))
+        with claim(folder) as mine:
+            return folder.rename(next(other for other in map(folder.with_name, names) if not other.exists())) if mine else None
 
 
 def run_overrides(

@@ -1,4 +1,5 @@
-"""Opens the loggers of `conf/logger/`: Lightning's and W&B's. W&B logs online if it has a key and offline if not, and never asks for one.
+"""Opens the loggers of `conf/logger/`: Lightning's and W&B's. W&B logs online if there is a key, offline otherwise. It never
+asks for a key.
 
 W&B is closed after an error, too.
 """
@@ -239,7 +240,7 @@ def open_wandb(record: RunRecord, folder: Path) -> Iterator[RunLogger | Literal[
 
 
 def _begin(record: RunRecord, folder: Path, mode: Literal["online", "offline"], or_offline: bool) -> Any:
-    """The W&B run. If W&B cannot start it, an offline run with `or_offline`; without, None if the run has finished an epoch already.
+    """Start the W&B run. If that fails, start an offline run with `or_offline`. Without it, return None if an epoch has finished already.
 
     Raises:
         ConfigError: it does not start, and no epoch has finished.

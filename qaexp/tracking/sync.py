@@ -82,4 +82,4 @@ def sync(folder: Path) -> str:
 
 
 def _count(runs: Sequence[Path]) -> str:
-    return f"{plural(len(runs), 'W&B run')}"
+    return plural(len(runs), "W&B run")

@@ -40,7 +40,7 @@ def as_optimizer(build: "partial[Optimizer]", decay_word_vectors: bool) -> Calla
         if build.keywords.get("weight_decay") and not decay_word_vectors:
             words = [parameter for name, parameter in named if "embedding.words." in name]
             others = [parameter for name, parameter in named if "embedding.words." not in name]
-            groups = [*([{"params": others}] if others else []), *([{"params": words, "weight_decay": 0.0}] if words else [])]
+            groups = [group for group in ({"params": others}, {"params": words, "weight_decay": 0.0}) if group["params"]]
         made = _fastest(build, on_cpu=all(p.device.type == "cpu" for _, p in named))(params=groups)
         made._step_supports_amp_scaling = False  # type: ignore[attr-defined]  # the gradient scaler divides, so that Lightning can clip
         return made
