@@ -233,6 +233,7 @@ def test_a_classifier_shows_the_class_of_each_pair(browser: Any, port_of_classes
     with opened(browser, port_of_classes, **SIZES[0]) as seen:
         seen.get_by_label("a pair of").fill("a tall man")
         seen.locator(".found button", has_text="a man plays . / a tall man plays .").click()
+        expect(seen.get_by_label("other texts, one a line")).to_have_value("a tall man plays .")
         expect(seen.get_by_label("text", exact=True)).to_have_value("a man plays .")
         seen.get_by_label("other texts, one a line").fill("nobody plays .\na man is playing .")
         expect(seen.locator(".ranking li")).to_have_count(2)
