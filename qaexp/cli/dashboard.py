@@ -19,8 +19,8 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _build(options: argparse.Namespace) -> list[str]:
+    from qaexp.reproduction.content import EXPERIMENTS
     from qaexp.reproduction.dashboard import finished_runs, our_numbers, paper_tables, report
-    from qaexp.reproduction.spec import EXPERIMENTS
     from qaexp.tracking import views
     from qaexp.tracking.workspace import workspace
 

@@ -17,9 +17,10 @@ from jaxtyping import Float
 
 from qaexp.errors import ConfigError
 from qaexp.evaluation.significance import LEVEL, detectable, holm, paired_randomisation, welch, welch_error
+from qaexp.reproduction.content import EXPERIMENTS, content_of
 from qaexp.reproduction.ledger import PARAMETERS
 from qaexp.reproduction.measured import Measured, Scored
-from qaexp.reproduction.spec import EXPERIMENTS, READING_ERRORS, Table, content_of, describe, filled, result_figures, result_tables
+from qaexp.reproduction.spec import READING_ERRORS, Table, describe, filled, result_figures, result_tables
 
 HELD, REVERSED, UNDECIDED, NOT_MEASURED = "held", "reversed", "undecided", "not measured"
 AS_COUNTED, NOT_AS_COUNTED = "as counted", "not as counted"

@@ -13,7 +13,8 @@ import wandb_workspaces.reports.v2 as wr
 from wandb_workspaces.reports.v2.interface import Report, Runset
 
 from qaexp.errors import QaexpError
-from qaexp.reproduction.spec import Table, as_printed, content_of, result_tables
+from qaexp.reproduction.content import content_of
+from qaexp.reproduction.spec import Table, as_printed, result_tables
 from qaexp.runs.record import RunRecord
 from qaexp.runs.table import markdown, read_records
 from qaexp.tracking.workspace import bars, curve, laid_out, logged_table, pictures

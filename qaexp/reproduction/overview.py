@@ -9,11 +9,11 @@ import pandas as pd
 
 from qaexp.files import RESULTS_REMEDY, atomic_write_text
 from qaexp.reproduction.claims import POINTS, POWERED, VERDICTS
+from qaexp.reproduction.content import EXPERIMENTS
 from qaexp.reproduction.ledger import Entry
 from qaexp.reproduction.measured import Measured
 from qaexp.reproduction.page import CLAIMS_EXPLAINED, notes_of
 from qaexp.reproduction.settings import ConfigurationTable
-from qaexp.reproduction.spec import EXPERIMENTS
 from qaexp.reproduction.statistics import StatisticsTable
 from qaexp.runs.table import markdown
 

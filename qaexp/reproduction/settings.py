@@ -13,7 +13,8 @@ from omegaconf import DictConfig, OmegaConf
 from qaexp.config import compose
 from qaexp.errors import ConfigError
 from qaexp.reproduction.cells import alternatives
-from qaexp.reproduction.spec import EXPERIMENTS, PaperTable, Printed, Table, read_all, result_tables
+from qaexp.reproduction.content import EXPERIMENTS
+from qaexp.reproduction.spec import PaperTable, Printed, Table, read_all, result_tables
 
 COUNTED = ("all", "matrices")
 THOUSANDS = {"": 1.0, "K": 1e3, "M": 1e6}

@@ -3,8 +3,6 @@
 `read_all` reads every kind of table: results (here), settings (`settings.py`) and data statistics (`statistics.py`).
 """
 
-import os
-import pickle
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
@@ -14,16 +12,12 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, ClassVar, TypeVar, get_args
 
-import yaml
-from yaml import MarkedYAMLError, YAMLError
-from yaml.constructor import ConstructorError
-
 from qaexp.config import choices
 from qaexp.errors import ConfigError, meant
 from qaexp.evaluation.measures import is_measure
+from qaexp.reproduction.content import EXPERIMENTS, content_of, with_inherited
 from qaexp.reproduction.ledger import PARAMETERS, SECONDS
 
-EXPERIMENTS = (Path(__file__).parents[1] / "experiments").resolve()
 OWN_EXPERIMENTS = Path("experiments")
 
 TABLE_KINDS = ("results", "configuration", "statistics")
@@ -333,39 +327,6 @@ def _row_of_wrong_length(table: PaperTable) -> str:
     return next((f"row {row.label!r} has {len(row.published)} printed numbers for {columns} columns" for row in wrong), "")
 
 
-def content_of(path: Path) -> Any:
-    """The content of a file as plain dicts and lists.
-
-    Raises:
-        ConfigError: it is not YAML; names the file.
-    """
-    return pickle.loads(_parsed(path, path.stat().st_mtime_ns))  # five times as fast as deepcopy
-
-
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Twenty times as fast as OmegaConf's loader, and like it rejects a key that stands twice."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        content: dict[Any, Any] = super().construct_mapping(node, deep)
-        if len(content) < len(node.value):
-            keys = [key.value for key, _ in node.value]
-            twice = next((key for key in keys if keys.count(key) > 1), "a key")
-            raise ConstructorError(problem=f"{twice} stands twice", problem_mark=node.start_mark)
-        return content
-
-
-@cache
-def _parsed(path: Path, changed: int) -> bytes:
-    """The pickled content. Parsed once for as long as the file has not changed."""
-    try:
-        return pickle.dumps(yaml.load(path.read_text(encoding="utf-8"), _Loader))
-    except MarkedYAMLError as error:
-        where = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise ConfigError(f"{path}{where}: {error.problem}") from error
-    except (YAMLError, ValueError) as error:
-        raise ConfigError(f"{path}: {str(error).splitlines()[0]}") from error
-
-
 def filled(kind: type[T], content: Mapping[str, Any]) -> T:
     """An object of a dataclass with the content of a file.
 
@@ -392,60 +353,6 @@ def describe(error: Exception) -> str:
     "it lacks 'columns'"
     """
     return f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-
-
-# Inheritance: `like: table3`, of a whole table or of a row.
-
-INHERITED_BY_TABLE = ("label", "scale", "decimals", "seeds", "fixed_epochs", "common", "quick", "settings", "columns", "rows")
-"""A table takes these from the other file if its own leaves them out. Source, caption and notes are not inherited."""
-INHERITED_BY_ROW = ("overrides", "setting", "in_setting", "datasets", "vectors", "reads_vectors", "pretrain", "teacher")
-"""A row takes these: what it runs. Printed numbers and notes are not inherited."""
-
-
-def with_inherited(path: Path, content: dict[str, Any], visited: Sequence[Path] = ()) -> dict[str, Any]:
-    """A table's content with what it inherits from tables beside it (`table3`) or of another paper (`../ggsa/table3`).
-
-    `like: table3` in the file, without `rows`, takes all rows of that table which run. In a row, it takes what the row of the same label
-    runs there, and `like: {table3: GGSA}` what the row of that label runs.
-
-    Raises:
-        ConfigError: there is no such table or row, or a table inherits from itself.
-    """
-    visited = [*visited, path.resolve()]
-    parent = _parent(path, name, visited) if (name := content.pop("like", None)) else {}
-    rows = [_with_inherited_run(path, row, visited) for row in content["rows"]] if "rows" in content else _runs_of(parent)
-    return {**{each: parent[each] for each in INHERITED_BY_TABLE if each in parent}, **content, "rows": rows}
-
-
-def _parent(path: Path, name: str, visited: Sequence[Path]) -> dict[str, Any]:
-    """The content of the other file, with what it inherits itself."""
-    other = path.parent / f"{name}.yaml"
-    if not other.is_file():  # a file of the user's own may inherit from ours
-        other = Path(os.path.normpath(EXPERIMENTS / path.parent.name / f"{name}.yaml"))
-    if not other.is_file():
-        raise ConfigError(f"like: {name}: there is no {other}; {meant(name, sorted(each.stem for each in path.parent.glob('*.yaml')))}")
-    if other.resolve() in visited:
-        raise ConfigError(f"like: {name}: a table cannot inherit from itself")
-    return with_inherited(other, content_of(other), visited)
-
-
-def _with_inherited_run(path: Path, row: dict[str, Any], visited: Sequence[Path]) -> dict[str, Any]:
-    if (like := row.pop("like", None)) is None:
-        return row
-    named = like if isinstance(like, dict) else {like: row["label"]}
-    if len(named) != 1:
-        raise ConfigError(f"row {row['label']!r}: like: needs one table, and one row of it, as in `like: {{table3: GGSA}}`")
-    [(name, label)] = named.items()
-    runs = {run["label"]: run for run in _runs_of(_parent(path, name, visited))}
-    if label not in runs:
-        raise ConfigError(f"row {row['label']!r} is like {label!r} of {name}, which runs no such row; {meant(label, runs)}")
-    return {**runs[label], **row}
-
-
-def _runs_of(content: dict[str, Any]) -> list[dict[str, Any]]:
-    """The label and the inherited options of each row that runs."""
-    running = [row for row in content["rows"] if row.get("overrides") is not None]
-    return [{name: row[name] for name in ("label", *INHERITED_BY_ROW) if name in row} for row in running]
 
 
 # Checks of tables of results.

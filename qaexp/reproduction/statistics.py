@@ -20,8 +20,9 @@ from qaexp.data.files import locate
 from qaexp.errors import MissingDataError
 from qaexp.files import atomic_write_text, name_another_place
 from qaexp.reproduction.cell_state import MEASURED, MISSING, PARTIAL
+from qaexp.reproduction.content import EXPERIMENTS
 from qaexp.reproduction.counts import FILE_MEASURES, MEASURES, Count
-from qaexp.reproduction.spec import EXPERIMENTS, PaperTable, read_all
+from qaexp.reproduction.spec import PaperTable, read_all
 
 if TYPE_CHECKING:  # it needs torch, which writing tables does not
     from qaexp.data.module import RankingDataModule

@@ -12,9 +12,10 @@ from small_table import TABLE, claim_of, over
 from qaexp.errors import ConfigError
 from qaexp.evaluation.significance import detectable, welch_error
 from qaexp.reproduction.claims import Comparison, claim_verdicts, claims, compare, comparisons, holm_corrected
+from qaexp.reproduction.content import EXPERIMENTS
 from qaexp.reproduction.ledger import PARAMETERS
 from qaexp.reproduction.measured import Measured
-from qaexp.reproduction.spec import EXPERIMENTS, UNPRINTED, Column, result_figures, result_tables
+from qaexp.reproduction.spec import UNPRINTED, Column, result_figures, result_tables
 
 PAPERS = ["ap", "clstm", "ctrn", "ggsa", "rcnn"]
 

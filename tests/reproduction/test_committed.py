@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from qaexp.reproduction.spec import EXPERIMENTS
+from qaexp.reproduction.content import EXPERIMENTS
 
 RESULTS = Path(__file__).resolve().parent.parent.parent / "results"
 

@@ -16,8 +16,8 @@ from wandb_workspaces.workspaces import internal as workspace_internal
 
 from qaexp.cli.dashboard import main
 from qaexp.config import CONF, compose
+from qaexp.reproduction.content import EXPERIMENTS
 from qaexp.reproduction.dashboard import paper_tables, report, run_lines
-from qaexp.reproduction.spec import EXPERIMENTS
 from qaexp.runs.record import RunRecord
 from qaexp.tracking.workspace import VIEW
 from qaexp.train import train

@@ -9,8 +9,9 @@ import yaml
 from qaexp.config import choices, compose
 from qaexp.errors import ConfigError
 from qaexp.reproduction.cells import alternatives
+from qaexp.reproduction.content import EXPERIMENTS
 from qaexp.reproduction.measured import values_in_tables
-from qaexp.reproduction.spec import EXPERIMENTS, UNPRINTED, Table, Tuning, result_figures, result_tables, tunings
+from qaexp.reproduction.spec import UNPRINTED, Table, Tuning, result_figures, result_tables, tunings
 
 TABLES = {table.title: table for table in result_tables()}
 PAPERS = {

@@ -11,7 +11,7 @@ from hydra.utils import get_object
 
 import qaexp
 from qaexp.config import CONF, compose
-from qaexp.reproduction.spec import EXPERIMENTS
+from qaexp.reproduction.content import EXPERIMENTS
 from qaexp.runs.identity import config_key
 from qaexp.runs.record import RunRecord
 from qaexp.runs.renamed import ALSO_OURS, RENAMED, with_current_targets

@@ -14,7 +14,7 @@ from typing import Any
 
 from qaexp.cli.dashboard import main
 from qaexp.config import CONF
-from qaexp.reproduction.spec import EXPERIMENTS
+from qaexp.reproduction.content import EXPERIMENTS
 from qaexp.tracking.workspace import VIEW
 
 KEY = "0" * 40

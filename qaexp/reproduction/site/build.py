@@ -20,11 +20,12 @@ from qaexp.evaluation.measures import FALLING, heading, is_curve, is_measure
 from qaexp.explain.names import data_set_in_words
 from qaexp.files import FIGURES_REMEDY, atomic_write_text
 from qaexp.reproduction.claims import VERDICTS
+from qaexp.reproduction.content import EXPERIMENTS
 from qaexp.reproduction.ledger import Entry, Ledger
 from qaexp.reproduction.overview import BELIEVED
 from qaexp.reproduction.page import CLAIMS_EXPLAINED, notes_of
 from qaexp.reproduction.site.tables import FIELD_PAPER, STATUSES, Shown, read_table, record_page
-from qaexp.reproduction.spec import EXPERIMENTS, Figure, Table, result_figures, result_tables, tunings
+from qaexp.reproduction.spec import Figure, Table, result_figures, result_tables, tunings
 
 CRITICAL_DIFFERENCE = "CriticalDifference"
 

@@ -19,12 +19,13 @@ from qaexp.config import choices, compose
 from qaexp.errors import ConfigError, QaexpError
 from qaexp.reproduction import reproduction
 from qaexp.reproduction.cells import Cell
+from qaexp.reproduction.content import EXPERIMENTS
 from qaexp.reproduction.figures.picture import picture_of, write_figure
 from qaexp.reproduction.ledger import Entry, Ledger
 from qaexp.reproduction.measured import CellState, Measured
 from qaexp.reproduction.overview import write_overview
 from qaexp.reproduction.reproduction import select
-from qaexp.reproduction.spec import EXPERIMENTS, Column, Figure, Row, Setting, result_figures, result_tables, tunings
+from qaexp.reproduction.spec import Column, Figure, Row, Setting, result_figures, result_tables, tunings
 
 FIGURES = {figure.title: figure for figure in result_figures()}
 TABLES = {table.title: table for table in result_tables()}
