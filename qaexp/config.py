@@ -111,12 +111,8 @@ def configuration_flags() -> list[str]:
     job = HydraConfig.get()
     folders = [source.path for source in job.runtime.config_sources if source.provider == "command-line"]
     named = [f"--config-name={job.job.config_name}"] if job.job.config_name not in (RANK.config, PRETRAIN.config) else []
-    return [*(f"--config-dir={folder}" for folder in folders), *named, *search_paths()]
-
-
-def search_paths() -> list[str]:
-    """The `hydra.searchpath` options of the running Hydra job."""
-    return [option for option in HydraConfig.get().overrides.hydra if option.startswith(SEARCH_PATH)]
+    paths = [option for option in job.overrides.hydra if option.startswith(SEARCH_PATH)]
+    return [*(f"--config-dir={folder}" for folder in folders), *named, *paths]
 
 
 def program_of(config: Mapping[str, Any]) -> Program:

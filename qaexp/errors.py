@@ -105,6 +105,15 @@ def missing_library(error: BaseException) -> str | None:
     return f"{purpose}: {library} is not installed; pip install 'qaexp[{extra}]'"
 
 
+def first_line(error: BaseException) -> str:
+    """The first line of an error's message, or the name of its class if it has no message.
+
+    >>> first_line(ValueError("too long\\nmore")), first_line(EOFError())
+    ('too long', 'EOFError')
+    """
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
 def plural(number: int, noun: str) -> str:
     """A number with its noun.
 
@@ -114,11 +123,11 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' if number != 1 else ''}"
 
 
-def require_among(option: str, names: Iterable[str], known: Sequence[str]) -> None:
+def require_among(option: str, names: Iterable[str], known: Sequence[str], cutoff: float = 0.6) -> None:
     """Check the names that `option` was given. Raises: ConfigError, if one is not among `known`."""
     for name in names:
         if name not in known:
-            raise ConfigError(f"{option}: there is no {name!r}; {meant(str(name), known)}")
+            raise ConfigError(f"{option}: there is no {name!r}; {meant(str(name), known, cutoff)}")
 
 
 def meant(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:

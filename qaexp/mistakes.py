@@ -20,7 +20,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from qaexp.config import PRETRAIN, RANK, Program, choice_file, choices, compose, is_choice, values_of
-from qaexp.errors import ConfigError, QaexpError, missing_library
+from qaexp.errors import ConfigError, QaexpError, first_line, missing_library
 from qaexp.limits import parameter_types, violations
 from qaexp.own_choices import nodes_of, parameters_of
 
@@ -56,7 +56,7 @@ def explain(error: Exception, arguments: Sequence[str], program: Program = RANK)
     if isinstance(error, ErrorDuringImport):  # a module of the user's own has a fault
         return str(error)
     if isinstance(error, (HydraException, OmegaConfBaseException)) or _of_hydra(error):
-        return next(_mistyped(arguments, program), _unreadable(error) or str(error).splitlines()[0])
+        return next(_mistyped(arguments, program), _unreadable(error) or first_line(error))
     if isinstance(error, ValueError) and "integer string conversion" in str(error):
         option = next((each.partition("=")[0] for each in arguments if len(each) > MAX_DIGITS), "an option")
         return f"{option}: a number of more than {MAX_DIGITS} digits, which no option takes; give a smaller one"
@@ -221,13 +221,8 @@ def _did_you_mean(word: str, known: Sequence[str], first: Sequence[str] = ()) ->
 
 
 def is_sweep(arguments: Sequence[str]) -> bool:
-    """Whether the command asks for several jobs, by `--multirun`, by a shorter form of it such as `--multi`, or by `hydra.mode`."""
-    return any(
-        argument in SWEEP_FLAGS
-        or (len(argument) > 3 and "--multirun".startswith(argument))
-        or argument.lower() in ("hydra.mode=multirun", "+hydra.mode=multirun", "++hydra.mode=multirun")
-        for argument in arguments
-    )
+    """Whether the command asks for several jobs, by `-m`, `--multirun` or `hydra.mode`."""
+    return any(argument in SWEEP_FLAGS or argument.lstrip("+").lower() == "hydra.mode=multirun" for argument in arguments)
 
 
 def _keys_of(cfg: Any) -> list[str]:

@@ -16,7 +16,7 @@ from rich.table import Table
 from qaexp.config import choices, compose
 from qaexp.data.audit.canaries import BROKEN, ERRORS, LEAK, NOTE, OK, Finding
 from qaexp.data.module import RankingDataModule
-from qaexp.errors import ConfigError, MissingDataError, meant, plural
+from qaexp.errors import ConfigError, MissingDataError, plural, require_among
 from qaexp.evaluation.conventions import METRICS
 from qaexp.mistakes import check_config, config_of_choices, explain
 from qaexp.runs.tasks import task_of
@@ -73,9 +73,7 @@ def check_all(words: Sequence[str], data_dir: str | None, seed: int) -> int:
         MissingDataError: files of a data set that was named are missing.
     """
     known, names, options = choices("dataset"), [word for word in words if "=" not in word], [word for word in words if "=" in word]
-    for name in names:
-        if name not in known:
-            raise ConfigError(f"dataset={name} is not among the choices: {meant(name, known)}")
+    require_among("dataset", names, known)
     fallen, num_checked = list[str](), 0
     for name in names or known:
         try:
@@ -98,16 +96,16 @@ def _built(name: str, data_dir: str | None, options: Sequence[str] = (), **chang
     """The data module as a run would have it, its corpus read.
 
     Raises:
-        ConfigError: there is no such option.
+        ConfigError: there is no such option, or the data module cannot be built with it.
     """
     words = [f"dataset={name}", "dataset/vectors=random", *options]
     try:
         cfg = compose(words)
         check_config(cfg, config_of_choices(words), words)
+        if data_dir:
+            cfg.data_dir = data_dir
+        data: RankingDataModule = instantiate(cfg.dataset, **changes)
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigError(explain(error, words) or str(error)) from error
-    if data_dir:
-        cfg.data_dir = data_dir
-    data: RankingDataModule = instantiate(cfg.dataset, **changes)
     _ = data.corpus
     return data

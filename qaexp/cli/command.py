@@ -56,6 +56,13 @@ def exit_code(work: Callable[[], int], hint: str = "") -> int:
             raise
         log.error("%s ...: %s; choose a shorter name", str(error.filename)[:100], error.strerror)
         return USER_ERROR
+    except Exception as error:
+        from qaexp.mistakes import explain  # imports Hydra
+
+        if (sentence := explain(error, ())) is None:
+            raise
+        log.error("%s", sentence)
+        return USER_ERROR
 
 
 def _discard_output() -> None:
@@ -80,20 +87,13 @@ def non_negative_int(text: str) -> int:
     return int(text)
 
 
-def seconds(text: str) -> float:
-    """Seconds, 0 or more."""
+def positive_seconds(text: str) -> float:
+    """Seconds, more than 0."""
     try:
         number = float(text)
     except ValueError:
         number = math.nan
-    if not 0 <= number < math.inf:
-        raise ArgumentTypeError(f"{text!r} is not a number of seconds of at least 0")
-    return number
-
-
-def positive_seconds(text: str) -> float:
-    """Seconds, more than 0."""
-    if not (number := seconds(text)):
+    if not 0 < number < math.inf:
         raise ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
     return number
 

@@ -29,15 +29,14 @@ from qaexp.config import (
     compose,
     composed_by_hydra,
     configuration_flags,
-    is_choice,
     join_options,
     look_also_in,
-    search_paths,
 )
 from qaexp.ddp import is_rank_zero
-from qaexp.errors import CheckpointError, ConfigError, OutputError, QaexpError
+from qaexp.errors import CheckpointError, ConfigError, QaexpError
+from qaexp.files import RUNS_REMEDY, output_errors
 from qaexp.logs import silence_libraries
-from qaexp.mistakes import SWEEP_FLAGS, check_config, explain, is_sweep
+from qaexp.mistakes import SWEEP_FLAGS, check_config, config_of_choices, explain, is_sweep
 from qaexp.own_choices import drop_replaced_options_of_job, own_folders
 from qaexp.processes import INTERRUPTED, Process, end_with, stop_on_signals
 from qaexp.runs.folder import BEST, CONFIG, LAST, LOG, RECORD, RUNS, TRACEBACK, clear
@@ -84,7 +83,7 @@ def main(arguments: Sequence[str], program: Program = RANK) -> int:
         else:
             _compose_and_run(arguments, program)
     except KeyboardInterrupt:
-        if is_sweep(arguments):
+        if is_sweep(overrides):
             log.error("interrupted; the same command runs the jobs that are missing")
         return INTERRUPTED
     except QaexpError as error:
@@ -111,20 +110,21 @@ def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
 
     from qaexp.data.missing_files import require_files
 
-    _warn_of_sweep_options(arguments)
     if "output_dir=" in arguments:
         raise ConfigError("output_dir= is empty; name a folder, or leave it out")
     number = r"(?i)^output_dir=([\d.+-][\w.+-]*|null|true|false|nan|inf)$"  # as Hydra reads it: 2024_11_28, 1e3
     arguments = [re.sub(number, r"output_dir='\1'", argument) for argument in arguments]
     flags = _flags(arguments)
-    overrides = flags.overrides
+    overrides, sweep = flags.overrides, flags.multirun or is_sweep(flags.overrides)
+    if not (sweep or flags.cfg or flags.info):
+        _warn_of_sweep_options(overrides)
     failures: list[Exception] = []
 
     def run(cfg: DictConfig) -> None:
         given, folder = list(HydraConfig.get().overrides.task), Path(HydraConfig.get().runtime.output_dir)
         try:
             drop_replaced_options_of_job(cfg, CONF)
-            check_config(cfg, _config_without_values(given), given)
+            check_config(cfg, config_of_choices(given, program), given)
             require_other_runs(cfg)
             require_files(cfg)
             run_in(folder, cfg, join_options([*configuration_flags(), *given]), program)
@@ -139,7 +139,7 @@ def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
         return
     if flags.info:
         logging.getLogger().handlers.clear()  # Hydra logs to a screen handler of its own
-    if is_sweep(arguments):
+    if sweep:
         from qaexp.sweep.sweeper import register
 
         register()
@@ -158,21 +158,6 @@ def _flags(arguments: Sequence[str]) -> argparse.Namespace:
     return get_args_parser().parse_intermixed_args(list(arguments))
 
 
-def _config_without_values(overrides: Sequence[str]) -> Any:
-    """The configuration with the same choices of YAML files and no other overrides, from the folders that Hydra searches for this run."""
-    from hydra.core.global_hydra import GlobalHydra
-    from hydra.core.hydra_config import HydraConfig
-    from hydra.types import RunMode
-    from omegaconf import open_dict
-
-    job = HydraConfig.get()
-    kept = [*search_paths(), *filter(is_choice, overrides)]
-    cfg = GlobalHydra.instance().config_loader().load_configuration(job.job.config_name, kept, run_mode=RunMode.RUN)
-    with open_dict(cfg):
-        del cfg["hydra"]
-    return cfg
-
-
 def _require_no_dashes(arguments: Sequence[str], program: Program) -> None:
     """Raises: ConfigError, when an option is written as `--model ggsa` or `--seed=2`."""
     top = re.findall(r"^(\w+):", (CONF / f"{program.config}.yaml").read_text(encoding="utf-8"), flags=re.MULTILINE)
@@ -183,11 +168,9 @@ def _require_no_dashes(arguments: Sequence[str], program: Program) -> None:
             raise ConfigError(f"{argument}: options are written without dashes, as in {name}={value or following or 'VALUE'}")
 
 
-def _warn_of_sweep_options(arguments: Sequence[str]) -> None:
+def _warn_of_sweep_options(overrides: Sequence[str]) -> None:
     """Warn of options that only a sweep reads, when this is a single run."""
-    if {*SWEEP_FLAGS, "--cfg", "-c", "--info", "-i"} & set(arguments):
-        return
-    for argument in arguments:
+    for argument in overrides:
         if argument.startswith(("hydra/sweeper=", "hydra/launcher=", "hydra.sweeper.", "hydra.launcher.")):
             log.warning("%s has an effect in sweeps only; add -m for a sweep", argument)
         elif argument.startswith("experiment=") and _has_grid(argument.partition("=")[2]):
@@ -301,16 +284,15 @@ def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: b
     from qaexp.runs.record import RunRecord
     from qaexp.runs.store import go_on
 
-    try:
-        if not resume:
-            with (folder / CONFIG).open("x", encoding="utf-8") as file:
-                file.write(OmegaConf.to_yaml(cfg, resolve=True))
-        log_file = logging.FileHandler(folder / LOG)
-    except FileExistsError as error:
-        again = join_options([f"resume={folder}"])
-        raise ConfigError(f"{folder} has a run already; continue it with {again}, or name another folder in hydra.run.dir") from error
-    except OSError as error:
-        raise OutputError(f"cannot write to {folder}: {error.strerror}. Name another place with output_dir=FOLDER") from error
+    with output_errors(folder, RUNS_REMEDY):
+        try:
+            if not resume:
+                with (folder / CONFIG).open("x", encoding="utf-8") as file:
+                    file.write(OmegaConf.to_yaml(cfg, resolve=True))
+            log_file = logging.FileHandler(folder / LOG)
+        except FileExistsError as error:
+            again = join_options([f"resume={folder}"])
+            raise ConfigError(f"{folder} has a run already; continue it with {again}, or name another folder in hydra.run.dir") from error
     logging.getLogger().addHandler(log_file)
     try:
         if resume and not RunRecord.load(folder).is_of(OmegaConf.to_container(cfg)):

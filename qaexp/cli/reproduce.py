@@ -35,7 +35,7 @@ def _parser() -> argparse.ArgumentParser:
         "on one data set (default: all, unless --figure is given)",
     )
     parser.add_argument("--figure", help="number of a figure (default: all, unless --table is given)")
-    parser.add_argument("--paper", help="ap, clstm, ctrn, field, ggsa or rcnn (default: all)")
+    parser.add_argument("--paper", help="ap, clstm, ctrn, field, ggsa or rcnn, or a folder of your own in experiments/ (default: all)")
     parser.add_argument("--rows", nargs="+", default=[], metavar="LABEL", help="only these rows, named as in the paper")
     parser.add_argument("--settings", nargs="+", default=[], metavar="NAME", help="only these of the table's settings, such as TRAIN")
     parser.add_argument("--seeds", type=int_list, default=[], help="only these of the table's seeds, such as 1,2")

@@ -15,7 +15,7 @@ from rich.text import Text
 from qaexp.cli.command import exit_code, positive_int
 from qaexp.cli.screen import results_table, sparkline, title_of
 from qaexp.config import join_options, program_of
-from qaexp.errors import ConfigError, MissingDataError, QaexpError, meant, plural
+from qaexp.errors import ConfigError, MissingDataError, QaexpError, first_line, meant, plural
 from qaexp.evaluation.measures import FALLING, heading, is_curve
 from qaexp.logs import duration
 from qaexp.runs.folder import RECORD, RUNS
@@ -156,7 +156,7 @@ def _show_question(record: RunRecord, run: Path, options: argparse.Namespace, co
         table.add_row(str(row["rank"]), f"{row['score']:.4g}", label, Text(text), style="green" if row["label"] > 0 else None)
     console.print(table)
     if left_out := len(ranked) - len(shown):
-        console.print(Text(f"{left_out} wrong candidates below rank {options.top} are left out; --top N shows more", style="dim"))
+        console.print(Text(f"left out below rank {options.top}: {plural(left_out, 'wrong candidate')}; --top N shows more", style="dim"))
 
 
 def _find(record: RunRecord, run: Path, question: str, split: str | None) -> tuple[str, pd.DataFrame]:
@@ -228,5 +228,5 @@ def _texts(run: Path, split: str, question: str, data_dir: str | None) -> Mappin
             of_candidates = {"candidate": next(iter(of_candidates.values()))}
         return {**of_candidates, "": corpus.written(int(table.questions[place]))}
     except (QaexpError, OSError, ValueError, KeyError) as error:
-        log.warning("ids are shown in place of texts: %s", str(error).splitlines()[0])
+        log.warning("ids are shown in place of texts: %s", first_line(error))
         return {}

@@ -12,7 +12,7 @@ from omegaconf.errors import OmegaConfBaseException
 from torch import Tensor
 
 from qaexp.data.module import RankingDataModule
-from qaexp.errors import ConfigError, MissingDataError
+from qaexp.errors import ConfigError, MissingDataError, first_line
 from qaexp.explain.names import run_in_words
 from qaexp.models.scorer import read_out
 from qaexp.runs.folder import CONFIG, RECORD
@@ -48,7 +48,7 @@ def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
         ) from error
     except (InstantiationException, OmegaConfBaseException) as error:
         raise ConfigError(
-            f"{run / CONFIG} describes no data set that can be built ({str(error).splitlines()[0]}); put back the file that the run left"
+            f"{run / CONFIG} describes no data set that can be built ({first_line(error)}); put back the file that the run left"
         ) from error
     record = RunRecord.load(run) if (run / RECORD).is_file() else None
     if record and record.data and not record.is_over(Sources(fingerprint, written=data.corpus.written_fingerprint)):

@@ -68,7 +68,7 @@ class Cell:
 
     def beginning(self, *ways: str) -> list[str]:
         """Its overrides with one of these beginnings."""
-        return [override for override in self.overrides if override.startswith(ways)]
+        return [override for override in self.overrides if override.lstrip("+").startswith(ways)]
 
     def seeded(self, seed: int) -> list[str]:
         return [*self.overrides, f"seed={seed}"]

@@ -17,7 +17,7 @@ from jaxtyping import Float
 
 from qaexp.errors import ConfigError
 from qaexp.evaluation.significance import LEVEL, detectable, holm, paired_randomisation, welch, welch_error
-from qaexp.reproduction.content import EXPERIMENTS, content_of
+from qaexp.reproduction.content import EXPERIMENTS, content_of, folders_of
 from qaexp.reproduction.ledger import PARAMETERS
 from qaexp.reproduction.measured import Measured, Scored
 from qaexp.reproduction.spec import READING_ERRORS, Table, describe, filled, result_figures, result_tables
@@ -85,8 +85,8 @@ def claims(paper: str, folder: Path = EXPERIMENTS) -> list[Claim]:
     Raises:
         ConfigError: a statement's table or figure, column or row does not exist; names it.
     """
-    path = folder / paper / "claims.yaml"
-    if not path.is_file():
+    path = next((file for place in reversed(folders_of(folder)) if (file := place / paper / "claims.yaml").is_file()), None)
+    if path is None:
         return []
     places = {each.title: each for each in [*result_tables(folder), *result_figures(folder)]}
     try:
@@ -184,7 +184,7 @@ def _comparisons_in(measured: Measured, name: str) -> Iterator[dict[str, str]]:
             "column": name,
             "row": one,
             "against": other,
-            "difference": f"{found.difference * table.scale_of(column):.{table.decimals_of(column)}f}",
+            "difference": table.shown(column, found.difference),
             "questions": str(len(found.differences)),
             **_seeds_and_p_values(found, p),
             "significant": "unknown" if p is None else "yes" if p < LEVEL else "no",
@@ -224,7 +224,7 @@ def _line(claim: Claim, measured: Measured | None, found: Comparison | None, p: 
         verdict = UNDECIDED if not decided else HELD if found.difference > 0 else REVERSED
         line |= _data_and_difference(claim, measured, found.difference)
         if (smallest := found.detectable) is not None:
-            line |= {POWERED: _number(claim, measured, smallest), POINTS: f"{100 * smallest:.1f}"}
+            line |= {POWERED: measured.table.shown(measured.table.columns[claim.column], smallest), POINTS: f"{100 * smallest:.1f}"}
         return {**line, **_seeds_and_p_values(found, p), "verdict": verdict}
     if measured and (more := _more_parameters(claim, measured)) is not None:
         return {**line, **_data_and_difference(claim, measured, more), "verdict": AS_COUNTED if more > 0 else NOT_AS_COUNTED}
@@ -233,13 +233,8 @@ def _line(claim: Claim, measured: Measured | None, found: Comparison | None, p: 
 
 def _data_and_difference(claim: Claim, measured: Measured, difference: float) -> dict[str, str]:
     state = measured.state_in(claim.above, claim.column)
-    return {"data": state.cell.dataset if state else "", "difference": _number(claim, measured, difference, sign="+")}
-
-
-def _number(claim: Claim, measured: Measured, number: float, sign: str = "") -> str:
-    """A number as its column shows it."""
-    column = measured.table.columns[claim.column]
-    return f"{number * measured.table.scale_of(column):{sign}.{measured.table.decimals_of(column)}f}{column.unit}"
+    shown = measured.table.shown(measured.table.columns[claim.column], difference, sign="+")
+    return {"data": state.cell.dataset if state else "", "difference": shown}
 
 
 def _more_parameters(claim: Claim, measured: Measured) -> float | None:

@@ -11,14 +11,22 @@ import yaml
 from yaml import MarkedYAMLError, YAMLError
 from yaml.constructor import ConstructorError
 
-from qaexp.errors import ConfigError, meant
+from qaexp.errors import ConfigError, first_line, meant
 
 EXPERIMENTS = (Path(__file__).parents[1] / "experiments").resolve()
+
+OWN_EXPERIMENTS = Path("experiments")
 
 INHERITED_BY_TABLE = ("label", "scale", "decimals", "seeds", "fixed_epochs", "common", "quick", "settings", "columns", "rows")
 """A table takes these from the other file if its own leaves them out. Source, caption and notes are not inherited."""
 INHERITED_BY_ROW = ("overrides", "setting", "in_setting", "datasets", "vectors", "reads_vectors", "pretrain", "teacher")
 """A row takes these: what it runs. Printed numbers and notes are not inherited."""
+
+
+def folders_of(folder: Path) -> list[Path]:
+    """The folder of experiments and, if it is ours, then also `experiments/` of the current folder."""
+    own = OWN_EXPERIMENTS.resolve()
+    return [folder, own] if folder == EXPERIMENTS != own else [folder]
 
 
 def content_of(path: Path) -> Any:
@@ -51,7 +59,7 @@ def _parsed(path: Path, changed: int) -> bytes:
         where = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
         raise ConfigError(f"{path}{where}: {error.problem}") from error
     except (YAMLError, ValueError) as error:
-        raise ConfigError(f"{path}: {str(error).splitlines()[0]}") from error
+        raise ConfigError(f"{path}: {first_line(error)}") from error
 
 
 def with_inherited(path: Path, content: dict[str, Any], visited: Sequence[Path] = ()) -> dict[str, Any]:

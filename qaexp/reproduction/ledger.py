@@ -84,8 +84,15 @@ class Entry:
     @property
     def title(self) -> str:
         """What was run, in words."""
-        choices = {name: chosen[1] for name in ("model", "dataset") if (chosen := re.search(rf"(?:^| ){name}=(\S+)", self.command))}
+        choices = {name: chosen for name in ("model", "dataset") if (chosen := self.choice(name))}
         return run_in_words({"run_name": self.name, "choices": choices, "seed": self.seed})
+
+    def choice(self, group: str) -> str:
+        """Its command's choice of a group; empty if the command names none. Choices of a teacher, in brackets, do not count."""
+        own, inner = "", self.command
+        while own != inner:
+            own, inner = inner, re.sub(r"=\([^()]*\)", "=", inner)
+        return dict(option.split("=", 1) for option in split_options(own) if "=" in option).get(group, "")
 
     @property
     def fingerprint(self) -> str:
@@ -221,7 +228,7 @@ class Ledger:
     @cached_property
     def data(self) -> set[tuple[str, str]]:
         """The choices of data set and word vectors that have entries."""
-        return {dataset_and_vectors(split_options(entry.command)) for entry in self.entries}
+        return {(entry.choice("dataset"), entry.choice("dataset/vectors")) for entry in self.entries}
 
     def find(self, key: Key, over: Over = _anything) -> Entry | None:
         """The newest entry of a run on data that `over` accepts.
@@ -274,18 +281,6 @@ def _grouped(entries: Iterable[Entry], name: Callable[[Entry], str]) -> dict[str
     return found
 
 
-def dataset_and_vectors(overrides: Sequence[str]) -> tuple[str, str]:
-    """
-    >>> dataset_and_vectors(["dataset=wikiqa", "model=ctrn"]), dataset_and_vectors(["dataset/vectors=glove300", "dataset=wikiqa"])
-    (('wikiqa', ''), ('wikiqa', 'glove300'))
-    """
-    return _chosen(overrides, "dataset"), _chosen(overrides, "dataset/vectors")
-
-
-def _chosen(overrides: Sequence[str], group: str) -> str:
-    return {name: value for name, _, value in (override.partition("=") for override in overrides)}.get(group, "")
-
-
 def _read(path: Path) -> Entry:
     try:
         return Entry(**json.loads(read_small_text(path)))
@@ -295,8 +290,8 @@ def _read(path: Path) -> Entry:
         ) from error
 
 
-def _key(record: RunRecord) -> str:
-    """The key that a table's cell has for a run."""
+def key_in_tables(record: RunRecord) -> str:
+    """The key that a table's cell has for a run. It leaves out the steps at which other runs ended."""
     return config_key(_with_keys_alone(record.config)) if other_runs(record.config) else record.key
 
 
@@ -308,7 +303,7 @@ def _with_keys_alone(config: Mapping[str, Any]) -> dict[str, Any]:
 def _entry(record: RunRecord, run: Path) -> Entry:
     config = measured_config(record.config)
     return Entry(
-        key=_key(record),
+        key=key_in_tables(record),
         name=record.config["run_name"],
         seed=record.seed,
         command=row_name(record),

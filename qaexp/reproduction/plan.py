@@ -183,18 +183,15 @@ class Times:
     def of(cls, ledger: Ledger) -> "Times":
         return cls([Past.of(entry) for entry in ledger.entries])
 
-    def expected(self, run: Run) -> float | None:
-        """The expected seconds of a run, estimated from the most similar past runs on its data set.
+    def expected(self, run: Run, begun: RunRecord | None = None) -> float | None:
+        """The expected seconds of a run, estimated from the most similar past runs on its data set. Of one that has begun, those that are
+        left, at the pace of its own epochs.
 
         Its number of epochs is their mean, or its limit if it cannot stop early, and at least one more than its patience. An epoch takes as
         long as in the newest of them.
         Similarity is the share of common overrides. None if no past run counts: on the same data set, with epochs that are the same part
         of the training batches.
         """
-        return self.left(run, None)
-
-    def left(self, run: Run, begun: RunRecord | None) -> float | None:
-        """The same for an interrupted run: at the pace of its own epochs, and without the seconds that it has already taken."""
         alike = self._most_like(run)
         if not alike:
             return None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from qaexp.config import cache_folder
 from qaexp.data.files import progress
-from qaexp.errors import ConfigError, meant
+from qaexp.errors import ConfigError, require_among
 from qaexp.reproduction.cells import Keys, cells_of
 from qaexp.reproduction.claims import claim_verdicts, claims
 from qaexp.reproduction.ledger import Ledger
@@ -188,16 +188,10 @@ def require_known(chosen: Sequence[Table], options: argparse.Namespace) -> None:
         if name in named and name not in labels:  # as --plan prints a row
             row, setting = map(shlex.quote, named[name])
             raise ConfigError(f"{name!r} is a row under one of its settings: --rows {row} --settings {setting}")
-    _require_among("row", options.rows, labels)
-    _require_among("setting", options.settings, [setting for table in chosen for setting in table.settings])
+    require_among("--rows", options.rows, sorted(set(labels)), cutoff=0.3)
+    require_among("--settings", options.settings, sorted({setting for table in chosen for setting in table.settings}), cutoff=0.3)
     if options.quick and options.seeds:
         raise ConfigError("a quick version has one seed, the table's first; leave --seeds out")
     seeds = sorted({seed for table in chosen for seed in table.seeds})
     if strange := [seed for seed in options.seeds if seed not in seeds]:
         raise ConfigError(f"these tables have no seed {strange[0]}; their seeds are {', '.join(map(str, seeds))}")
-
-
-def _require_among(what: str, given: Sequence[str], there: Sequence[str]) -> None:
-    for name in given:
-        if name not in there:
-            raise ConfigError(f"no {what} is called {name!r}; {meant(name, sorted(set(there)), cutoff=0.3)}")

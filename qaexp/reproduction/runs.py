@@ -13,10 +13,10 @@ from joblib import Parallel, delayed
 from rich.console import Console
 
 from qaexp.config import PRETRAIN, in_hydra
-from qaexp.errors import KilledError
+from qaexp.errors import KilledError, plural
 from qaexp.logs import duration, throttled_log
 from qaexp.processes import Process, begin_worker, job_for
-from qaexp.reproduction.ledger import Entry, Ledger
+from qaexp.reproduction.ledger import Entry, Ledger, key_in_tables
 from qaexp.reproduction.plan import Plan, Run, Times
 from qaexp.runs.record import RunRecord
 from qaexp.runs.store import Outcome, error_of, run_overrides
@@ -36,9 +36,9 @@ def show_plan(planned: Plan, times: Times, runs: Path, jobs: int, each: bool) ->
     console = Console(highlight=False, soft_wrap=True)
     to_do = planned.to_do
     begun = {run.key: _begun(run, runs) for run in to_do}
-    expected = {run.key: times.left(run, begun[run.key]) for run in to_do}
+    expected = {run.key: times.expected(run, begun[run.key]) for run in to_do}
     known = [seconds for seconds in expected.values() if seconds is not None]
-    console.print(f"{len(planned.done)} runs done, {len(to_do)} to run, {len(planned.impossible)} impossible here")
+    console.print(f"{plural(len(planned.done), 'run')} done, {len(to_do)} to run, {len(planned.impossible)} impossible here")
     if known:
         unknown = f", and {len(to_do) - len(known)} of unknown length" if len(known) < len(to_do) else ""
         before = {" ".join(pretraining) for run in to_do if (pretraining := run.cell.pretraining(run.seed))}
@@ -58,13 +58,13 @@ def show_plan(planned: Plan, times: Times, runs: Path, jobs: int, each: bool) ->
     for reason in dict.fromkeys(run.lacking for run in planned.impossible):
         cells = dict.fromkeys((run.cell.table.title, run.cell.row.label) for run in planned.impossible if run.lacking == reason)
         named = ", ".join(dict.fromkeys(title for title, _ in cells))
-        console.print(f"  impossible: {len(cells)} rows ({named}): {reason}", markup=False)
+        console.print(f"  impossible: {plural(len(cells), 'row')} ({named}): {reason}", markup=False)
     if planned.impossible:
         console.print("  (QAEXP_DATA names the folder of the data; `qaexp data fetch --help` says where they are published)")
     if planned.published_only:
         named = ", ".join(dict.fromkeys(planned.published_only))
         reason = "the table's paper does not define their models"
-        console.print(f"  published only: {len(planned.published_only)} rows ({named}): {reason}", markup=False)
+        console.print(f"  published only: {plural(len(planned.published_only), 'row')} ({named}): {reason}", markup=False)
     for run in to_do:
         if record := begun[run.key]:
             console.print(f"  begun: {run.title}, up to epoch {len(record.history)}", markup=False)
@@ -115,7 +115,7 @@ def run_all(planned: Plan, ledger: Ledger, options: argparse.Namespace) -> list[
             if outcome.status != "busy":
                 end(run, outcome)
     if busy := len(list(needed())):
-        log.info("%d runs are left to the other processes that hold them; run the same command again later", busy)
+        log.info("left to the other processes that hold them: %s; run the same command again later", plural(busy, "run"))
     if waiting:
         log.info("ended: %d, in %s; failed: %d", len(waiting) - busy, duration(time.monotonic() - started), len(failed))
     return failed
@@ -183,7 +183,7 @@ def _values(run: Run, entry: Entry) -> str:
     """The run's numbers in its table's columns."""
     table = run.cell.table
     shown = {
-        name: f"{number * table.scale_of(column):.{table.decimals_of(column)}f}"
+        name: table.shown(column, number)
         for name, column in table.columns.items()
         if table.setting_of(run.cell.row, column) == run.cell.setting
         if (metric := table.metric_of(column, run.cell.dataset)) and (number := entry.value(metric)) is not None
@@ -197,8 +197,12 @@ def _folder(run: Run, runs: Path) -> Path:
 
 
 def _folders(run: Run, runs: Path) -> list[Path]:
-    """The run's own folder, if it was ever started."""
-    return list(_folder(run, runs).glob(f"*_{run.key}"))
+    """The folder of the run, if it was ever started."""
+    folders = _folder(run, runs)
+    if run.cell.row.pretrain is None and run.cell.row.teacher is None:
+        return list(folders.glob(f"*_{run.key}"))
+    started = [(folder, RunRecord.of(folder)) for folder in folders.glob(f"*_seed{run.seed}_*")]  # named by the step of the other run, too
+    return [folder for folder, record in started if record and folder.name.endswith(record.key) and key_in_tables(record) == run.key]
 
 
 def _begun(run: Run, runs: Path) -> RunRecord | None:

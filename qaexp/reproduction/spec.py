@@ -15,10 +15,8 @@ from typing import Any, ClassVar, TypeVar, get_args
 from qaexp.config import choices
 from qaexp.errors import ConfigError, meant
 from qaexp.evaluation.measures import is_measure
-from qaexp.reproduction.content import EXPERIMENTS, content_of, with_inherited
+from qaexp.reproduction.content import EXPERIMENTS, content_of, folders_of, with_inherited
 from qaexp.reproduction.ledger import PARAMETERS, SECONDS
-
-OWN_EXPERIMENTS = Path("experiments")
 
 TABLE_KINDS = ("results", "configuration", "statistics")
 """Values of `kind:` in a table's file."""
@@ -192,6 +190,10 @@ class Table(PaperTable):
         """The name of the setting under which a row gives a column its number."""
         return column.setting or row.setting or next(iter(self.settings))
 
+    def shown(self, column: Column, value: float, sign: str = "") -> str:
+        """A metric's value as the column shows it. A `sign` of "+" is shown before a positive number, too."""
+        return f"{value * self.scale_of(column):{sign}.{self.decimals_of(column)}f}{column.unit}"
+
     def settings_of(self, row: Row) -> list[str]:
         """The settings that a row is run under: those of the columns for which the paper prints a number."""
         if row.overrides is None:
@@ -284,8 +286,7 @@ def read_all(kind: type[Kind], folder: Path = EXPERIMENTS) -> list[Kind]:
     Raises:
         ConfigError: names the file and what is wrong in it.
     """
-    own = OWN_EXPERIMENTS.resolve()
-    folders = [folder, own] if folder == EXPERIMENTS != own else [folder]
+    folders = folders_of(folder)
     changed = tuple((path, path.stat().st_mtime_ns) for place in folders for path in sorted(place.glob("*/*.yaml")))
     return list(_read_all(kind, tuple(folders), changed))
 
@@ -363,7 +364,7 @@ def _require_lists(content: Mapping[str, Any]) -> None:
     such = {"seeds": "[1, 2, 3]", "notes": '["as in our paper"]', "published": "[66.12]", "datasets": "[wikiqa]", "vectors": "[glove300]"}
     holders = [("", content), *((f"row {row['label']!r}: ", row) for row in content["rows"])]
     holders += [(f"setting {name!r}: ", each) for name, each in content["settings"].items()]
-    options = ("seeds", "common", "quick", "notes", "overrides", "published", "datasets", "vectors")
+    options = ("seeds", "common", "quick", "notes", "overrides", "pretrain", "published", "datasets", "vectors")
     listed = [(f"{where}{name}", holder.get(name), such.get(name, "[model=ggsa]")) for where, holder in holders for name in options]
     for what, value, example in listed:
         if value is not None and not isinstance(value, list):
@@ -430,7 +431,8 @@ def _overrides_in(table: Table) -> Iterator[tuple[str, Sequence[str]]]:
     yield from (("common", table.common), ("quick", table.quick))
     yield from ((f"setting {name!r}", setting.overrides) for name, setting in table.settings.items())
     for row in table.rows:
-        yield f"row {row.label!r}", [*(row.overrides or ()), *(option for options in row.in_setting.values() for option in options)]
+        special = [option for options in row.in_setting.values() for option in options]
+        yield f"row {row.label!r}", [*(row.overrides or ()), *(row.pretrain or ()), *special]
 
 
 def _is_metric(name: str) -> bool:

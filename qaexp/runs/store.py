@@ -3,7 +3,7 @@
 import logging
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 CLAIM, ASIDE = ".claim", ".aside"
 
 ENDED = ("finished", "pruned")
-"""Statuses of runs that are not run again."""
+"""Statuses of runs that have ended. A pruned run goes on if it is asked for without a pruner."""
 
 GROWING = ("trainer.max_epochs", "patience")
 """What may be raised when a run is resumed."""
@@ -211,14 +211,13 @@ def claim(folder: Path) -> Iterator[bool]:
         OutputError: the folder cannot be made.
     """
     lock = FileLock(folder / CLAIM)
-    try:
+    with output_errors(folder, "Name another place for the runs"):
         folder.mkdir(parents=True, exist_ok=True)
-        lock.acquire(blocking=False)
-    except Timeout:
+        with suppress(Timeout):
+            lock.acquire(blocking=False)
+    if not lock.is_locked:
         yield False
         return
-    except OSError as error:
-        raise OutputError(f"cannot write {folder}: {error.strerror}. Name another place for the runs") from error
     try:
         remove_staging(folder)
         yield True

@@ -13,7 +13,7 @@ from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from qaexp.errors import CheckpointError
+from qaexp.errors import CheckpointError, first_line
 from qaexp.files import MAX_DEPTH, nested_values, read_small_text
 from qaexp.limits import violations
 from qaexp.runs.folder import CONFIG
@@ -120,8 +120,7 @@ def saved_config(folder: Path, **places: str) -> DictConfig:
         AssertionError,
         RecursionError,
     ) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise CheckpointError(f"{path} is damaged ({reason[:200]}); {remedy}") from error
+        raise CheckpointError(f"{path} is damaged ({first_line(error)[:200]}); {remedy}") from error
     options: dict[str, Any] = with_places(container, {str(container[name]): place for name, place in places.items()})
     return OmegaConf.create(options)
 

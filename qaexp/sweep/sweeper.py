@@ -27,8 +27,8 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from qaexp.config import Program, is_choice, join_options, program_of
 from qaexp.data.missing_files import require_files
 from qaexp.ddp import require_one_process
-from qaexp.errors import ConfigError, OutputError, SweepError
-from qaexp.files import require_writable
+from qaexp.errors import ConfigError, SweepError, first_line, plural
+from qaexp.files import RUNS_REMEDY, output_errors, require_writable
 from qaexp.limits import violations
 from qaexp.mistakes import check_config, check_value
 from qaexp.processes import Process, begin_worker
@@ -85,18 +85,16 @@ class Sweep(Sweeper):
             raise ConfigError(f"hydra.sweeper.pruner={pruner}: must be null or a pruner of Optuna, as in hydra/sweeper=tpe")
         usual = self._check(space)
         folder = Path(self._config.hydra.sweep.dir) / sweep_name(arguments)
-        try:
+        with output_errors(folder, RUNS_REMEDY):
             folder.mkdir(parents=True, exist_ok=True)
             _remove_dead_outcomes(folder)
             outcomes = Path(tempfile.mkdtemp(prefix=OUTCOMES, dir=folder)).absolute()
-        except OSError as error:
-            raise OutputError(f"cannot write to {folder}: {error.strerror}. Name another place with output_dir=FOLDER") from error
         if self._best:
             require_writable(Path(self._best), BEST_REMEDY)
         program = self._program
         keep_number_of_threads()
         launcher = self._launcher(folder, Job(folder.absolute(), outcomes, usual, program, pruner, Process.of(os.getpid())))
-        log.info("%d jobs in %s; finished ones are kept", total, folder)
+        log.info("%s in %s; finished ones are kept", plural(total, "job"), folder)
         try:
             with FileLock(outcomes / LOCK), Watch(outcomes, total, space.axes) as watch:
                 self._run_all(launcher, space, watch, outcomes)
@@ -138,9 +136,9 @@ class Sweep(Sweeper):
             if left and busy:
                 time.sleep(next(waits, WAITS[-1]))
             elif left and fault is not None:
-                log.warning("%s: %d jobs are launched again", str(fault).splitlines()[0] or repr(fault), len(left))
+                log.warning("%s: launched again: %s", first_line(fault), plural(len(left), "job"))
             if fruitless >= MAX_FRUITLESS:
-                sentence = str(fault).splitlines()[0] if fault else "its worker left no result"
+                sentence = first_line(fault) if fault else "its worker left no result"
                 if fault is not None and not list(outcomes.glob(f"*{BEGUN}")):
                     raise SweepError(f"the launcher starts no job ({sentence}); correct hydra.launcher, or choose another hydra/launcher")
                 failed = JobResult(left[0], "failed", space.overrides(cells[left[0]]), error=sentence)
@@ -165,8 +163,8 @@ class Sweep(Sweeper):
         count = Counter(result.status for result in watch.results.values())
         pruned = f" ({count['pruned']} of them pruned)" if count["pruned"] else ""
         line = (
-            f"{len(watch.results)} jobs: {count['ran'] + count['pruned']} ran{pruned}, {count['kept']} skipped, {count['failed']} failed, "
-            f"in {seconds:.0f} s"
+            f"{plural(len(watch.results), 'job')}: {count['ran'] + count['pruned']} ran{pruned}, {count['kept']} skipped, "
+            f"{count['failed']} failed, in {seconds:.0f} s"
         )
         if count["failed"]:
             raise SweepError(f"{line}; the same command runs the failed ones again")

@@ -297,7 +297,7 @@ def identity(record: RunRecord) -> dict[str, Any]:
             config["choices"]["model"],
             config["choices"]["dataset"],
             f"seed {record.seed}",
-            *([record.debug] if record.debug else []),
+            *record.debug.split(),
         ],
         "config": {
             **config,

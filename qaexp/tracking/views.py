@@ -12,7 +12,7 @@ import wandb_workspaces.workspaces as ws
 from wandb_workspaces.reports.v2.interface import Report
 from wandb_workspaces.workspaces import internal
 
-from qaexp.errors import QaexpError
+from qaexp.errors import QaexpError, first_line
 from qaexp.files import atomic_write_text, name_another_place
 
 log = logging.getLogger(__name__)
@@ -104,5 +104,4 @@ def _earlier_id(workspace: ws.Workspace) -> str:
 
 
 def _refusal(error: Exception) -> str:
-    reason = str(error).strip().splitlines() or [type(error).__name__]
-    return f"W&B: {reason[0].rstrip('.')}. Check WANDB_API_KEY and --entity; `--dry-run FOLDER` writes what would be sent"
+    return f"W&B: {first_line(error).rstrip('.')}. Check WANDB_API_KEY and --entity; `--dry-run FOLDER` writes what would be sent"

@@ -298,6 +298,7 @@ def test_a_class_of_ones_own_replaces_another_from_a_search_path_and_in_a_sweep(
     assert main(["-m", "-cd", str(own), *options]) == 0
     assert main(["-m", f"hydra.searchpath=[{own}]", *options, "seed=2"]) == 0
     assert main(["hydra.mode=MULTIRUN", "-cd", str(own), *options]) == 0, "Hydra's other way to ask for a sweep"
+    assert main(["--m", "-cd", str(own), *options]) == 0, "as argparse shortens --multirun"
 
 
 def test_an_experiment_of_ones_own_is_listed_wherever_it_lies(own: Path, quiet: list[str], caplog: pytest.LogCaptureFixture) -> None:

@@ -68,7 +68,7 @@ def test_a_ranking_has_the_first_candidates_and_every_right_one(tmp_path: Path, 
     shown = capsys.readouterr().out
     rows = [line.split() for line in shown.splitlines() if line.strip()[:1].isdigit() and "wrong" not in line]
     assert rows == [["1", "0.9", "0", "a"], ["3", "0.1", "✓", "2", "c"]]
-    assert "1 wrong candidates below rank 1 are left out" in shown
+    assert "left out below rank 1: 1 wrong candidate" in shown
 
 
 def test_a_question_or_split_that_is_not_there_is_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

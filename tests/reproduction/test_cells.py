@@ -53,6 +53,13 @@ def test_own_data_are_found_in_the_folder_that_the_table_names(disk: Path) -> No
     assert lacking(cell) == ""
 
 
+def test_an_option_with_a_plus_changes_the_data_that_are_read() -> None:
+    """It took no part in the fingerprint, and a run with it was never done."""
+    mine = {"mine": Setting(["own"], ["random"], overrides=["+dataset.reader.fold=2"])}
+    cell = next(alternatives(Table(**{**YAHOOQA.__dict__, "settings": mine}), LSTM, "mine"))
+    assert "+dataset.reader.fold=2" in cell.beginning(*cells.READING)
+
+
 def test_texts_without_unknown_words_have_the_fingerprint_of_their_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
     (tmp_path / "glove.txt").write_text("what" + " 0.5" * 50 + "\n")

@@ -70,6 +70,16 @@ def test_a_file_that_is_not_yaml_is_named(tmp_path: Path) -> None:
         claims("ap", folder)
 
 
+def test_claims_in_the_current_folder_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They were not, while tables were."""
+    (tmp_path / "experiments" / "mine").mkdir(parents=True)
+    (tmp_path / "experiments" / "mine" / "table1.yaml").write_text("{source: Mine, like: ../ap/table5, caption: Mine.}")
+    said = "- {claim: better, where: here, table: 1, columns: [MAP], above: [AP-CNN], below: [QA-CNN]}"
+    (tmp_path / "experiments" / "mine" / "claims.yaml").write_text(said)
+    monkeypatch.chdir(tmp_path)
+    assert [(claim.above, claim.below) for claim in claims("mine")] == [("AP-CNN", "QA-CNN")]
+
+
 def test_own_tables_need_no_claims(tmp_path: Path) -> None:
     assert claims("mine", tmp_path) == []
 

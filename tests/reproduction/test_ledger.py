@@ -1,7 +1,7 @@
 """The ledger: what it keeps of a run, and which of several records counts."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -32,6 +32,13 @@ def test_an_entry_has_no_paths_and_keeps_the_measured_numbers(tmp_path: Path) ->
     assert entry.per_question("dev/map") is not None
     assert sum(per_question.values) / 8 == pytest.approx(outcome.record.metrics["test"]["map"], abs=1e-6)
     assert entry.value("seconds per batch") == pytest.approx(entry.seconds["steps"] / entry.steps)
+
+
+def test_the_choices_of_a_teacher_are_not_those_of_its_student() -> None:
+    entry = replace(
+        entry_of("a", 1, [0.5]), command="loss.teacher=(dataset=wikiqa init_from=(seed=1) dataset/vectors=glove300) dataset=toy"
+    )
+    assert (entry.choice("dataset"), entry.choice("dataset/vectors")) == ("toy", "")
 
 
 def test_runs_with_other_settings_or_data_have_their_own_entries(tmp_path: Path) -> None:

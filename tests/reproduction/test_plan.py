@@ -43,7 +43,7 @@ def test_the_plan_names_an_interrupted_run_and_predicts_the_rest_of_it(
     capsys.readouterr()
     assert reproduce.main([*places, "--plan"]) == 0
     said = capsys.readouterr().out
-    assert "1 runs done, 1 to run" in said
+    assert "1 run done, 1 to run" in said
     assert "expected: 3 min" in said
     assert "  to run: ctrn, Table 9: CNN, seed 2: 3 min\n" in said
     assert "begun: ctrn, Table 9: CNN, seed 2, up to epoch 1" in said
@@ -65,7 +65,7 @@ def test_a_run_is_expected_to_take_as_long_as_the_most_similar_one() -> None:
     known = [(cnn.overrides, 60.0), (["dataset=toy", "model=ggsa"], 10.0), (["dataset=wikiqa"], 1.0)]
     times = Times([Past(frozenset(overrides), epochs=8, epoch=seconds / 10, test=seconds / 5) for overrides, seconds in known])
     run = Run(wide, 1, "key", "", None, "")
-    assert times.expected(run) == times.left(run, None) == 60.0
+    assert times.expected(run) == 60.0
     assert Times(times.known[1:]).expected(run) == 10.0
     assert Times(times.known[2:]).expected(run) is None
     assert Times([times.known[0]._replace(overrides=frozenset([*cnn.overrides, "trainer=part"]))]).expected(run) is None, (
@@ -90,11 +90,11 @@ def test_a_run_is_expected_to_take_as_long_as_the_most_similar_one() -> None:
 
     begun = RunRecord.begin({"seed": 1, "dataset": {}, "data_dir": "/data", "cache_dir": "/cache"}, "")
     begun.history, begun.seconds = [{"epoch": 1}, {"epoch": 2}], {"fit": 36.0, "total": 40.0}
-    assert times.left(run, begun) == pytest.approx(3 * 48 + 12 - 40)  # its epochs take three times as long
+    assert times.expected(run, begun) == pytest.approx(3 * 48 + 12 - 40)  # its epochs take three times as long
     begun.seconds = {"fit": 36.0, "total": 400.0}
-    assert times.left(run, begun) == pytest.approx(12)  # what is left at least is its test
+    assert times.expected(run, begun) == pytest.approx(12)  # what is left at least is its test
     begun.history, begun.seconds = [], {"total": 5.0}  # stopped in its first epoch
-    assert times.left(run, begun) == 55.0
+    assert times.expected(run, begun) == 55.0
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_a_run_with_word_vectors_of_another_file_is_made_again(
     monkeypatch.setattr(reproduction, "result_tables", lambda: [table])
     monkeypatch.setattr(reproduction, "result_figures", list)
     monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
-    for value, planned in (("0.1", "0 runs done, 1 to run"), ("0.1", "1 runs done, 0 to run"), ("0.2", "0 runs done, 1 to run")):
+    for value, planned in (("0.1", "0 runs done, 1 to run"), ("0.1", "1 run done, 0 to run"), ("0.2", "0 runs done, 1 to run")):
         path.write_text(f"the {value} 0.5\ngarden 0.3 {value}\n")
         cells._vector_files.cache_clear()  # as in a process of its own
         assert reproduce.main(["--paper", "ctrn", "--table", "9", "--results", str(results), "--runs", str(tmp_path / "runs")]) == 0
@@ -160,7 +160,7 @@ def test_a_run_of_other_pretrained_weights_or_of_texts_written_otherwise_is_made
         assert reproduce.main(["--paper", "ctrn", "--table", "9", "--results", str(results), "--runs", str(tmp_path / "runs")]) == 0
         return capsys.readouterr().out.splitlines()[0]
 
-    assert [planned(), planned()] == ["0 runs done, 1 to run, 0 impossible here", "1 runs done, 0 to run, 0 impossible here"]
+    assert [planned(), planned()] == ["0 runs done, 1 to run, 0 impossible here", "1 run done, 0 to run, 0 impossible here"]
     path = weights / "model.safetensors"
     save_file({name: tensor + 0.5 for name, tensor in load_file(path).items()}, path)
     assert planned() == "0 runs done, 1 to run, 0 impossible here"

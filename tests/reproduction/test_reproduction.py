@@ -158,7 +158,7 @@ def test_a_bar_counts_each_table_once(tmp_path: Path, monkeypatch: pytest.Monkey
         (["--paper", "ctrn", "--seeds", "7", "--plan"], "these tables have no seed 7; their seeds are 1, 2, 3, 4, 5"),
         (["--paper", "ctrn", "--figure", "4"], "there is no figure 4 in ctrn; there are ctrn 3 (those of single runs come from"),
         (["--paper", "ctrn", "--table", "6", "--rows", "QRN"], "did you mean QRNN"),
-        (["--paper", "ctrn", "--table", "6", "--settings", "zzz"], "no setting is called 'zzz'; choose among TRAIN, TRAIN-ALL"),
+        (["--paper", "ctrn", "--table", "6", "--settings", "zzz"], "--settings: there is no 'zzz'; choose among TRAIN, TRAIN-ALL"),
         (["--paper", "clstm", "--table", "4", "--rows", "TC-LSTMs (10)"], "--rows TC-LSTMs --settings 10"),
     ],
 )
@@ -228,7 +228,9 @@ def test_a_pretrained_row_runs_its_pre_training_first_and_is_found_again(
     assert ", and 2 of pre-training\n" in capsys.readouterr().out
 
 
-def test_a_row_learns_from_another_rows_run_of_the_same_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_learns_from_another_rows_run_of_the_same_seed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The teacher's run is that of its own row: it is made once, also when the student's row is asked for alone."""
     monkeypatch.setenv("QAEXP_CACHE", str(tmp_path / "cache"))
     rows = [
@@ -252,6 +254,14 @@ def test_a_row_learns_from_another_rows_run_of_the_same_seed(tmp_path: Path, mon
     assert frame["seeds"].to_dict() == {"teacher": "2", "student": "2"}
     assert " && qaexp " in frame.loc["student", "command"]
     assert frame.loc["student", "command"].endswith("loss.teacher=FOLDER")
+    [begun] = [record for record in records if record["seed"] == 1 and record["config"]["loss"].get("teacher")]
+    [path] = (tmp_path / "runs").rglob(f"*_{begun['key']}/record.json")
+    path.write_text(json.dumps({**begun, "status": "interrupted"}))
+    ledger = Ledger(tmp_path / "results" / "ledger")
+    ledger.remove([entry.key for entry in ledger.entries if entry.seed == 1 and entry.config["loss"].get("teacher")])
+    capsys.readouterr()
+    assert reproduce.main([*places, "--plan"]) == 0
+    assert "begun: ctrn, Table 9: student (toy), seed 1, up to epoch 1" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

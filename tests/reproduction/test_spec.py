@@ -171,6 +171,14 @@ def _no_option(content: dict) -> None:
     content["rows"][1]["overrides"] = ["model"]
 
 
+def _no_list_before(content: dict) -> None:
+    content["rows"][1]["pretrain"] = "model=gru"
+
+
+def _no_option_before(content: dict) -> None:
+    content["rows"][1]["pretrain"] = ["model"]
+
+
 def _seed_twice(content: dict) -> None:
     content["seeds"] = [1, 1]
 
@@ -207,6 +215,8 @@ def _empty_row(content: dict) -> None:
         (_one_number, "row 'ARC-II CNN': published: 66 is not a list, such as [66.12]"),
         (_one_note, "notes: 'as in our paper' is not a list"),
         (_no_option, "row 'ARC-II CNN': 'model' is no option, such as model=ggsa"),
+        (_no_list_before, "row 'ARC-II CNN': pretrain: 'model=gru' is not a list, such as [model=ggsa]"),
+        (_no_option_before, "row 'ARC-II CNN': 'model' is no option, such as model=ggsa"),
         (_seed_twice, "seeds: [1, 1] are not whole numbers, each once"),
         (_no_data_at_all, "each of its settings names a data set or several, as in datasets: [wikiqa]"),
         (_no_rows, "it has no rows"),

@@ -256,12 +256,12 @@ def test_a_pruned_run_on_changed_data_runs_again(tmp_path: Path, caplog: pytest.
     [path] = tmp_path.rglob("record.json")
     path.write_text(json.dumps({**json.loads(path.read_text()), "status": "pruned"}))
     assert main(options) == 0
-    assert caplog.messages[-1].startswith("1 jobs: 0 ran, 1 skipped")
+    assert caplog.messages[-1].startswith("1 job: 0 ran, 1 skipped")
     former = {**json.loads(path.read_text()), "data": {**json.loads(path.read_text())["data"], "fingerprint": "f" * 64}}
     path.write_text(json.dumps(former))
     assert main(options if with_pruner else [option for option in options if "pruner" not in option]) == 0
     assert "what it reads has changed since; the old run is now in" in caplog.text
-    assert caplog.messages[-1].startswith("1 jobs: 1 ran, 0 skipped")
+    assert caplog.messages[-1].startswith("1 job: 1 ran, 0 skipped")
     assert sorted(record["status"] for record in records(tmp_path)) == ["finished", "pruned"]
     assert former in records(tmp_path)
 
@@ -293,7 +293,7 @@ def test_a_killed_worker_loses_an_epoch_at_most_and_the_sweep_ends_whole(tmp_pat
         sweep.kill()
     assert killed, out
     assert sweep.returncode == 0, out
-    assert "are launched again" in out
+    assert "launched again: " in out
     assert out.splitlines()[-1].startswith("3 jobs: 3 ran, 0 skipped, 0 failed"), out
     for record in records(tmp_path):
         assert record["status"] == "finished"
@@ -380,6 +380,20 @@ def test_a_launcher_that_starts_no_job_ends_the_sweep_in_one_sentence(
     assert main(arguments(tmp_path, "seed=1,2,3,4,5", "hydra/launcher=ray")) == 2
     assert launches == [5, 5, 5]
     assert caplog.messages[-1].startswith("the launcher starts no job (there is no sbatch); correct hydra.launcher")
+
+
+def test_a_launcher_that_fails_without_a_message_has_as_many_tries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The sweep died of an IndexError."""
+
+    def launch(launcher: RayLauncher, jobs: list[list[str]], initial_job_idx: int) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr(RayLauncher, "launch", launch)
+    assert main(arguments(tmp_path, "seed=1,2", "hydra/launcher=ray")) == 2
+    assert [message for message in caplog.messages if "launched again" in message] == ["BrokenPipeError: launched again: 2 jobs"] * 3
+    assert caplog.messages[-1].startswith("the launcher starts no job (BrokenPipeError)")
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from qaexp.data.batch import RankingBatch
 from qaexp.errors import ConfigError
 from qaexp.evaluation.trec_files import read_run
 from qaexp.runs.record import RunRecord
-from qaexp.tracking.logger import open_loggers, open_wandb
+from qaexp.tracking.logger import identity, open_loggers, open_wandb
 from qaexp.tracking.sync import offline_runs, pending
 from qaexp.train import train
 from qaexp.training.ranking import RankingModule
@@ -215,6 +215,12 @@ def test_a_run_is_closed_after_a_crash_and_goes_on_under_its_id(
     assert crashed.id == finished.id
     assert finished.logged("dev/map") == [0.5]
     assert caplog.text.count("all runs with `qaexp sync`") == 2
+
+
+def test_each_option_of_a_quick_look_is_a_tag(record: RunRecord) -> None:
+    """All of them as one tag may have more than the 64 characters that W&B takes."""
+    record.debug = "trainer.overfit_batches=10 trainer.limit_val_batches=10"
+    assert identity(record)["tags"][3:] == ["trainer.overfit_batches=10", "trainer.limit_val_batches=10"]
 
 
 def test_runs_are_grouped_by_table_named_by_row_and_tagged(run: OfflineRun, folder: Path, record: RunRecord, tmp_path: Path) -> None:

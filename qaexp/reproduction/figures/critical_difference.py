@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from string import ascii_lowercase
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -14,6 +13,7 @@ from qaexp.reproduction.claims import compare, holm_corrected
 from qaexp.reproduction.figures.picture import drawn_intervals, run_columns, write_footer
 from qaexp.reproduction.ledger import Ledger
 from qaexp.reproduction.measured import Measured
+from qaexp.reproduction.page import LETTERS
 
 OURS, GROUPS = "ours", "groups"
 
@@ -43,7 +43,7 @@ class CriticalDifference:
         pairs = {(one, other): compare(scored[one], scored[other]) for one, other in combinations(labels, 2)}
         p_values = dict(zip(pairs, holm_corrected(list(pairs.values())), strict=True))
         groups = alike(labels, {pair: pairs[pair] is None or (p is not None and p < LEVEL) for pair, p in p_values.items()})
-        names = [_letters(number) for number in range(len(groups))]
+        names = LETTERS[: len(groups)]
         of = {
             label: " ".join(each for each, (first, last) in zip(names, groups, strict=True) if first <= place <= last)
             for place, label in enumerate(labels)
@@ -92,11 +92,3 @@ def alike(labels: Sequence[str], differ: Mapping[tuple[str, str], bool]) -> list
         if not found or last > found[-1][1]:
             found.append((first, last))
     return found
-
-
-def _letters(number: int) -> str:
-    """
-    >>> _letters(0), _letters(25), _letters(26)
-    ('a', 'z', 'aa')
-    """
-    return ascii_lowercase[number] if number < 26 else _letters(number // 26 - 1) + ascii_lowercase[number % 26]

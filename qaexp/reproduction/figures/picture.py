@@ -10,7 +10,7 @@ import pandas as pd
 from hydra.utils import instantiate
 from matplotlib.figure import Figure as Drawn
 
-from qaexp.errors import ConfigError
+from qaexp.errors import ConfigError, first_line
 from qaexp.explain.drawing import FILE_KINDS, look, save
 from qaexp.explain.names import data_set_in_words
 from qaexp.reproduction.ledger import Ledger
@@ -42,11 +42,14 @@ def picture_of(figure: Figure) -> Picture:
     Raises:
         ConfigError: `draw:` names no picture, or an option is missing; names the file.
     """
+    place = f"experiments/{figure.paper}/{figure.name}.yaml"
     try:
-        return instantiate(dict(figure.draw), _convert_="all")
+        picture = instantiate(dict(figure.draw), _convert_="all")
     except Exception as error:
-        reason = str(error.__cause__ or error).splitlines()[0]
-        raise ConfigError(f"experiments/{figure.paper}/{figure.name}.yaml: `draw:` does not make a picture: {reason}") from error
+        raise ConfigError(f"{place}: `draw:` does not make a picture: {first_line(error.__cause__ or error)}") from error
+    if not isinstance(picture, Picture):
+        raise ConfigError(f"{place}: `draw:` does not make a picture; give it the `_target_` of one")
+    return picture
 
 
 def write_figure(measured: Measured, ledger: Ledger, folder: Path) -> Sequence[Path]:
@@ -75,7 +78,7 @@ def run_columns(state: CellState) -> dict[str, str]:
         "seeds": str(len(state.entries)),
         "data": state.cell.dataset,
         "status": state.status,
-        "command": f"qaexp {' '.join(state.cell.overrides)}",
+        "command": " && ".join(state.cell.commands),
     }
 
 

@@ -10,6 +10,7 @@ from omegaconf import OmegaConf
 
 from qaexp.config import compose
 from qaexp.errors import ConfigError
+from qaexp.evaluation.measures import heading
 from qaexp.explain.drawing import COLOURS, MARKERS, is_logarithmic, new_figure
 from qaexp.reproduction.figures.picture import drawn_intervals, run_columns, write_footer
 from qaexp.reproduction.ledger import Ledger
@@ -70,7 +71,8 @@ class Sensitivity:
             if panel in panels:
                 self._panel(axes, panels[panel])
             axes.set_xlabel(panel)
-        row[0].set_ylabel("P@1, percent")
+        metrics = dict.fromkeys(heading((column.metric or "").rpartition("/")[2]) for column in measured.table.columns.values())
+        row[0].set_ylabel(f"{' and '.join(metrics)}, percent")
         handles = {label: handle for axes in row for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
         figure.legend(handles.values(), handles, loc="outside upper center", ncols=2)
         write_footer(figure, measured, intervals=True)
@@ -79,7 +81,7 @@ class Sensitivity:
     def _panel(self, axes: Axes, points: pd.DataFrame) -> None:
         """A numeric axis, logarithmic if that spreads the values more evenly. A point of one seed has no interval and is a cross."""
         values = sorted(points[VALUE].dropna().unique())
-        if is_logarithmic(values):
+        if values and is_logarithmic(values):
             axes.set_xscale("log")
         for (_, of_column), colour, marker in zip(points.groupby(COLUMN), COLOURS, MARKERS, strict=False):
             label = " and ".join(dict.fromkeys(of_column["split"]))

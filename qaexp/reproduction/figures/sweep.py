@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from qaexp.config import split_options
-from qaexp.errors import QaexpError
+from qaexp.errors import QaexpError, plural
 from qaexp.evaluation.significance import Interval
 from qaexp.explain.drawing import COLOURS, INK, is_logarithmic, look, new_figure, save
 from qaexp.reproduction.figures.picture import drawn_intervals
@@ -75,7 +75,8 @@ def sweep_table(folder: Path) -> tuple[pd.DataFrame, str]:
             f"the runs in {folder} are measured in {len(measures)} ways, and a picture has one axis for their scores: {listed}"
         )
     if len(rows) < 2:
-        raise QaexpError(f"{folder} holds {len(rows)} finished runs, and a picture needs two; name the folder that a sweep has printed")
+        there = plural(len(rows), "finished run")
+        raise QaexpError(f"{folder} holds {there}, and a picture needs two; name the folder that a sweep has printed")
     runs = pd.DataFrame(rows)
     facts = ["dev score", "best epoch", "epochs", "status", "seconds", "run"]
     axes = [name for name in runs.columns if name not in facts and len(set(runs[name])) > 1]
@@ -130,7 +131,8 @@ def scale(values: Sequence[object]) -> Scale:
 
 def _numeric(words: Sequence[str]) -> Scale:
     numbers = np.array([np.nan if word == UNSET else float(word) for word in words])
-    known = np.unique(numbers[~np.isnan(numbers)])
+    set_numbers = numbers[~np.isnan(numbers)]
+    known = np.unique(set_numbers)
     above = known[known > 0] if known[0] == 0 and len(known) > 2 else known
     powers = is_logarithmic(above)
     at_foot = np.isnan(numbers) | (powers & (numbers == 0))
@@ -147,8 +149,8 @@ def _numeric(words: Sequence[str]) -> Scale:
     places = np.linspace(0, 1, 5)
     ends = first + places * (last - first)
     marks = [(foot + (1 - foot) * place, f"{10**end if powers else end:.2g}") for place, end in zip(places, ends, strict=True)]
-    inner = np.nanquantile(numbers, np.linspace(0, 1, NUM_RANGES + 1))[1:-1]
-    of_range = {int(of): numbers[np.searchsorted(inner, numbers) == of] for of in np.searchsorted(inner, known)}
+    inner = np.quantile(set_numbers, np.linspace(0, 1, NUM_RANGES + 1))[1:-1]
+    of_range = {int(of): set_numbers[np.searchsorted(inner, set_numbers) == of] for of in np.searchsorted(inner, known)}
     names = {of: f"{has.min():.2g} to {has.max():.2g}" for of, has in of_range.items()}
     groups = [UNSET if word == UNSET else names[int(np.searchsorted(inner, float(word)))] for word in words]
     return Scale(heights.tolist(), ([(0.0, named[0.0])] if foot else []) + marks, groups)

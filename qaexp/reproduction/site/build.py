@@ -1,6 +1,5 @@
 """`make site`: what `results/` holds, as a folder of static pages that need no server."""
 
-import csv
 import re
 import shutil
 from collections import Counter
@@ -24,7 +23,7 @@ from qaexp.reproduction.content import EXPERIMENTS
 from qaexp.reproduction.ledger import Entry, Ledger
 from qaexp.reproduction.overview import BELIEVED
 from qaexp.reproduction.page import CLAIMS_EXPLAINED, notes_of
-from qaexp.reproduction.site.tables import FIELD_PAPER, STATUSES, Shown, read_table, record_page
+from qaexp.reproduction.site.tables import FIELD_PAPER, STATUSES, Shown, read_csv, read_table, record_page
 from qaexp.reproduction.spec import Figure, Table, result_figures, result_tables, tunings
 
 CRITICAL_DIFFERENCE = "CriticalDifference"
@@ -75,7 +74,7 @@ class _Site:
         self.entries = {entry.file_key: entry for entry in Ledger(results / "ledger").entries}
         tables, figures, grids = result_tables(experiments), result_figures(experiments), tunings(experiments)
         self.shown = [read_table(table, results, self.entries) for table in (*tables, *figures, *grids)]
-        self.claims = {path.parent.name: _read_csv(path) for path in sorted(results.glob("*/claims.csv"))}
+        self.claims = {path.parent.name: read_csv(path) for path in sorted(results.glob("*/claims.csv"))}
         self.environment = Environment(
             loader=PackageLoader("qaexp.reproduction.site"),
             autoescape=True,
@@ -206,11 +205,6 @@ def _slug(text: str) -> str:
     'not-as-counted'
     """
     return re.sub(r"\W+", "-", text).strip("-").lower()
-
-
-def _read_csv(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def _title(path: Path) -> str:

@@ -2,13 +2,13 @@
 
 import csv
 import math
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from qaexp.errors import MissingDataError
 from qaexp.explain.names import data_set_in_words
 from qaexp.reproduction.cell_state import MEASURED, MISSING, NOT_RUN, PARTIAL, QUICK
 from qaexp.reproduction.ledger import Entry
@@ -126,17 +126,27 @@ class Shown:
         return dict(zip(parts, LETTERS, strict=False))
 
 
+def read_csv(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
 def read_table(table: Table, results: Path, records: Mapping[str, Entry]) -> Shown:
-    """A table as its CSV has it; without a CSV, only what its file in `experiments/` says. `records` are by `file_key`."""
+    """A table as its CSV has it; without a CSV, only what its file in `experiments/` says. `records` are by `file_key`.
+
+    Raises:
+        MissingDataError: the CSV lacks a column that the table has now.
+    """
     path = results / table.paper / f"{table.name}.csv"
     drawn = path.with_suffix(".svg").is_file()
     if not path.is_file():
         return Shown(table, picture=drawn)
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = read_csv(path)
     if isinstance(table, Figure):  # a line for each point
         of_rows = {row.get(table.label, ""): row["status"] for row in rows}
         return Shown(table, picture=drawn, counts=_ordered(Counter(of_rows.values())))
+    if rows and (lacking := [name for name in (table.label, *table.columns) if name not in rows[0]]):
+        raise MissingDataError(f"{path} is older than its table: it has no column {lacking[0]!r}; `make tables` writes it again", [path])
     by_label = {row.label: row for row in table.rows}
     rows = [row for row in rows if row[table.label] in by_label]
     lines = [_line(table, by_label[row[table.label]], row, records) for row in rows]
@@ -159,16 +169,16 @@ def _line(table: Table, row: Row, line: Mapping[str, str], records: Mapping[str,
     parts = {name: of_each_setting(line.get(name, ""), settings) for name in ("status", "command", "records")}
     verdicts = {} if isinstance(table, Tuning) else of_each_setting(line["verdict"], list(table.columns))
     numbers = []
-    for name, column in table.columns.items():
-        setting, paper = table.setting_of(row, column), line[f"{name} (paper)"]
+    for (name, column), printed in zip(table.columns.items(), row.published, strict=True):
+        setting = table.setting_of(row, column)
         entries = [records[key] for key in parts["records"].get(setting, "").split() if key in records]
         numbers.append(
             Number(
                 column=name,
                 ours=line[name],
                 half=line[f"{name} ci95"],
-                paper=paper,
-                verdict=verdicts.get(name, "") if line[name] and paper else "",
+                paper=line[f"{name} (paper)"],
+                verdict=verdicts.get(name, "") if line[name] and isinstance(printed, (int, float)) else "",
                 status=parts["status"].get(setting, line["status"]),
                 command=parts["command"].get(setting, ""),
                 seeds=_seeds(table, column, entries),
@@ -181,11 +191,9 @@ def _line(table: Table, row: Row, line: Mapping[str, str], records: Mapping[str,
 def _seeds(table: Table, column: Column, entries: Sequence[Entry]) -> list[SeedValue]:
     found = []
     for entry in entries:
-        metric = table.metric_of(column, re.sub(r"^.*\bdataset=(\S+).*$", r"\1", entry.command))
+        metric = table.metric_of(column, entry.choice("dataset"))
         value = entry.value(metric) if metric else None
-        number = (
-            "" if value is None or math.isnan(value) else f"{table.scale_of(column) * value:.{table.decimals_of(column)}f}{column.unit}"
-        )
+        number = "" if value is None or math.isnan(value) else table.shown(column, value)
         found.append(SeedValue(entry.seed, number, record_page(entry)))
     return found
 

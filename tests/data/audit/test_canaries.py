@@ -269,7 +269,13 @@ def test_the_command_exits_1_on_a_leak(
 
 def test_an_unknown_name_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "toyy"]) == 2
-    assert capsys.readouterr().err == "dataset=toyy is not among the choices: did you mean toy?\n"
+    assert capsys.readouterr().err == "dataset: there is no 'toyy'; did you mean toy?\n"
+
+
+def test_a_wrong_value_is_answered_in_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    """It ended in a traceback."""
+    assert main(["check", "toy", "dataset.convention=treck"]) == 2
+    assert capsys.readouterr().err == "no scoring convention is called 'treck'; did you mean trec?\n"
 
 
 FIRST = {"dev": ["order in files"], "test": ["order in files"]}

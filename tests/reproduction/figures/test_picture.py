@@ -157,6 +157,16 @@ def test_the_default_is_a_point_of_each_panel_and_the_baseline_a_level() -> None
     assert (heights["o"], heights["x"]) == ([60.0], [40.0])  # of two seeds, and of one, which has no interval
 
 
+def test_a_baseline_alone_is_drawn() -> None:
+    """It is the first row of Figure 8, and ended in a ValueError. The axis is named by the column's metric."""
+    given = {"global": ["model=self_attention"], "GGSA": ["model=ggsa"], "20": ["model=ggsa", "model.encoder.group_size=20"]}
+    of = figure(SENSITIVITY, rows(**given), {"T": Column("test/map")})
+    measured = filled(of, {"global": [entry(value=0.5)]})
+    frame = picture_of(of).frame(measured, Ledger(Path("none")))
+    left, _ = picture_of(of).draw(measured, frame).axes
+    assert left.get_ylabel() == "MAP, percent"
+
+
 def test_no_interval_of_two_seeds_is_drawn_and_the_foot_says_so() -> None:
     """It is 12.7 standard errors to either side, and the effects of a whole panel would vanish beside it."""
     group, heads = ["model=ggsa", "model.encoder.group_size=20"], ["model=ggsa", "model.encoder.num_heads=2"]
@@ -347,6 +357,7 @@ def test_tables_and_figures_are_named_apart(options: list[str], titles: list[str
     ("change", "fault"),
     [
         ({"draw": None}, "a figure lacks 'draw'"),
+        ({"draw": {"every": 10}}, "`draw:` does not make a picture; give it the `_target_` of one"),
         ({"draw": {"_target_": "qaexp.reproduction.figures.runtime.Clock"}}, "`draw:` does not make a picture"),
         ({"draw": {"_target_": "qaexp.reproduction.figures.runtime.Runtime"}}, "argument: 'against'"),
     ],

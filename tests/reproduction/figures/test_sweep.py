@@ -92,6 +92,7 @@ def test_many_numbers_lie_where_their_size_puts_them() -> None:
     assert lacking.heights[0] == 0.0
     assert min(lacking.heights[1:]) > 0.1
     assert (lacking.groups[0], lacking.in_order[0], lacking.marks[0]) == (UNSET, UNSET, (0.0, UNSET))
+    assert lacking.groups[-1] == "0.42 to 0.5"  # it was "nan to nan"
 
 
 def test_numbers_lie_by_their_size_above_runs_that_lack_the_option() -> None:

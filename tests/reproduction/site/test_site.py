@@ -2,6 +2,7 @@
 
 import csv
 import re
+import shutil
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,6 +14,8 @@ from qaexp.cli.site import main
 from qaexp.errors import MissingDataError, OutputError
 from qaexp.reproduction.ledger import Ledger
 from qaexp.reproduction.site.build import build
+from qaexp.reproduction.site.tables import _line
+from qaexp.reproduction.spec import result_tables
 
 RESULTS = Path(__file__).resolve().parents[3] / "results"
 DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
@@ -82,6 +85,29 @@ def test_every_link_leads_to_a_file_of_the_site(site: Path) -> None:
 def test_a_folder_without_results_is_named(tmp_path: Path) -> None:
     with pytest.raises(MissingDataError, match="has no ledger/ with records of runs"):
         build(tmp_path, tmp_path / "site")
+
+
+def test_a_csv_that_is_older_than_its_table_is_named(tmp_path: Path) -> None:
+    """It ended in a KeyError."""
+    shutil.copytree(RESULTS / "ledger", tmp_path / "ledger")
+    (tmp_path / "ap").mkdir()
+    older = (RESULTS / "ap" / "table5.csv").read_text(encoding="utf-8").replace("MAP", "MAP@10")
+    (tmp_path / "ap" / "table5.csv").write_text(older, encoding="utf-8")
+    with pytest.raises(MissingDataError, match=r"ap/table5\.csv is older than its table: it has no column 'MAP'; `make tables` writes it"):
+        build(tmp_path, tmp_path / "site")
+
+
+def test_a_verdict_stands_at_numbers_that_have_one() -> None:
+    """The paper prints numbers of parameters as texts, such as 80K, which have no verdict; they had that of the accuracy beside them."""
+    table = next(table for table in result_tables() if table.title == "clstm, Table 2")
+    row = next(row for row in table.rows if row.overrides)
+    names = list(table.columns)
+    line = {table.label: row.label, "status": "measured", "verdict": "below", "command": "", "records": ""}
+    line |= {heading: "1" for name in names for heading in (name, f"{name} ci95", f"{name} (paper)")}
+    verdicts = {number.column: number.verdict for number in _line(table, row, line, {}).numbers}
+    printed = dict(zip(names, row.published, strict=True))
+    assert set(verdicts.values()) == {"", "below"}
+    assert all((verdicts[name] == "below") == isinstance(printed[name], (int, float)) for name in names)
 
 
 def test_a_folder_that_cannot_be_written_is_named_with_the_remedy(tmp_path: Path) -> None:
