@@ -98,7 +98,7 @@ def compare(*runs: "Run | str | Path", **options: Any) -> "pd.DataFrame":
     """
     from qaexp.runs.comparison import compare_runs
 
-    return compare_runs(list(map(Path, runs)), **options)
+    return compare_runs([Path(run).expanduser() for run in runs], **options)
 
 
 def _command_line(overrides: str | Sequence[str], options: Mapping[str, Any]) -> list[str]:

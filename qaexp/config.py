@@ -282,11 +282,15 @@ def in_hydra(value: Any) -> str:
 
     >>> print(in_hydra("runs/a-1"), in_hydra("runs(1)/it's"), in_hydra(["1e3", None, True, 2]))
     runs/a-1 'runs(1)/it\\'s' ['1e3',null,true,2]
+    >>> print(in_hydra([{"_target_": "mine.Callback", "every": 2}]))
+    [{_target_:mine.Callback,every:2}]
     """
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, (list, tuple)):
         return f"[{','.join(map(in_hydra, value))}]"
+    if isinstance(value, Mapping):
+        return f"{{{','.join(f'{in_hydra(name)}:{in_hydra(each)}' for name, each in value.items())}}}"
     if not isinstance(value, (str, Path)):
         return str(value)
     plain = re.fullmatch(r"(?!(?:null|true|false|nan|inf)$)[A-Za-z_/][A-Za-z0-9_/.@%+-]*", str(value), flags=re.IGNORECASE)

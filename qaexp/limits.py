@@ -105,6 +105,8 @@ def _fault(value: Any, annotation: Any) -> str:
 
     >>> [_fault(value, PositiveInt | None) for value in (1, None, 0, 2.5)]
     ['', '', 'must be at least 1', 'must be a whole number']
+    >>> _fault("abc", PositiveInt | None)
+    'must be a number'
     >>> _fault([3, 0], Sequence[PositiveInt])
     'must be at least 1'
     """
@@ -112,6 +114,8 @@ def _fault(value: Any, annotation: Any) -> str:
     if origin in (Union, UnionType):
         faults = [_fault(value, each) for each in arguments if each is not NoneType]
         return "" if "" in faults or value is None else faults[0]
+    if origin is Annotated and isinstance(value, str) and arguments[0] in (int, float):
+        return "must be a number"
     if origin is Annotated and isinstance(value, (int, float)):
         kind, *constraints = arguments
         flat = [each for one in constraints for each in (one if isinstance(one, GroupedMetadata) else [one])]

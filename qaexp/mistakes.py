@@ -346,6 +346,11 @@ def _check_kind(key: str, written: str, given: Any, usual: Any) -> None:
     gone = given is None and (written != "null" or may_be_none)  # if not null, another option has replaced it, or ~ has deleted it
     if given is None and not gone and _is_text(key, usual):
         raise ConfigError(f"{key}={written}: must be text, as in {key}={default}; for the word null, write \"{key}='null'\"")
+    parent = OmegaConf.select(usual, key.rpartition(".")[0]) if "." in key else None
+    typed = _annotation(key, usual) is not None or (isinstance(parent, DictConfig) and "_target_" not in parent)
+    if given is None and not gone and typed and isinstance(default, (ListConfig, DictConfig)) and "_target_" not in default:
+        what = "a list" if isinstance(default, ListConfig) else "a mapping of names to values"
+        raise ConfigError(f"{key}=null: must be {what}")
     if isinstance(default, (int, float)) and not number and not gone:
         expected = "true or false" if isinstance(default, bool) else "a number"
         raise ConfigError(f"{key}={written}: must be {expected}, as in {key}={default}")

@@ -83,7 +83,7 @@ def test_options_of_a_wrong_kind_are_answered_in_one_sentence(options: dict[str,
         qaexp.train(runs=tmp_path, **options)
 
 
-def test_two_runs_are_compared_question_by_question(tmp_path: Path) -> None:
+def test_two_runs_are_compared_question_by_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     options: dict[str, Any] = {"runs": tmp_path / "runs", "logger": "none", "cache_dir": tmp_path / "cache"}
     one, other = (qaexp.train([model, "dataset/vectors=random", *SMALL], **options) for model in ("model=bm25", "model=random_guess"))
     [row] = qaexp.compare(one, other.folder, measures=["AP"]).to_dict("records")
@@ -91,6 +91,11 @@ def test_two_runs_are_compared_question_by_question(tmp_path: Path) -> None:
     assert [row["first mean"], row["second mean"]] == pytest.approx(means)
     assert row["difference"] == pytest.approx(means[0] - means[1])
     assert row["better"] + row["equal"] + row["worse"] == 8
+    monkeypatch.setenv("HOME", str(tmp_path))
+    at_home = f"~/{one.folder.relative_to(tmp_path)}"
+    [same] = qaexp.compare(at_home, other.folder, measures=["AP"]).to_dict("records")
+    assert same["difference"] == row["difference"]
+    assert qaexp.load(at_home).rank("what is it ?", ["the sky"])
     with pytest.raises(QaexpError, match="two runs or more"):
         qaexp.compare(one)
 

@@ -129,9 +129,13 @@ class WrittenTexts:
         return self.utf8
 
 
+PER_PAIR = ("candidates", "labels", "candidate_ids", "retrieval_scores", "grades", "candidate_spellings")
+"""The arrays of a split over its pairs."""
+
+
 @dataclass(frozen=True)
 class RankingSplit:
-    """Questions and their pools: the pairs of question q are `offsets[q]:offsets[q + 1]` of the three arrays over pairs."""
+    """Questions and their pools: the pairs of question q are `offsets[q]:offsets[q + 1]` of the arrays over pairs."""
 
     questions: Int[np.ndarray, " question"]
     """Text of each question."""
@@ -195,36 +199,24 @@ class RankingSplit:
     def keep(self, questions: Int[np.ndarray, " kept"]) -> "RankingSplit":
         """The split restricted to some of its questions."""
         sizes = np.diff(self.offsets)[questions]
-        pairs = ranges(self.offsets[:-1][questions], sizes)
         return replace(
             self,
             questions=self.questions[questions],
             offsets=np.concatenate([[0], np.cumsum(sizes)]),
-            candidates=self.candidates[pairs],
-            labels=self.labels[pairs],
             question_ids=self.question_ids[questions],
-            candidate_ids=self.candidate_ids[pairs],
-            retrieval_scores=self.retrieval_scores[pairs if len(self.retrieval_scores) else slice(0)],
-            grades=self.grades[pairs if len(self.grades) else slice(0)],
             question_spellings=self.question_spellings[questions if len(self.question_spellings) else slice(0)],
-            candidate_spellings=self.candidate_spellings[pairs if len(self.candidate_spellings) else slice(0)],
+            **self._of_pairs(ranges(self.offsets[:-1][questions], sizes)),
         )
 
     def shuffled(self, seed: int) -> "RankingSplit":
         """Each pool in a random order, so that no scorer can profit from the order of a file."""
-        places = np.random.default_rng(seed).random(self.num_pairs) * (
-            1 - 2**-20
-        )  # otherwise a sum below could round up to the next question
-        order = np.argsort(self.pair_question + places, kind="stable")
-        return replace(
-            self,
-            candidates=self.candidates[order],
-            labels=self.labels[order],
-            candidate_ids=self.candidate_ids[order],
-            retrieval_scores=self.retrieval_scores[order if len(self.retrieval_scores) else slice(0)],
-            grades=self.grades[order if len(self.grades) else slice(0)],
-            candidate_spellings=self.candidate_spellings[order if len(self.candidate_spellings) else slice(0)],
-        )
+        places = np.random.default_rng(seed).random(self.num_pairs)
+        return replace(self, **self._of_pairs(np.lexsort((places, self.pair_question))))
+
+    def _of_pairs(self, pairs: Int[np.ndarray, " pair"]) -> dict[str, np.ndarray]:
+        """These pairs of each array over pairs. Arrays that are empty stay so."""
+        arrays = {name: getattr(self, name) for name in PER_PAIR}
+        return {name: array[pairs] if len(array) else array for name, array in arrays.items()}
 
 
 @dataclass(frozen=True)

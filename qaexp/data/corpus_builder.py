@@ -13,7 +13,7 @@ from jaxtyping import Int
 
 from qaexp.data.corpus import RankingCorpus, RankingSplit, TokenTable, WrittenTexts
 from qaexp.data.vocabulary import SPECIAL_WORDS, UNKNOWN, Vocabulary
-from qaexp.errors import BadDataError, ConfigError
+from qaexp.errors import BadDataError, ConfigError, plural
 
 Candidate = tuple[str, int, int] | tuple[str, int, int, float]
 """Candidate id, text, label (a grade above 1 is right, too) and, if it is published, a search engine's score."""
@@ -42,6 +42,8 @@ class CorpusBuilder:
     """Collects a corpus question by question. Equal texts are stored once; repeated candidates of a pool are dropped and counted."""
 
     def __init__(self, vocabulary: Vocabulary | None = None, num_fields: int = 1) -> None:
+        if num_fields < 1:
+            raise ConfigError("texts need a field at least; name one in dataset.reader.fields")
         self._vocabulary, self._num_fields = vocabulary, num_fields
         self._word_ids: dict[str, int] = dict.fromkeys(SPECIAL_WORDS, UNKNOWN)
         self._text_ids: dict[tuple[tuple[int, ...], ...], int] = {}
@@ -63,7 +65,12 @@ class CorpusBuilder:
 
         Texts with the same words have the same number; of those with a single field, each spelling is kept. A text without any word
         becomes one unknown word, and is counted.
+
+        Raises:
+            ConfigError: it has another number of fields than the corpus.
         """
+        if len(fields) != self._num_fields:
+            raise ConfigError(f"a text of {plural(len(fields), 'field')} was given to CorpusBuilder(num_fields={self._num_fields})")
         if not any(fields):
             self.note("empty texts (read as one unknown word)")
         ids = tuple(map(self._ids, fields)) if any(fields) else ((UNKNOWN,), *[()] * (self._num_fields - 1))

@@ -10,6 +10,7 @@ ones share words. Numbers measured on it say nothing about AskUbuntu.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -111,7 +112,7 @@ def _training(
 
 def _text(intent: int, random: Random) -> tuple[str, str]:
     """Title and body, in tokens: about 8 and 60 of them, as AskUbuntu's have."""
-    asked, answered = _wordings(intent)
+    asked, answered = _wordings(intent % len(FACTS))
     names = _product(intent // len(FACTS))
     said = [random.choice(asked), *(random.choice(asked if random.random() < 0.5 else answered) for _ in range(random.randint(1, 3)))]
     sentences = [f"{said[1]} it is a {random.choice(names)} .", *said[2:], *random.sample(IDLE, random.randint(1, 6))]
@@ -121,17 +122,12 @@ def _text(intent: int, random: Random) -> tuple[str, str]:
     return title, " ".join(sentences)
 
 
-_WORDINGS: dict[int, tuple[list[str], list[str]]] = {}
-
-
-def _wordings(intent: int) -> tuple[list[str], list[str]]:
-    """All ways to ask for and to answer an intent's fact, in lower-cased tokens."""
-    fact = intent % len(FACTS)
-    if fact not in _WORDINGS:
-        of_splits = (ways_to_ask(FACTS[fact]), ways_to_answer(FACTS[fact]))
-        asked, answered = ([" ".join(words_v1(text)) for ways in split.values() for text in ways] for split in of_splits)
-        _WORDINGS[fact] = list(dict.fromkeys(asked)), list(dict.fromkeys(answered))
-    return _WORDINGS[fact]
+@cache
+def _wordings(fact: int) -> tuple[list[str], list[str]]:
+    """All ways to ask for and to answer one of FACTS, in lower-cased tokens."""
+    of_splits = (ways_to_ask(FACTS[fact]), ways_to_answer(FACTS[fact]))
+    asked, answered = ([" ".join(words_v1(text)) for ways in split.values() for text in ways] for split in of_splits)
+    return list(dict.fromkeys(asked)), list(dict.fromkeys(answered))
 
 
 def _product(number: int) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""The one LightningDataModule: a reader's corpus, its word vectors, batches to learn from and blocks to score."""
+"""The LightningDataModule of ranking: a reader's corpus, its word vectors, batches to learn from and blocks to score."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -52,7 +52,7 @@ class RankingDataModule(pl.LightningDataModule):
         vectors: VectorSource,
         negatives: NegativeSampling,
         tokenise: Callable[[str], list[str]],
-        num_classes: int,
+        num_classes: PositiveInt,
         convention: str,
         selection_metric: str,
         keep_unanswered: bool,
@@ -215,13 +215,13 @@ class RankingDataModule(pl.LightningDataModule):
 
     @property
     def ranked_splits(self) -> list[str]:
-        """The splits that are ranked at the end: dev, then the test splits."""
+        """The splits that are ranked at the end: dev and the test splits, in the reader's order."""
         return [name for name in self.splits if name != "train"]
 
     @property
     def shown_split(self) -> str:
         """The default split of pages and figures: the first test split or, without one, dev."""
-        return self.ranked_splits[min(1, len(self.ranked_splits) - 1)]
+        return next((name for name in self.ranked_splits if name != "dev"), "dev")
 
     def limited(self, parts: Mapping[str, int | float | None]) -> "RankingDataModule":
         """The same data with the first questions of some splits: a whole number of batches of `batch_size`, or a share."""

@@ -16,7 +16,7 @@ from qaexp.data.batch import ReconstructionBatch
 from qaexp.data.batching import ScoringBlocks, batches_by_length
 from qaexp.data.corpus import RankingCorpus, RankingSplit, TokenTable, ranges
 from qaexp.data.module import RankingDataModule
-from qaexp.errors import ConfigError
+from qaexp.errors import ConfigError, require_among
 from qaexp.limits import PositiveInt
 
 CONTEXTS = ("title", "body", "similar")
@@ -160,8 +160,7 @@ class ReconstructionDataModule(pl.LightningDataModule):
         return {**{kind: len(pairs) for kind, pairs in self._pairs.items()}, "held out": len(self._held_out)}
 
     def _require_kinds(self, corpus: RankingCorpus) -> None:
-        if unknown := [kind for kind in self._kinds if kind not in CONTEXTS]:
-            raise ConfigError(f"pairs.contexts has {unknown[0]!r}: choose some of {', '.join(CONTEXTS)}")
+        require_among("pairs.contexts", self._kinds, CONTEXTS)
         fields = getattr(self.ranking.reader, "fields", CONTEXTS[:1])
         if fields[0] != "title":
             raise ConfigError(f"dataset.reader.fields={list(fields)}: pre-training generates the first field, which must be the title")

@@ -59,7 +59,7 @@ class _Columns:
 
     def __init__(self, named: Mapping[str, str | None], required: Sequence[str] = POSITIONS) -> None:
         self.required = tuple(required)
-        self.named = {ours: theirs for ours, theirs in named.items() if theirs}
+        self.named = {ours: str(theirs) for ours, theirs in named.items() if theirs not in (None, "")}  # Hydra reads 0 as a number
         self.find = cache(self._find)
 
     def _find(self, header: tuple[str, ...], required: tuple[str, ...] = ("question", "candidate")) -> dict[str, str]:

@@ -6,7 +6,7 @@ Other names are those of ir-measures (https://ir-measur.es): `Rprec`, `ERR@20`, 
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qaexp.errors import ConfigError, meant
 
@@ -108,8 +108,10 @@ def find_measure(name: str) -> Measure:
         return Measure(f"{key}@{depth}", f"{family.shown}@{depth}", family, depth) if depth else Measure(key, family.shown, family)
     known = [*(f"{family.shown}@10" for family in FAMILIES.values()), "AP", "RR", "nDCG"]
     try:
-        parsed = _ir_measures().parse_measure(name.strip())
-        _ir_measures().evaluator([parsed], {"question": {"candidate": 1}})  # some can be parsed, but not computed
+        import ir_measures  # takes a quarter of a second
+
+        parsed = ir_measures.parse_measure(name.strip())
+        ir_measures.evaluator([parsed], {"question": {"candidate": 1}})  # some can be parsed, but not computed
     except (NameError, ValueError, SyntaxError, TypeError, AssertionError, KeyError, AttributeError) as error:
         raise ConfigError(f"there is no measure {name!r}; {meant(name, known)}") from error
     except ImportError as error:
@@ -117,12 +119,6 @@ def find_measure(name: str) -> Measure:
             f"without ir-measures (pip install 'qaexp[tables]') there is no measure {name!r}; {meant(name, known)}"
         ) from error
     return Measure(str(parsed), str(parsed))
-
-
-def _ir_measures() -> Any:
-    import ir_measures  # takes a quarter of a second
-
-    return ir_measures
 
 
 def measure_keys(names: Iterable[str]) -> tuple[str, ...]:

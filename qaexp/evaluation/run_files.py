@@ -2,6 +2,8 @@
 
 import gzip
 import math
+import zlib
+from codecs import BOM_UTF8
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -167,6 +169,7 @@ class _Table:
         try:
             with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
                 while lines := file.readlines(CHUNK):
+                    lines[0] = lines[0] if before else lines[0].removeprefix(BOM_UTF8)
                     rows = [line.split() for line in lines]
                     numbers = list(range(before + 1, before + len(rows) + 1))
                     before += len(rows)
@@ -185,7 +188,7 @@ class _Table:
                     parts[3].append(np.array(numbers, dtype=np.int64))
         except FileNotFoundError as error:
             raise MissingDataError(f"{path}: there is no such file", [path]) from error
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise BadDataError(path, [str(error)], remedy) from error
         if faults or not questions:
             raise BadDataError(path, faults or ["it is empty"], remedy)

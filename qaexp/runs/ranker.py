@@ -170,7 +170,8 @@ def load(path: str | PathLike[str]) -> Ranker:
     Raises:
         CheckpointError: there is no such file, or it is not a checkpoint of qaexp.
     """
-    return ranker_of(open_checkpoint(Path(path)), Path(path))
+    place = Path(path).expanduser()
+    return ranker_of(open_checkpoint(place), place)
 
 
 def ranker_of(checkpoint: Mapping[str, Any], path: str | Path) -> Ranker:

@@ -33,6 +33,16 @@ def test_two_questions_of_a_split_have_two_ids() -> None:
         builder.build()
 
 
+def test_a_text_has_as_many_fields_as_the_corpus() -> None:
+    """Numbers of texts had pointed at others."""
+    with pytest.raises(ConfigError, match=r"a text of 2 fields was given to CorpusBuilder\(num_fields=1\)"):
+        CorpusBuilder().text(["title"], ["body"])
+    with pytest.raises(ConfigError, match=r"a text of 1 field was given to CorpusBuilder\(num_fields=2\)"):
+        CorpusBuilder(num_fields=2).text(["title"])
+    with pytest.raises(ConfigError, match=r"name one in dataset\.reader\.fields"):
+        CorpusBuilder(num_fields=0)
+
+
 def test_a_word_with_a_line_break_is_refused() -> None:
     """Words are kept one a line."""
     builder = CorpusBuilder()

@@ -120,7 +120,10 @@ def test_pages_show_the_first_test_set_or_dev(module: Make) -> None:
     reader = instantiate(compose(["dataset.reader.num_train=4", "dataset.reader.num_dev=2", "dataset.reader.num_test=2"]).dataset.reader)
     data = module(reader)
     assert data.shown_split == "test"
-    data.__dict__["splits"] = {name: split for name, split in data.splits.items() if name != "test"}
+    splits = data.splits
+    data.__dict__["splits"] = dict.fromkeys(("train", "test1", "test2"), splits["test"])
+    assert data.shown_split == "test1"  # without dev it was the second one
+    data.__dict__["splits"] = {name: split for name, split in splits.items() if name != "test"}
     assert data.shown_split == "dev"
 
 

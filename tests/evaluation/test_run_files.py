@@ -2,6 +2,7 @@
 
 import gzip
 import time
+from codecs import BOM_UTF8
 from pathlib import Path
 
 import numpy as np
@@ -59,8 +60,16 @@ def test_a_packed_file_and_blank_lines_change_nothing(tmp_path: Path) -> None:
     qrels, run = random_files(tmp_path, 6)
     expected = measure_run(run, Qrels.read(qrels), ["AP", "RR"]).values
     with gzip.open(tmp_path / "packed.run.gz", "wb") as file:
-        file.write(run.read_bytes().replace(b"\n", b"\r\n\r\n"))
+        file.write(BOM_UTF8 + run.read_bytes().replace(b"\n", b"\r\n\r\n"))
     assert measure_run(tmp_path / "packed.run.gz", Qrels.read(qrels), ["AP", "RR"]).values.equals(expected)
+
+
+def test_a_damaged_packed_file_is_named(tmp_path: Path) -> None:
+    whole = bytearray(gzip.compress(b"q 0 c 1\n" * 1000))
+    whole[12:40] = bytes(28)
+    (tmp_path / "damaged.qrels.gz").write_bytes(whole)
+    with pytest.raises(BadDataError, match=r"damaged\.qrels\.gz"):
+        Qrels.read(tmp_path / "damaged.qrels.gz")
 
 
 def test_a_file_that_is_read_in_parts_gives_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

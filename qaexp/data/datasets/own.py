@@ -107,17 +107,17 @@ class OwnReader:
         builder, folder = CorpusBuilder(), Path(self.folder).expanduser()
         if is_saved_by_datasets(folder):
             for split, table in tables_of_datasets(folder).items():
-                self._read(folder / split, builder, table)
+                self._read(folder / split, builder, table, split or "test")
         else:
             for path in self.files():
                 self._read(path, builder)
         return builder.build()
 
-    def _read(self, path: Path, builder: CorpusBuilder, table: Any = None) -> None:
-        """Read a file, or a table. The split of a row is that of its column or, without one, that of the file's name; test if the name is
-        another.
+    def _read(self, path: Path, builder: CorpusBuilder, table: Any = None, other: str = "test") -> None:
+        """Read a file, or a table. The split of a row is that of its column or, without one, that of the file's name; `other` if the name
+        is no split's.
         """
-        split = next((split for split, names in SPLITS.items() if path.name.lower().partition(".")[0] in names), "test")
+        split = next((split for split, names in SPLITS.items() if path.name.lower().partition(".")[0] in names), other)
         with Faults(path, LAYOUT) as faults:
             pools = _Pools(builder, bare(self.tokenise), faults)
             found = rows(faults, self.columns) if table is None else rows_of_entries(faults, self.columns, enumerate(table, start=1))

@@ -150,7 +150,7 @@ def _candidate_faults(candidates: Iterable[Any]) -> Iterable[str]:
 class TrecQAXMLReader(TrecQAReader):
     """Reads the pseudo-XML of Yao et al. (2013), which no XML parser can read, because its tokens contain bare `&` and `<`.
 
-    `<QApairs id='1.4'>` opens a question. In it lie blocks `<question>`, `<positive>` and `<negative>`, each tag on a line by itself.
+    `<QApairs id='1.4'>` opens a question. It contains blocks `<question>`, `<positive>` and `<negative>`, each tag on a line by itself.
     The first line of a block holds its tokens, tab-separated. The other lines (part of speech, dependency, head, entity, and the position
     of the answer) are not read.
     """

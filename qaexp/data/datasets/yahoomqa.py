@@ -19,7 +19,7 @@ from qaexp.data.fetch.remotes import fetch_hint
 from qaexp.data.files import Faults, locate, progress, published
 from qaexp.data.tokenise import bare
 from qaexp.data.vocabulary import Vocabulary
-from qaexp.errors import ConfigError
+from qaexp.errors import ConfigError, require_among
 from qaexp.limits import NonNegativeFloat, NonNegativeInt, PositiveInt, Seed, Share
 
 
@@ -78,6 +78,9 @@ class YahooMQAReader(ABC):
     hint: ClassVar[str]
     """Where the files are published."""
 
+    def __post_init__(self) -> None:
+        require_among("dataset.reader.wrong_from", [self.wrong_from], ("all", "split"))
+
     @property
     @abstractmethod
     def names(self) -> Sequence[str]:
@@ -106,8 +109,6 @@ class YahooMQAReader(ABC):
         Random(self.split_seed).shuffle(pairs)
         splits = self._divided(pairs)
         sources = {"all": [pairs], "split": [members for members in splits.values() if members]}
-        if self.wrong_from not in sources:
-            raise ConfigError(f"dataset.reader.wrong_from={self.wrong_from}: choose all or split")
         pools: dict[str, list[str]] = {}
         for members in sources[self.wrong_from]:
             pools |= zip((pair.id for pair in members), self._pools(members, builder), strict=True)

@@ -153,7 +153,6 @@ def _install(part: Path, folder: Path, content: Content, how: str) -> None:
         os.fsync(file.fileno())
     os.replace(part, target)
     Path(f"{target}.gz").unlink(missing_ok=True)
-    _tidy(part.parent)
     _say(f"{target}: {how}, {target.stat().st_size:,} bytes", content)
 
 

@@ -52,7 +52,7 @@ def _header(faults: Faults) -> tuple[int, int] | None:
     try:
         with opened(faults.path) as file:
             line = file.readline(64)
-    except CUT_OFF as error:
+    except (*CUT_OFF, OSError) as error:  # an OSError by bz2
         return faults.add_whole(f"the compressed file is cut off or corrupt ({error})")
     fields = line.split()
     if not line.endswith(b"\n") or len(fields) != 2 or not all(field.isdigit() and int(field) > 0 for field in fields):
@@ -113,8 +113,8 @@ def _end_of_word(buffer: bytes, at: int, dim: int) -> int | None:
     """The blank between a word and its numbers; None where the buffer ends before.
 
     A word may hold blanks itself: "New York". So the blank is the first one that is followed by plausible numbers and then by a readable
-    word: letters read as numbers are far too large or too small. A word may have bytes that are not UTF-8, and numbers may have any size
-    where each word has a line of its own.
+    word: letters read as numbers are far too large or too small. A word may have bytes that are not UTF-8. If each word is on its own
+    line, the size of the numbers is not checked.
 
     Raises:
         ValueError: no blank is followed by numbers that look like a vector.

@@ -274,6 +274,22 @@ def test_a_folder_of_the_library_datasets_is_read(tmp_path: Path, pools: Any) ->
     assert all(path.is_file() for path in reader.files())
 
 
+def test_each_split_of_a_saved_data_set_keeps_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two test splits were read as one."""
+    (tmp_path / "dataset_dict.json").write_text("{}")
+    table = [{"question": q, "answer": a, "label": label} for q, a, label in GRADED]
+    named = {"train": table, "validation": table, "test_seen": table, "test_unseen": table}
+    for tables, splits in ((named, ["train", "dev", "test_seen", "test_unseen"]), ({"": table}, ["test"])):
+        monkeypatch.setattr("qaexp.data.datasets.own.tables_of_datasets", lambda _, tables=tables: tables)
+        assert list(OwnReader(folder=str(tmp_path), tokenise=words_v1).read().splits) == splits
+
+
+def test_columns_with_numbers_for_names_can_be_named(tmp_path: Path) -> None:
+    (tmp_path / "test.csv").write_text("0,1,2\nWho?,She.,1\nWho?,He.,0\n")
+    columns: dict[str, Any] = {"question": 0, "candidate": 1, "label": 2}  # as Hydra reads them
+    assert OwnReader(folder=str(tmp_path), tokenise=words_v1, columns=columns).read().splits["test"].num_pairs == 2
+
+
 def test_without_that_library_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "dataset_dict.json").write_text('{"splits": ["test"]}')
     monkeypatch.setitem(sys.modules, "datasets", None)

@@ -104,8 +104,8 @@ def test_wrong_answers_of_a_split_alone_are_right_ones_of_its_own_questions(webs
         of_another = [split_of[text] != split_of[right] for _, right, wrong in pools.values() for text in wrong]
         assert any(of_another) == mixed
         assert len(of_another) == 66 * 4
-    with pytest.raises(ConfigError, match="wrong_from=dev: choose all or split"):
-        webscope(wrong_from="dev").read()
+    with pytest.raises(ConfigError, match="wrong_from: there is no 'dev'; choose among all, split"):
+        webscope(wrong_from="dev")
     with pytest.raises(ConfigError, match="have only 3 different answers"):
         webscope(wrong_from="split").read()  # 3 of 66 are dev
 
