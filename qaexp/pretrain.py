@@ -43,7 +43,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
     from qaexp.training.module import rebuild_plan
     from qaexp.training.optimizer import as_optimizer
     from qaexp.training.reconstruction import ReconstructionModule
-    from qaexp.training.trainer import limited_data, open_trainer
+    from qaexp.training.trainer import interruptible, limited_data, open_trainer
 
     config: dict[str, Any] = OmegaConf.to_container(cfg, resolve=True)  # type: ignore[assignment]
     record = RunRecord.resumed(folder) if resume else RunRecord.begin(config, command)
@@ -69,9 +69,9 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
         trainer = open_trainer(cfg.trainer, folder, **callbacks(cfg, folder, record, data, watchers))
         with open_loggers(cfg.logger, record, folder) as loggers:
             trainer.loggers = loggers
-            with record.timing("fit"):
+            with record.timing("fit"), interruptible():
                 trainer.fit(module, datamodule=pairs, ckpt_path=last_checkpoint(folder) if resume else None, weights_only=True)
-            with record.timing("test"):
+            with record.timing("test"), interruptible():
                 trainer.test(module, datamodule=pairs, ckpt_path=best_checkpoint(folder), weights_only=True, verbose=False)
             rankings = write_results(folder, module.scores, data, record.key)
             record.metrics = {"held out": module.held_out, **{f"{split} titles": metrics for split, metrics in rankings.items()}}

@@ -30,7 +30,7 @@ from qaexp.training.matmul import choose_matmul
 from qaexp.training.module import rebuild_plan
 from qaexp.training.optimizer import as_optimizer
 from qaexp.training.ranking import RankingModule
-from qaexp.training.trainer import limited_data, open_trainer
+from qaexp.training.trainer import interruptible, limited_data, open_trainer
 
 
 def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False, watchers: Sequence[Callback] | None = None) -> RunRecord:
@@ -72,9 +72,9 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
             if loggers:
                 trainer.callbacks += map(instantiate, cfg.logger.get("callbacks", []))  # type: ignore[attr-defined]
             if record.parameters["trainable"]:
-                with record.timing("fit"):
+                with record.timing("fit"), interruptible():
                     trainer.fit(module, datamodule=data, ckpt_path=last, weights_only=True)
-            with record.timing("test"):
+            with record.timing("test"), interruptible():
                 best = best_checkpoint(folder) if record.parameters["trainable"] else None
                 trainer.test(module, datamodule=data, ckpt_path=best, weights_only=True, verbose=False)
             if best is None:

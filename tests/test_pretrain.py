@@ -169,7 +169,7 @@ def test_no_word_of_the_title_is_seen_before_it_is_predicted(run: Path, override
     [
         ("modle=gru", "there is no option modle, did you mean model (`qaexp pretrain --help`"),
         ("output=ful", "there is no output=ful, did you mean full; choices: adaptive, full"),
-        ("pairs.contexts=[title,bodies]", "pairs.contexts has 'bodies': choose some of title, body, similar"),
+        ("pairs.contexts=[title,bodies]", "pairs.contexts: there is no 'bodies'; did you mean body?"),
         ("dataset.reader.fields=[title]", "has texts without a body"),
         ("dataset.reader.fields=[body,title]", "pre-training generates the first field, which must be the title"),
         ("dataset.reader.held_out=null", "dataset=askubuntu has no held-out questions"),

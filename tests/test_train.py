@@ -34,6 +34,7 @@ from qaexp.training.callbacks import StopEarly, WholeCheckpoints
 from qaexp.training.losses import PairwiseHinge
 from qaexp.training.module import ScoringModule, rebuild_plan
 from qaexp.training.ranking import RankingModule
+from qaexp.training.trainer import interruptible
 
 MEASURES = {"p@1": "P_1", "mrr": "recip_rank", "map": "map", "p@5": "P_5", "ndcg@10": "ndcg_cut_10"}
 
@@ -550,6 +551,31 @@ def test_patience_counts_again_after_min_epochs() -> None:
     batches = [torch.zeros(1)]
     trainer.fit(Scripted([0.5, 0.4, 0.4, 0.6, 0.7, 0.6, 0.6, 0.8, 0.9]), batches, batches)
     assert trainer.current_epoch == 7
+
+
+def test_a_threshold_of_lightning_stops_the_training() -> None:
+    """It was overruled by the patience."""
+    stop = StopEarly(monitor="dev/map", mode="max", patience=9, stopping_threshold=0.55)
+    quiet = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False, "enable_model_summary": False}
+    trainer = pl.Trainer(accelerator="cpu", max_epochs=5, num_sanity_val_steps=0, callbacks=[stop], **quiet)
+    batches = [torch.zeros(1)]
+    trainer.fit(Scripted([0.5, 0.4, 0.6, 0.7, 0.8]), batches, batches)
+    assert trainer.current_epoch == 3
+
+
+def test_an_interruption_in_which_lightning_fails_stays_one() -> None:
+    """Its loops raise a RuntimeError if they are left before they have begun, and the run had failed in place of being interrupted."""
+
+    def left() -> None:
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise RuntimeError("Please call `iter(combined_loader)` first.")
+
+    with pytest.raises(KeyboardInterrupt), interruptible():
+        left()
+    with pytest.raises(ZeroDivisionError), interruptible():
+        _ = 1 / 0
 
 
 def test_a_full_disk_loses_nothing_measured_so_far(overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,7 +42,7 @@ def ending(path: Path) -> str:
     return last if last in ENDINGS else ""
 
 
-def rows(faults: Faults, columns: Mapping[str, str | None], required: Sequence[str] = POSITIONS) -> Rows:
+def rows(faults: Faults, columns: Mapping[str, str | int | None], required: Sequence[str] = POSITIONS) -> Rows:
     """The pairs of the file of `faults`, read by its ending. Rows of parquet are numbered from 1.
 
     `columns` maps our names of columns to the file's. The file must have the `required` ones: question, candidate and, for labelled pairs,
@@ -57,7 +57,7 @@ def rows(faults: Faults, columns: Mapping[str, str | None], required: Sequence[s
 class _Columns:
     """Finds the columns of a header."""
 
-    def __init__(self, named: Mapping[str, str | None], required: Sequence[str] = POSITIONS) -> None:
+    def __init__(self, named: Mapping[str, str | int | None], required: Sequence[str] = POSITIONS) -> None:
         self.required = tuple(required)
         self.named = {ours: str(theirs) for ours, theirs in named.items() if theirs not in (None, "")}  # Hydra reads 0 as a number
         self.find = cache(self._find)
@@ -160,7 +160,7 @@ def _jsonl(faults: Faults, columns: _Columns) -> Rows:
         yield from _of_entries(faults, columns, [(line, entry)])
 
 
-def rows_of_entries(faults: Faults, columns: Mapping[str, str | None], entries: Iterable[tuple[int, Row]]) -> Rows:
+def rows_of_entries(faults: Faults, columns: Mapping[str, str | int | None], entries: Iterable[tuple[int, Row]]) -> Rows:
     """Pairs from numbered rows, each a mapping from the file's names of columns to cells."""
     return _of_entries(faults, _Columns(columns), entries)
 

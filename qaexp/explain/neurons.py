@@ -125,7 +125,8 @@ def grids(ranker: Ranker, excited: Sequence[Sequence[Excited]], units: Sequence[
 def write_figures(options: argparse.Namespace) -> list[Path]:
     """`qaexp figures neurons`: a table of all neurons and a picture of some."""
     ranker = load(options.run)
-    excited, outstanding = excitations(ranker, pairs_of(options.run, data_of(options.run, options.data), [], options.pairs))
+    data = data_of(options.run, options.data).read_by(ranker.scorer.subwords)
+    excited, outstanding = excitations(ranker, pairs_of(options.run, data, [], options.pairs))
     units = options.units or sorted(np.argsort(outstanding)[::-1][:2].tolist())
     placed = grids(ranker, excited, units)
     paths = save(draw(placed, f"{beginning_of_title(options.run)}the neurons that stand out"), frame(placed), options.to, "figure3")

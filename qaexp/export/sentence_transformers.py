@@ -1,5 +1,6 @@
 """A trained bi-encoder as a folder that the library sentence-transformers loads."""
 
+import inspect
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -44,7 +45,8 @@ def write_sentence_transformers(run: Path, folder: Path) -> Path:
         model: Any = _without_adapters(encoder.model)
         model.save_pretrained(weights)
         _tokenizer(kept[TOKENIZER], model.config, longest).save_pretrained(weights)
-        module = Module(str(weights), max_seq_length=longest, model_kwargs={"add_pooling_layer": False})
+        without_pooler = {"add_pooling_layer": False} if "add_pooling_layer" in inspect.signature(type(model).__init__).parameters else {}
+        module = Module(str(weights), max_seq_length=longest, model_kwargs=without_pooler)
         modules: list[nn.Module] = [module, Pooling(encoder.output_dim, pooling)]
         whole = sentence_transformers.SentenceTransformer(modules=modules, similarity_fn_name=similarity, device="cpu")
         whole.save(str(Path(work) / "whole"), create_model_card=False)

@@ -216,7 +216,8 @@ class Scorer(AnswerScorer):
         return self._encode("candidate", self.candidate_encoder, tokens)
 
     def encode_all(self, encode: Callable[[Tensor], Text], tokens: Int[Tensor, "text *field length"]) -> Text:
-        return encode_fields(encode, tokens) if self.candidate_encoder.skips_padding else super().encode_all(encode, tokens)
+        in_one_block = self.candidate_encoder.skips_padding and not self.subwords  # a transformer below it reads padding
+        return encode_fields(encode, tokens) if in_one_block else super().encode_all(encode, tokens)
 
     def score(self, question: Text, candidate: Text) -> Float[Tensor, "pair *class"]:
         features = () if self.overlap is None else (self.overlap(question["tokens"], candidate["tokens"]),)

@@ -154,8 +154,9 @@ class StopEarly(EarlyStopping):
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         by_another = trainer.should_stop and not self._asked
+        trainer.should_stop = False
         super().on_train_epoch_end(trainer, pl_module)
-        self._asked = self.wait_count >= self.patience
+        self._asked = trainer.should_stop  # for want of patience, or at one of Lightning's thresholds
         trainer.should_stop = by_another or self._asked
 
 

@@ -1,7 +1,8 @@
 """Lightning's trainer, and learning rates that change with the epoch."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,17 @@ def limited_data(data: RankingDataModule, cfg: Mapping[str, Any]) -> RankingData
 
 
 LIMITS = ("limit_train_batches", "limit_val_batches", "limit_test_batches")
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Ctrl-C stays Ctrl-C, also where Lightning fails while it cleans up: its loops cannot be left before they have begun."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error.__context__, KeyboardInterrupt):
+            raise KeyboardInterrupt from error
+        raise
 
 
 def open_trainer(

@@ -144,7 +144,6 @@ def test_help_names_every_group_and_imports_no_torch(program: str, named: list[s
         ("seed=true", "seed=true: must be a number, as in seed=1"),
         ("dataset.shuffle_seed=abc", "dataset.shuffle_seed=abc: must be a number"),
         ("dataset.measures=null", "dataset.measures=null: must be a list"),
-        ("dataset.expected.train=null", "dataset.expected.train=null: must be a mapping of names to values"),
         ("+trainer.limit_train_batches=0", "trainer.limit_train_batches=0: must be at least 1"),
         ("output_dir=", "output_dir= is empty; name a folder, or leave it out"),
         ("resume=", "resume= is empty; name a run's folder"),
@@ -302,6 +301,11 @@ def test_a_class_of_ones_own_replaces_another_from_a_search_path_and_in_a_sweep(
     assert main(["-m", f"hydra.searchpath=[{own}]", *options, "seed=2"]) == 0
     assert main(["hydra.mode=MULTIRUN", "-cd", str(own), *options]) == 0, "Hydra's other way to ask for a sweep"
     assert main(["--m", "-cd", str(own), *options]) == 0, "as argparse shortens --multirun"
+
+
+def test_a_mapping_cannot_be_null(caplog: pytest.LogCaptureFixture) -> None:
+    assert main(["dataset=wikiqa", "dataset.expected.train=null"]) == 2
+    assert "dataset.expected.train=null: must be a mapping of names to values" in caplog.text
 
 
 def test_an_experiment_of_ones_own_is_listed_wherever_it_lies(own: Path, quiet: list[str], caplog: pytest.LogCaptureFixture) -> None:

@@ -69,7 +69,7 @@ class OwnReader:
     folder: str
     """Or a file."""
     tokenise: Callable[[str], list[str]]
-    columns: Mapping[str, str | None] = field(default_factory=dict)
+    columns: Mapping[str, str | int | None] = field(default_factory=dict)
     """Maps our names of columns to the file's. Columns that are not named here are found by their usual names."""
 
     version = 5

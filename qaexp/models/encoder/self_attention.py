@@ -43,7 +43,7 @@ class SelfAttention(Encoder):
     """One block of global self-attention.
 
         X = α · embeddings + positions
-        C = W^o · Concat_i Attention(Q_i, K_i, V_i),  Attention = V · Softmax(QᵀK / √scale)
+        C = W^o · Concat_i Attention(Q_i, K_i, V_i),  Attention = V · Softmax(QᵀK / √s),  s = D/n or D
         Y = LayerNorm(X + C)                                                    the joint
         R = FeedForwardLayer(Y),  H = LayerNorm(Y + R)
 

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from qaexp.data.batch import token_mask
+from qaexp.errors import ConfigError
 from qaexp.limits import PositiveInt
 from qaexp.models.pretrained.subwords import Subwords
 from qaexp.models.pretrained.transformer import trained
@@ -23,6 +24,7 @@ class CrossEncoder(AnswerScorer):
 
     Raises:
         MissingDataError: there are no such weights.
+        ConfigError: the weights have no padding token.
     """
 
     reads_vectors = False
@@ -40,6 +42,8 @@ class CrossEncoder(AnswerScorer):
         super().__init__()
         self._subwords, self._weights, self._tuned = Subwords(weights, num_texts=2), weights, tuned
         model = open_model(weights, head=num_classes)
+        if model.config.pad_token_id is None:  # type: ignore[union-attr]
+            raise ConfigError(f"the pretrained weights {weights} have no padding token, by which a classifier finds the end of a text")
         linear = {name: each for name, each in model.named_modules() if isinstance(each, nn.Linear) and each.out_features == num_classes}
         name, head = list(linear.items())[-1]
         head.register_forward_hook(_in_float32)
@@ -63,6 +67,7 @@ class CrossEncoder(AnswerScorer):
 
     def score(self, question: Text, candidate: Text) -> Float[Tensor, "pair *class"]:
         ids, types, mask = self._subwords.inputs(question["tokens"], candidate["tokens"])
+        ids = ids.masked_fill(~mask, self.model.config.pad_token_id)  # type: ignore[union-attr]  # a decoder reads the last token before it
         known = {"token_type_ids": types} if getattr(self.model.config, "type_vocab_size", 0) > 1 else {}  # type: ignore[union-attr]
         scores = self.model(input_ids=ids, attention_mask=mask.long(), **known).logits
         return scores.squeeze(1) if scores.shape[1] == 1 else scores

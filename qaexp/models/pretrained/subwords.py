@@ -29,6 +29,8 @@ class Subwords:
         sample = self._tokenizer.encode(*["a"] * num_texts)
         marked = zip(sample.sequence_ids, sample.ids, sample.type_ids, strict=True)
         self._frame = [list(part) for _, part in groupby(marked, key=lambda mark: mark[0])]
+        ends = [self._frame[0], self._frame[-1]] if num_texts == 1 else []
+        self._around = [[str(self._tokenizer.id_to_token(each[1])) for each in part if each[0] is None] for part in ends] or [[], []]
         self.num_special = sum(len(part) for part in self._frame if part[0][0] is None)
         """How many special tokens stand around and between texts."""
         self.room = longest_input(weights) - self.num_special
@@ -43,13 +45,15 @@ class Subwords:
         return [[number + 1 for number in each.ids] for each in encoded]
 
     def words(self, text: str, limit: int) -> list[str]:
-        """The first `limit` subwords of a text as strings, with the special tokens around them: one for each state of the model."""
-        ids = torch.tensor(self.ids([text]), dtype=torch.int64)[:, :limit]
-        return [str(self._tokenizer.id_to_token(number)) for number in self.inputs(ids)[0][0].tolist()]
+        """The first `limit` subwords of a text as strings. A model that reads one text at a time has a state for each, and for the special
+        tokens around them, which are then part of the list.
+        """
+        first, last = self._around
+        return [*first, *(str(self._tokenizer.id_to_token(number - 1)) for number in self.ids([text])[0][:limit]), *last]
 
     def of_words(self, words: Sequence[str]) -> list[int]:
         """The ids of what `words` gives, without the special tokens around it."""
-        first, last = (len(part) if part[0][0] is None else 0 for part in (self._frame[0], self._frame[-1]))
+        first, last = map(len, self._around)
         return [self._tokenizer.token_to_id(word) + 1 for word in words[first : len(words) - last]]
 
     def limits(self, question: int, candidate: int) -> tuple[int, int]:

@@ -143,7 +143,8 @@ def open_model(weights: str, head: int | None = None) -> nn.Module:
 
     Raises:
         MissingDataError: as `weights_folder`.
-        ConfigError: transformers cannot open the weights, for example because it does not know the model.
+        ConfigError: transformers cannot open the weights, for example because it does not know the model; they have a decoder, too, or a
+            head of another size.
     """
     transformers = _transformers()
     import torch
@@ -153,12 +154,19 @@ def open_model(weights: str, head: int | None = None) -> nn.Module:
     with opened(weights) as folder:
         try:
             config = transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False, **options)
+            if head is None and config.is_encoder_decoder:
+                raise ConfigError(f"the pretrained weights {weights} are of an encoder and a decoder; name weights of an encoder alone")
             if weights in _of_checkpoint.get():
-                model = auto.from_config(config, trust_remote_code=False)
+                model = auto.from_config(config, trust_remote_code=False, dtype=torch.float32)
             else:
                 model = auto.from_pretrained(
                     folder, config=config, trust_remote_code=False, use_safetensors=True, dtype=torch.float32, local_files_only=True
                 )
+        except RuntimeError as error:  # transformers prints which layers differ
+            raise ConfigError(
+                f"the pretrained weights {weights} do not have the shapes that are needed here, such as a head with {head} outputs; name "
+                "weights without a head, or a classifier of as many classes"
+            ) from error
         except (ValueError, OSError, KeyError) as error:
             raise ConfigError(f"the pretrained weights {weights} cannot be opened: {' '.join(str(error).split())[:300]}") from error
     if head is None and getattr(model, "pooler", None) is not None:
@@ -188,12 +196,15 @@ def longest_input(weights: str) -> int:
     """The largest number of subwords that the model reads at once, special tokens included."""
     with opened(weights) as folder:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-    positions = int(config.get("max_position_embeddings") or 1 << 30)
+    positions = int(config.get("max_position_embeddings") or config.get("n_positions") or 1 << 30)
     reserved = int(config.get("pad_token_id") or 0) + 1 if config.get("model_type") in OFFSET_POSITIONS else 0
     return positions - reserved
 
 
-OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert", "mpnet", "longformer")
+OFFSET_POSITIONS = (
+    *("roberta", "xlm-roberta", "xlm-roberta-xl", "roberta-prelayernorm", "camembert", "mpnet", "longformer"),
+    *("data2vec-text", "ibert", "esm"),
+)
 """Models that number positions from the padding id + 1."""
 
 

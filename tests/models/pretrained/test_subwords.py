@@ -24,6 +24,12 @@ def test_words_have_special_tokens_around_what_is_read(alone: Subwords) -> None:
     assert alone.of_words(alone.words("Is the AB?", limit=3)) == alone.ids(["Is the AB?"])[0][:3]
 
 
+def test_words_of_a_pair_have_none(pair: Subwords) -> None:
+    """A cross-encoder's texts share them. Asking for its words ended in an IndexError, and so did every such run in W&B."""
+    assert pair.words("Is the AB?", limit=3) == ["is", "the", "a"]
+    assert pair.of_words(pair.words("Is the AB?", limit=3)) == pair.ids(["Is the AB?"])[0][:3]
+
+
 def test_inputs_are_those_of_the_tokenizer_itself(alone: Subwords, pair: Subwords, tiny_weights: Path) -> None:
     from transformers import AutoTokenizer
 

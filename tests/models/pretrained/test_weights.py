@@ -1,17 +1,48 @@
 """Where pretrained weights come from, and what is said where there are none."""
 
+import json
 import shutil
 import sys
 from pathlib import Path
 
 import pytest
+import torch
 from tiny_weights import WHY
 
-from qaexp.errors import MissingDataError
+from qaexp.errors import ConfigError, MissingDataError
 from qaexp.mistakes import explain
-from qaexp.models.pretrained.weights import open_model, revision, weights_folder
+from qaexp.models.pretrained.weights import kept_files, longest_input, open_model, revision, weights_folder, weights_of_checkpoint
 
 pytest.importorskip("transformers", reason=WHY)
+
+
+def changed(weights: Path, folder: Path, **options: object) -> str:
+    """A copy of the weights with other options in its config.json."""
+    shutil.copytree(weights, folder)
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    (folder / "config.json").write_text(json.dumps({**config, **options}), encoding="utf-8")
+    return str(folder)
+
+
+def test_weights_of_a_checkpoint_are_in_float32(tiny_weights: Path, tmp_path: Path) -> None:
+    """They were rounded to the half precision that a config.json may name."""
+    half = changed(tiny_weights, tmp_path / "half", dtype="bfloat16")
+    with weights_of_checkpoint({half: kept_files(half)}):
+        assert {weight.dtype for weight in open_model(half).parameters()} == {torch.float32}
+
+
+def test_the_longest_input_is_found_by_any_of_its_names(tiny_weights: Path, tmp_path: Path) -> None:
+    assert longest_input(changed(tiny_weights, tmp_path / "gpt", max_position_embeddings=None, n_positions=48)) == 48
+    assert longest_input(changed(tiny_weights, tmp_path / "esm", model_type="esm", pad_token_id=1)) == 62
+
+
+def test_a_decoder_or_a_head_of_another_size_is_refused_in_a_sentence(tiny_weights: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="are of an encoder and a decoder"):
+        open_model(changed(tiny_weights, tmp_path / "both", is_encoder_decoder=True))
+    open_model(str(tiny_weights), head=3).save_pretrained(tmp_path / "three")
+    shutil.copy(tiny_weights / "tokenizer.json", tmp_path / "three")
+    with pytest.raises(ConfigError, match="such as a head with 1 outputs"):
+        open_model(str(tmp_path / "three"), head=1)
 
 
 def test_a_folder_is_taken_as_it_is(tiny_weights: Path) -> None:
