@@ -13,7 +13,7 @@ def main(arguments: Sequence[str]) -> int:
     """Returns the exit code: 0, or 2 when the runs cannot be compared."""
     parser = argparse.ArgumentParser(
         prog="qaexp compare",
-        description="Compare systems question by question: the mean difference (first minus second) with its 95%% interval, Cohen's d of "
+        description="Compare systems question by question: the mean difference (first minus second) with its 95% interval, Cohen's d of "
         "paired values, on how many questions the first is better, equal and worse, and p, also after Holm's correction for all rows.",
     )
     parser.add_argument("runs", type=Path, nargs="+", metavar="run", help="folders of runs or evaluations; with --qrels, run files")

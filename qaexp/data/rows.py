@@ -83,12 +83,16 @@ class _Columns:
         return found
 
     def is_header(self, fields: Sequence[str]) -> bool:
-        """Whether a first line holds headings. It always does if the user names columns, or if it does not have as many fields as there are
-        required columns.
+        """Whether a first line holds headings by which columns are found. It always does if the user names columns, or if it does not have
+        as many fields as there are required columns. So it does if a heading stands in the place of another column.
         """
         if self.named or len(fields) != len(self.required):
             return True
-        names = {field.strip().casefold() for field in fields}
+        spelled = [field.strip().casefold() for field in fields]
+        names = set(spelled)
+        misplaced = [ours for ours, name in zip(self.required, spelled, strict=True) if name not in NAMES[ours] and names & {*NAMES[ours]}]
+        if misplaced and spelled[-1] in NAMES["label"]:
+            return True
         return names.issuperset(self.required) or all(names.intersection(NAMES[ours]) for ours in self.required)
 
 

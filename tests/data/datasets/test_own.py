@@ -284,6 +284,14 @@ def test_each_split_of_a_saved_data_set_keeps_its_name(tmp_path: Path, monkeypat
         assert list(OwnReader(folder=str(tmp_path), tokenise=words_v1).read().splits) == splits
 
 
+@pytest.mark.parametrize("first", ["qid", "split", "Frage"])
+def test_a_heading_in_the_place_of_another_column_shows_that_one_is_missing(first: str, tmp_path: Path) -> None:
+    """The first column was read as the question, and the question as its candidate."""
+    (tmp_path / "test.csv").write_text(f"{first},question,label\nQ1,Who?,1\nQ1,Why?,0\n")
+    with pytest.raises(BadDataError, match=f"there is no column of the candidate; there are: {first}, question, label"):
+        OwnReader(folder=str(tmp_path), tokenise=words_v1).read()
+
+
 def test_columns_with_numbers_for_names_can_be_named(tmp_path: Path) -> None:
     (tmp_path / "test.csv").write_text("0,1,2\nWho?,She.,1\nWho?,He.,0\n")
     columns: dict[str, Any] = {"question": 0, "candidate": 1, "label": 2}  # as Hydra reads them
