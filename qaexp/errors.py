@@ -106,7 +106,7 @@ def missing_library(error: BaseException) -> str | None:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of an error's message, or the name of its class if it has no message.
+    """The first line of an error's message. If there is no message, the name of the error's class.
 
     >>> first_line(ValueError("too long\\nmore")), first_line(EOFError())
     ('too long', 'EOFError')

@@ -72,7 +72,10 @@ def explain(error: Exception, arguments: Sequence[str], program: Program = RANK)
 
 
 def _what_to_set(where: str, cause: str, arguments: Sequence[str], program: Program) -> tuple[str, str]:
-    """The part of the configuration whose constructor got wrong arguments, and the remedy. `where` is the part that Hydra was building."""
+    """The part of the configuration that has wrong options, and the remedy.
+
+    Hydra failed while it built the part `where`. The wrong options may be those of a part inside it.
+    """
     if later := re.search(r"required positional arguments?: .*'(input_dim|vectors|num_classes|params)'", cause):
         return where, f"; qaexp gives {later[1]} itself: write `_partial_: true` into its YAML file" if "." in where else ""
     called = re.match(r"(?:\w+\.)*?(\w+)\.__init__\(\) (got an unexpected keyword|missing \d+ required)", cause)

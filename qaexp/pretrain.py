@@ -47,7 +47,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
 
     config: dict[str, Any] = OmegaConf.to_container(cfg, resolve=True)  # type: ignore[assignment]
     record = RunRecord.resumed(folder) if resume else RunRecord.begin(config, command)
-    with record.kept_in(folder), record.timing("total"):
+    with record.kept_in(folder), interruptible(), record.timing("total"):
         pl.seed_everything(cfg.seed, workers=True, verbose=False)
         record.matmul = choose_matmul(cfg.trainer.get("matmul", "auto"))
         with record.timing("data"):
@@ -69,9 +69,9 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
         trainer = open_trainer(cfg.trainer, folder, **callbacks(cfg, folder, record, data, watchers))
         with open_loggers(cfg.logger, record, folder) as loggers:
             trainer.loggers = loggers
-            with record.timing("fit"), interruptible():
+            with record.timing("fit"):
                 trainer.fit(module, datamodule=pairs, ckpt_path=last_checkpoint(folder) if resume else None, weights_only=True)
-            with record.timing("test"), interruptible():
+            with record.timing("test"):
                 trainer.test(module, datamodule=pairs, ckpt_path=best_checkpoint(folder), weights_only=True, verbose=False)
             rankings = write_results(folder, module.scores, data, record.key)
             record.metrics = {"held out": module.held_out, **{f"{split} titles": metrics for split, metrics in rankings.items()}}

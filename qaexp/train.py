@@ -42,7 +42,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
     config: dict[str, Any] = OmegaConf.to_container(cfg, resolve=True)  # type: ignore[assignment]
     record = RunRecord.resumed(folder) if resume else RunRecord.begin(with_pinned_runs(config), command)
     last = last_checkpoint(folder) if resume else None
-    with record.kept_in(folder), record.timing("total"):
+    with record.kept_in(folder), interruptible(), record.timing("total"):
         pl.seed_everything(cfg.seed, workers=True, verbose=False)
         record.matmul = choose_matmul(cfg.trainer.get("matmul", "auto"))
         with record.timing("data"):
@@ -72,9 +72,9 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
             if loggers:
                 trainer.callbacks += map(instantiate, cfg.logger.get("callbacks", []))  # type: ignore[attr-defined]
             if record.parameters["trainable"]:
-                with record.timing("fit"), interruptible():
+                with record.timing("fit"):
                     trainer.fit(module, datamodule=data, ckpt_path=last, weights_only=True)
-            with record.timing("test"), interruptible():
+            with record.timing("test"):
                 best = best_checkpoint(folder) if record.parameters["trainable"] else None
                 trainer.test(module, datamodule=data, ckpt_path=best, weights_only=True, verbose=False)
             if best is None:

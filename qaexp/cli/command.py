@@ -47,16 +47,13 @@ def exit_code(work: Callable[[], int], hint: str = "") -> int:
             return BROKEN_PIPE
         log.error("interrupted%s", hint and f"; {hint}")
         return INTERRUPTED
-    except OSError as error:
-        if error.errno == errno.ENOSPC:
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
             log.error("cannot write all of the output: %s; free some disk space", error.strerror)
             _discard_output()
             return USER_ERROR
-        if error.errno != errno.ENAMETOOLONG:
+        if isinstance(error, OSError) and error.errno != errno.ENAMETOOLONG:  # the remedies of `explain` are those of a run
             raise
-        log.error("%s ...: %s; choose a shorter name", str(error.filename)[:100], error.strerror)
-        return USER_ERROR
-    except Exception as error:
         from qaexp.mistakes import explain  # imports Hydra
 
         if (sentence := explain(error, ())) is None:

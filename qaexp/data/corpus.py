@@ -214,7 +214,7 @@ class RankingSplit:
         return replace(self, **self._of_pairs(np.lexsort((places, self.pair_question))))
 
     def _of_pairs(self, pairs: Int[np.ndarray, " pair"]) -> dict[str, np.ndarray]:
-        """These pairs of each array over pairs. Arrays that are empty stay so."""
+        """The arrays of PER_PAIR, restricted to these pairs. An empty array stays empty."""
         arrays = {name: getattr(self, name) for name in PER_PAIR}
         return {name: array[pairs] if len(array) else array for name, array in arrays.items()}
 

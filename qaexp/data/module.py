@@ -219,9 +219,13 @@ class RankingDataModule(pl.LightningDataModule):
         return [name for name in self.splits if name != "train"]
 
     @property
+    def test_splits(self) -> list[str]:
+        return [name for name in self.ranked_splits if name != "dev"]
+
+    @property
     def shown_split(self) -> str:
         """The default split of pages and figures: the first test split or, without one, dev."""
-        return next((name for name in self.ranked_splits if name != "dev"), "dev")
+        return next(iter(self.test_splits), "dev")
 
     def limited(self, parts: Mapping[str, int | float | None]) -> "RankingDataModule":
         """The same data with the first questions of some splits: a whole number of batches of `batch_size`, or a share."""

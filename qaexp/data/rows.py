@@ -83,17 +83,16 @@ class _Columns:
         return found
 
     def is_header(self, fields: Sequence[str]) -> bool:
-        """Whether a first line holds headings by which columns are found. It always does if the user names columns, or if it does not have
-        as many fields as there are required columns. So it does if a heading stands in the place of another column.
+        """Whether a first line holds headings by which columns are found. It does if the user names columns, if the number of fields is not
+        that of the required columns, or if the line ends in a heading of labels and has another heading in the wrong place.
         """
         if self.named or len(fields) != len(self.required):
             return True
         spelled = [field.strip().casefold() for field in fields]
-        names = set(spelled)
-        misplaced = [ours for ours, name in zip(self.required, spelled, strict=True) if name not in NAMES[ours] and names & {*NAMES[ours]}]
-        if misplaced and spelled[-1] in NAMES["label"]:
-            return True
-        return names.issuperset(self.required) or all(names.intersection(NAMES[ours]) for ours in self.required)
+        known = [{*NAMES[ours]} for ours in self.required]
+        misplaced = any(name not in names and not names.isdisjoint(spelled) for name, names in zip(spelled, known, strict=True))
+        all_known = not any(names.isdisjoint(spelled) for names in known)
+        return {*spelled}.issuperset(self.required) or all_known or (misplaced and spelled[-1] in NAMES["label"])
 
 
 def _listed(header: Sequence[str]) -> str:

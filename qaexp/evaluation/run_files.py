@@ -82,7 +82,7 @@ class Measured:
     not_ranked: int
     """Judged questions that the run lacks. They are left out, as trec_eval does, or count as 0, as with its option -c."""
     missing_pairs: int
-    """Number of judged pairs that are missing in the run. Only questions that are counted have a part in it."""
+    """Number of judged pairs that the run lacks, among the questions that are counted."""
 
 
 def measure_run(path: Path, qrels: Qrels, measures: Sequence[str], convention: str = "trec", complete: bool = False) -> Measured:

@@ -78,13 +78,13 @@ def pair_axes(what: str, shape: Sequence[int], question: int, answer: int) -> tu
 
 
 def neurons_of(name: str, tensor: Tensor, question: Sequence[str], answer: Sequence[str]) -> Float[np.ndarray, "neuron row column"] | None:
-    """Each neuron's grid over the words of both texts, from what a model showed as `name`. None if it has no grid, or a single one."""
+    """What a model showed as `name`, as one grid of question words by answer words for each neuron. None if there are not two grids."""
     slices = _grid(name, tensor, question, answer)
     return slices if slices is not None and len(slices) > 1 else None
 
 
 def _grid(name: str, tensor: Tensor, question: Sequence[str], answer: Sequence[str]) -> Float[np.ndarray, "slice row column"] | None:
-    """The slices over the words of both texts of what a model showed as `name`. None if it has no axes of both texts."""
+    """What a model showed as `name`, as grids of question words by answer words. None if its axes are not the words of both texts."""
     side, _, what = name.partition(".")
     if side != "pair" or not (axes := pair_axes(what, tensor.shape, len(question), len(answer))):
         return None

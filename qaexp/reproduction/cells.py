@@ -99,6 +99,11 @@ class Cell:
         return [*begun, *taught, join_options(["qaexp", *self.overrides, *other_runs])]
 
     @property
+    def command(self) -> str:
+        """The same as one line of a shell."""
+        return " && ".join(self.commands)
+
+    @property
     def differs(self) -> str:
         """How its data or word vectors differ from the paper's; empty if they do not."""
         setting = self.table.settings[self.setting]
@@ -166,7 +171,7 @@ def _fingerprint(*overrides: str) -> str:
 
 
 def written_fingerprint(cell: Cell) -> str:
-    """The fingerprint of a cell's texts as they are written, with case and punctuation.
+    """The fingerprint of the texts that a cell reads, as they are written: case and punctuation count.
 
     Raises:
         QaexpError: as `fingerprint`.

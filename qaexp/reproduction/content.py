@@ -1,4 +1,4 @@
-"""The content of a file of `experiments/<paper>/`: YAML, with what `like: table3` takes from another table or from a row of it."""
+"""Reads the YAML files of `experiments/<paper>/`. With `like: table3` a table inherits from another table, and a row from another row."""
 
 import os
 import pickle
@@ -24,7 +24,7 @@ INHERITED_BY_ROW = ("overrides", "setting", "in_setting", "datasets", "vectors",
 
 
 def folders_of(folder: Path) -> list[Path]:
-    """The folder of experiments and, if it is ours, then also `experiments/` of the current folder."""
+    """The folders to read tables from: `folder` and, if it is the project's, also `experiments/` in the current folder."""
     own = OWN_EXPERIMENTS.resolve()
     return [folder, own] if folder == EXPERIMENTS != own else [folder]
 
@@ -39,7 +39,7 @@ def content_of(path: Path) -> Any:
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Twenty times as fast as OmegaConf's loader, and like it rejects a key that stands twice."""
+    """Rejects a key that stands twice, as OmegaConf's loader does, which takes twenty times as long."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         content: dict[Any, Any] = super().construct_mapping(node, deep)

@@ -18,7 +18,7 @@ from qaexp.evaluation.measures import metric_key
 from qaexp.explain.names import run_in_words
 from qaexp.files import RESULTS_REMEDY, atomic_write_text, read_small_text
 from qaexp.runs.identity import config_key, key_without_max_epochs, measured_config
-from qaexp.runs.other_runs import other_runs, with_other_runs
+from qaexp.runs.other_runs import OTHER_RUNS, other_runs, with_other_runs
 from qaexp.runs.record import RunRecord
 from qaexp.runs.sources import Sources
 from qaexp.runs.table import row_name
@@ -88,10 +88,8 @@ class Entry:
         return run_in_words({"run_name": self.name, "choices": choices, "seed": self.seed})
 
     def choice(self, group: str) -> str:
-        """Its command's choice of a group; empty if the command names none. Choices of a teacher, in brackets, do not count."""
-        own, inner = "", self.command
-        while own != inner:
-            own, inner = inner, re.sub(r"=\([^()]*\)", "=", inner)
+        """Its command's choice of a group; empty if there is none. The commands of other runs, in brackets at the end, do not count."""
+        own, *_ = re.split(rf" (?:{'|'.join(OTHER_RUNS)})=\(", self.command)
         return dict(option.split("=", 1) for option in split_options(own) if "=" in option).get(group, "")
 
     @property
@@ -291,7 +289,7 @@ def _read(path: Path) -> Entry:
 
 
 def key_in_tables(record: RunRecord) -> str:
-    """The key that a table's cell has for a run. It leaves out the steps at which other runs ended."""
+    """The key by which a table's cell finds a run. A teacher or a pre-training counts by its key, not by the step at which it ended."""
     return config_key(_with_keys_alone(record.config)) if other_runs(record.config) else record.key
 
 

@@ -99,7 +99,7 @@ class Measured:
             "seeds": by_setting_text({name: str(len(state.entries)) for name, state in states.items()}),
             "status": by_setting_text({name: state.status for name, state in states.items()}),
             "verdict": by_setting_text(verdicts),
-            "command": by_setting_text({name: " && ".join(state.cell.commands) for name, state in states.items()}),
+            "command": by_setting_text({name: state.cell.command for name, state in states.items()}),
             "records": by_setting_text({name: " ".join(entry.file_key for entry in state.entries) for name, state in states.items()}),
         }
 

@@ -184,8 +184,8 @@ class Times:
         return cls([Past.of(entry) for entry in ledger.entries])
 
     def expected(self, run: Run, begun: RunRecord | None = None) -> float | None:
-        """The expected seconds of a run, estimated from the most similar past runs on its data set. Of one that has begun, those that are
-        left, at the pace of its own epochs.
+        """The expected seconds of a run, estimated from the most similar past runs on its data set. If it has `begun`, the seconds that are
+        left, where an epoch takes as long as its own epochs did.
 
         Its number of epochs is their mean, or its limit if it cannot stop early, and at least one more than its patience. An epoch takes as
         long as in the newest of them.

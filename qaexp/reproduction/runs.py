@@ -201,7 +201,7 @@ def _folders(run: Run, runs: Path) -> list[Path]:
     folders = _folder(run, runs)
     if run.cell.row.pretrain is None and run.cell.row.teacher is None:
         return list(folders.glob(f"*_{run.key}"))
-    started = [(folder, RunRecord.of(folder)) for folder in folders.glob(f"*_seed{run.seed}_*")]  # named by the step of the other run, too
+    started = [(folder, RunRecord.of(folder)) for folder in folders.glob(f"*_seed{run.seed}_*")]  # keyed with the other run's step
     return [folder for folder, record in started if record and folder.name.endswith(record.key) and key_in_tables(record) == run.key]
 
 

@@ -191,7 +191,7 @@ class Table(PaperTable):
         return column.setting or row.setting or next(iter(self.settings))
 
     def shown(self, column: Column, value: float, sign: str = "") -> str:
-        """A metric's value as the column shows it. A `sign` of "+" is shown before a positive number, too."""
+        """A metric's value as the column shows it. With the `sign` "+", a positive number has a plus."""
         return f"{value * self.scale_of(column):{sign}.{self.decimals_of(column)}f}{column.unit}"
 
     def settings_of(self, row: Row) -> list[str]:

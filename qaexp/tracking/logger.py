@@ -240,7 +240,7 @@ def open_wandb(record: RunRecord, folder: Path) -> Iterator[RunLogger | Literal[
 
 
 def _begin(record: RunRecord, folder: Path, mode: Literal["online", "offline"], or_offline: bool) -> Any:
-    """Start the W&B run. If that fails, start an offline run with `or_offline`. Without it, return None if an epoch has finished already.
+    """Start the W&B run. If that fails and `or_offline` is true, start it offline. Otherwise return None if an epoch has finished already.
 
     Raises:
         ConfigError: it does not start, and no epoch has finished.

@@ -156,7 +156,7 @@ class StopEarly(EarlyStopping):
         by_another = trainer.should_stop and not self._asked
         trainer.should_stop = False
         super().on_train_epoch_end(trainer, pl_module)
-        self._asked = trainer.should_stop  # for want of patience, or at one of Lightning's thresholds
+        self._asked = trainer.should_stop  # the patience is used up, or one of Lightning's thresholds is reached
         trainer.should_stop = by_another or self._asked
 
 

@@ -16,7 +16,7 @@ SECONDS_BETWEEN_LINES = 60.0
 
 
 class RunBar(RichProgressBar):
-    """A progress bar for each epoch. It shows the epoch's number, from 1, the run's name and, after the first step, the loss."""
+    """A progress bar for each epoch, with the epoch's number (from 1) and the run's name. After the first step it also shows the loss."""
 
     def __init__(self, name: str) -> None:
         super().__init__(refresh_rate=10, leave=True)

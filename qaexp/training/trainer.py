@@ -51,7 +51,7 @@ LIMITS = ("limit_train_batches", "limit_val_batches", "limit_test_batches")
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Ctrl-C stays Ctrl-C, also where Lightning fails while it cleans up: its loops cannot be left before they have begun."""
+    """Raises KeyboardInterrupt for an error that Lightning raises while it cleans up after Ctrl-C, as it may between two epochs."""
     try:
         yield
     except Exception as error:

@@ -36,7 +36,7 @@ def test_an_entry_has_no_paths_and_keeps_the_measured_numbers(tmp_path: Path) ->
 
 def test_the_choices_of_a_teacher_are_not_those_of_its_student() -> None:
     entry = replace(
-        entry_of("a", 1, [0.5]), command="loss.teacher=(dataset=wikiqa init_from=(seed=1) dataset/vectors=glove300) dataset=toy"
+        entry_of("a", 1, [0.5]), command="dataset=toy init_from=(seed=1) loss.teacher=(dataset=wikiqa dataset/vectors=glove300)"
     )
     assert (entry.choice("dataset"), entry.choice("dataset/vectors")) == ("toy", "")
 

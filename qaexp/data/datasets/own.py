@@ -114,8 +114,8 @@ class OwnReader:
         return builder.build()
 
     def _read(self, path: Path, builder: CorpusBuilder, table: Any = None, other: str = "test") -> None:
-        """Read a file, or a table. The split of a row is that of its column or, without one, that of the file's name; `other` if the name
-        is no split's.
+        """Read a file or a table. The column `split` says to which split a row belongs. Without that column, the file's name says it; if
+        the name is not that of a split, the rows belong to `other`.
         """
         split = next((split for split, names in SPLITS.items() if path.name.lower().partition(".")[0] in names), other)
         with Faults(path, LAYOUT) as faults:

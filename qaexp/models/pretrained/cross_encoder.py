@@ -67,7 +67,7 @@ class CrossEncoder(AnswerScorer):
 
     def score(self, question: Text, candidate: Text) -> Float[Tensor, "pair *class"]:
         ids, types, mask = self._subwords.inputs(question["tokens"], candidate["tokens"])
-        ids = ids.masked_fill(~mask, self.model.config.pad_token_id)  # type: ignore[union-attr]  # a decoder reads the last token before it
+        ids = ids.masked_fill(~mask, self.model.config.pad_token_id)  # type: ignore[union-attr]  # decoders score at the last other token
         known = {"token_type_ids": types} if getattr(self.model.config, "type_vocab_size", 0) > 1 else {}  # type: ignore[union-attr]
         scores = self.model(input_ids=ids, attention_mask=mask.long(), **known).logits
         return scores.squeeze(1) if scores.shape[1] == 1 else scores

@@ -29,8 +29,10 @@ class Subwords:
         sample = self._tokenizer.encode(*["a"] * num_texts)
         marked = zip(sample.sequence_ids, sample.ids, sample.type_ids, strict=True)
         self._frame = [list(part) for _, part in groupby(marked, key=lambda mark: mark[0])]
-        ends = [self._frame[0], self._frame[-1]] if num_texts == 1 else []
-        self._around = [[str(self._tokenizer.id_to_token(each[1])) for each in part if each[0] is None] for part in ends] or [[], []]
+        self._around = [
+            [str(self._tokenizer.id_to_token(number)) for which, number, _ in part if which is None and num_texts == 1]
+            for part in (self._frame[0], self._frame[-1])
+        ]
         self.num_special = sum(len(part) for part in self._frame if part[0][0] is None)
         """How many special tokens stand around and between texts."""
         self.room = longest_input(weights) - self.num_special
@@ -45,8 +47,8 @@ class Subwords:
         return [[number + 1 for number in each.ids] for each in encoded]
 
     def words(self, text: str, limit: int) -> list[str]:
-        """The first `limit` subwords of a text as strings. A model that reads one text at a time has a state for each, and for the special
-        tokens around them, which are then part of the list.
+        """The first `limit` subwords of a text as strings. If the model reads one text at a time, the special tokens before and after them
+        are included, since it has a state for each.
         """
         first, last = self._around
         return [*first, *(str(self._tokenizer.id_to_token(number - 1)) for number in self.ids([text])[0][:limit]), *last]

@@ -116,9 +116,8 @@ def _lengths(cell: Cell) -> dict[str, dict[str, Any]]:
     """Test split to the digest of its questions' names, and the lengths of their answers in the same order."""
     data: RankingDataModule = instantiate(compose([*cell.overrides, "dataset/vectors=random"]).dataset)
     found = {}
-    for name, split in data.splits.items():
-        if name in ("train", "dev"):
-            continue
+    for name in data.test_splits:
+        split = data.splits[name]
         tokens = np.where(split.labels == 1, data.corpus.texts.lengths(split.candidates), 0)
         longest = np.maximum.reduceat(tokens, split.offsets[:-1]).tolist()
         found[name] = {"of": digest([question.decode() for question in split.question_ids]), "tokens": longest}

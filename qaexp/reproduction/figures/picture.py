@@ -78,7 +78,7 @@ def run_columns(state: CellState) -> dict[str, str]:
         "seeds": str(len(state.entries)),
         "data": state.cell.dataset,
         "status": state.status,
-        "command": " && ".join(state.cell.commands),
+        "command": state.cell.command,
     }
 
 

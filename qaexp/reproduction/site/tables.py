@@ -132,7 +132,9 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 
 
 def read_table(table: Table, results: Path, records: Mapping[str, Entry]) -> Shown:
-    """A table as its CSV has it; without a CSV, only what its file in `experiments/` says. `records` are by `file_key`.
+    """A table with the numbers of its CSV. If there is no CSV, it has only what its file in `experiments/` says.
+
+    `records` maps the `file_key` of each entry to the entry.
 
     Raises:
         MissingDataError: the CSV lacks a column that the table has now.
