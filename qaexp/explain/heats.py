@@ -10,6 +10,10 @@ from torch import Tensor
 
 from qaexp.errors import ConfigError
 
+OVER_BOTH_TEXTS = ("grid", "alignment")
+OVER_ONE_TEXT = ("attention", "gate", "gates")
+"""The names of what is over words, or their ends."""
+
 
 @dataclass(frozen=True)
 class Heat:
@@ -23,7 +27,8 @@ class Heat:
 
 
 def heats(shown: Mapping[str, Tensor], question: Sequence[str], answer: Sequence[str], unit: int | None) -> list[Heat]:
-    """Places the tensors of `read_out` beside the words of both texts, in their order. Tensors without an axis over words are left out.
+    """Places the tensors of `read_out` beside the words of both texts, in their order. Their names say which axes are over words
+    (`intermediates.show`); other tensors are left out.
 
     - A grid of several slices or neurons (h_{i,j,k} of Liu et al. 2016, §6.3.2): slice `unit`, counted from 0; without `unit`, the mean.
     - Attention between the words of one text: the mean over heads and attending words, that is, the attention that each word receives.
@@ -44,13 +49,13 @@ def heats(shown: Mapping[str, Tensor], question: Sequence[str], answer: Sequence
                 raise ConfigError(f"{name} has no slice {unit}; choose one of 0 to {len(slices) - 1}")
             found.append(Heat(name, question, answer, slices.mean(axis=0) if unit is None else slices[unit]))
             continue
-        values, shape = tensor.detach().double().cpu().numpy(), tensor.shape
+        values = tensor.detach().double().cpu().numpy()
         if what.endswith(("gate", "gates")) and values.ndim > 1:
             values = values.mean(axis=-1)
-        elif side in words and values.ndim > 1 and shape[-2] == shape[-1] == len(words[side]):
+        elif side in words and what == "attention" and values.ndim > 1:
             values = values.mean(axis=tuple(range(values.ndim - 1)))
-        text = _one_text(side, what, values.shape, words)
-        if text is not None:
+        text = _one_text(side, what, words)
+        if text is not None and values.shape[-1:] == (len(text),):
             lines = values.reshape(-1, len(text))
             found += [Heat(name if len(lines) == 1 else f"{name} {number}", (), text, line[None]) for number, line in enumerate(lines, 1)]
     if unit is not None and found and not any(heat.rows for heat in found):
@@ -60,23 +65,6 @@ def heats(shown: Mapping[str, Tensor], question: Sequence[str], answer: Sequence
     return found
 
 
-def slices_over_words(values: Float[np.ndarray, "*axis"], axes: tuple[int, int]) -> Float[np.ndarray, "slice row column"]:
-    """The values with the two axes over words last and all other axes in one."""
-    turned = np.moveaxis(values, axes, (-2, -1))
-    return turned.reshape(-1, *turned.shape[-2:])
-
-
-def pair_axes(what: str, shape: Sequence[int], question: int, answer: int) -> tuple[int, int] | None:
-    """The axes over the question's and the answer's words, if there are any. Attention from word to word has the answer's words first."""
-    for axis in range(len(shape) - 2, -1, -1):
-        both = (shape[axis], shape[axis + 1])
-        if what == "attention" and both == (answer, question):
-            return axis + 1, axis
-        if what != "attention" and both == (question, answer):
-            return axis, axis + 1
-    return None
-
-
 def neurons_of(name: str, tensor: Tensor, question: Sequence[str], answer: Sequence[str]) -> Float[np.ndarray, "neuron row column"] | None:
     """What a model showed as `name`, as one grid of question words by answer words for each neuron. None if there are not two grids."""
     slices = _grid(name, tensor, question, answer)
@@ -84,11 +72,11 @@ def neurons_of(name: str, tensor: Tensor, question: Sequence[str], answer: Seque
 
 
 def _grid(name: str, tensor: Tensor, question: Sequence[str], answer: Sequence[str]) -> Float[np.ndarray, "slice row column"] | None:
-    """What a model showed as `name`, as grids of question words by answer words. None if its axes are not the words of both texts."""
+    """What a model showed as `name`, as grids of question words by answer words. None if it is no grid."""
     side, _, what = name.partition(".")
-    if side != "pair" or not (axes := pair_axes(what, tensor.shape, len(question), len(answer))):
+    if side != "pair" or what not in OVER_BOTH_TEXTS or tensor.shape[-2:] != (len(question), len(answer)):
         return None
-    return slices_over_words(tensor.detach().double().cpu().numpy(), axes)
+    return tensor.detach().double().cpu().numpy().reshape(-1, len(question), len(answer))
 
 
 def standing_out(values: Float[np.ndarray, "neuron *some"]) -> Float[np.ndarray, " neuron"]:
@@ -97,11 +85,11 @@ def standing_out(values: Float[np.ndarray, "neuron *some"]) -> Float[np.ndarray,
     return (flat.max(axis=1) - flat.mean(axis=1)) / np.maximum(flat.std(axis=1), 1e-12)
 
 
-def _one_text(side: str, what: str, shape: Sequence[int], words: Mapping[str, Sequence[str]]) -> Sequence[str] | None:
-    """The words of the text that the last axis is over. For a pair: the answer's, unless the name or the length says the question's."""
-    of_question = side == "question" or (side == "pair" and what.startswith("question"))
-    order = [side] if side in words else ["question"] if of_question else ["candidate", "question"]
-    return next((words[text] for text in order if shape and shape[-1] == len(words[text])), None)
+def _one_text(side: str, what: str, words: Mapping[str, Sequence[str]]) -> Sequence[str] | None:
+    """The words of the text that values are over. In a pair it is the answer, unless the name begins with `question_`."""
+    if not what.endswith(OVER_ONE_TEXT):
+        return None
+    return words[side] if side in words else words["question" if what.startswith("question_") else "candidate"]
 
 
 def frame(found: Sequence[Heat]) -> pd.DataFrame:

@@ -87,11 +87,13 @@ def _body(record: RunRecord) -> Iterator[str]:
         yield f"- word vectors: {vectors}"
     yield from ("", "## Training", "", f"`{record.command_line}`", "")
     code = f"Commit `{record.commit}`" if record.commit else f"qaexp {record.versions.get('qaexp', '')}"
-    yield f"{code}, torch {record.versions.get('torch', '')}. Best epoch on the development split: {record.best_epoch}."
+    chosen = f" Best epoch on the development split: {record.best_epoch}." if record.best_epoch else ""
+    yield f"{code}, torch {record.versions.get('torch', '')}.{chosen}"
     yield from ("", "## Limits", "")
     lengths = [record.config["dataset"].get(name) for name in ("max_question_length", "max_candidate_length")]
     sides = ("First texts", "second ones") if classes else ("Questions", "candidates")
-    yield f"- {sides[0]} are cut after {lengths[0]} tokens and {sides[1]} after {lengths[1]}."
+    tokens = "subwords, or sooner where the weights read fewer," if data.get("weights") else "tokens"
+    yield f"- {sides[0]} are cut after {lengths[0]} {tokens} and {sides[1]} after {lengths[1]}."
     if not classes:
         yield "- Scores order the candidates of one question. They are no probabilities; scores of different questions cannot be compared."
     done = "classified" if classes else "ranked"

@@ -70,6 +70,12 @@ class Cell:
         """Its overrides with one of these beginnings."""
         return [override for override in self.overrides if override.lstrip("+").startswith(ways)]
 
+    @property
+    def reading(self) -> list[str]:
+        """Its overrides that change which texts are read."""
+        vectors = self.beginning(*VECTORS) if self.beginning(DROPS) else ["dataset/vectors=random"]
+        return [*self.beginning(*READING), *vectors]
+
     def seeded(self, seed: int) -> list[str]:
         return [*self.overrides, f"seed={seed}"]
 
@@ -156,13 +162,7 @@ def fingerprint(cell: Cell) -> str:
     Raises:
         QaexpError: the files are damaged, or not what the data set's YAML expects.
     """
-    return _fingerprint(*_reading(cell))
-
-
-def _reading(cell: Cell) -> list[str]:
-    """Its overrides that change which texts are read."""
-    vectors = cell.beginning(*VECTORS) if cell.beginning(DROPS) else ["dataset/vectors=random"]
-    return [*cell.beginning(*READING), *vectors]
+    return _fingerprint(*cell.reading)
 
 
 @cache
@@ -176,7 +176,7 @@ def written_fingerprint(cell: Cell) -> str:
     Raises:
         QaexpError: as `fingerprint`.
     """
-    return _written_fingerprint(*_reading(cell))
+    return _written_fingerprint(*cell.reading)
 
 
 @cache
@@ -235,6 +235,10 @@ class Keys:
         if not all(name in self._known for name in names):
             place = f"{cell.table.title}, row {cell.row.label!r}: "
             fine = _composed(cell.seeded(seeds[0]), RANK, place)
+            if cell.teacher and "teacher" not in fine.loss:
+                raise ConfigError(
+                    f"{place}its loss learns from no teacher; take one that does, such as loss=margin_mse, or leave teacher: out"
+                )
             before = _composed(pretraining, PRETRAIN, place) if (pretraining := cell.pretraining(seeds[0])) else None
             for seed, name, teacher in zip(seeds, names, taught, strict=True):
                 begun = {"init_from": {"key": config_key(_resolved(before, seed))}} if before else {}

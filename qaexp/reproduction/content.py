@@ -79,11 +79,13 @@ def with_inherited(path: Path, content: dict[str, Any], visited: Sequence[Path] 
 
 def _parent(path: Path, name: str, visited: Sequence[Path]) -> dict[str, Any]:
     """The content of the other file, with what it inherits itself."""
-    other = path.parent / f"{name}.yaml"
-    if not other.is_file():  # a file of the user's own may inherit from ours
-        other = Path(os.path.normpath(EXPERIMENTS / path.parent.name / f"{name}.yaml"))
-    if not other.is_file():
-        raise ConfigError(f"like: {name}: there is no {other}; {meant(name, sorted(each.stem for each in path.parent.glob('*.yaml')))}")
+    places = [Path(os.path.normpath(folder / path.parent.name / f"{name}.yaml")) for folder in (path.parents[1], EXPERIMENTS)]
+    if not (found := [place for place in places if place.is_file()]):  # a file of the user's own may inherit from ours
+        there = {each.stem for place in places for each in place.parent.glob("*.yaml")}
+        papers = {each.parent.name for each in EXPERIMENTS.glob("*/*.yaml")}
+        remedy = meant(places[0].stem, sorted(there)) if there else f"papers: {', '.join(sorted(papers))}"
+        raise ConfigError(f"like: {name}: there is no {places[0]}; {remedy}")
+    other = found[0]
     if other.resolve() in visited:
         raise ConfigError(f"like: {name}: a table cannot inherit from itself")
     return with_inherited(other, content_of(other), visited)

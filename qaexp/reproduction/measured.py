@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -54,11 +54,36 @@ class Measured:
             epochs = sorted({len(entry.history) for state in cut.values() for entry in state.cut_short})
             runs = ", ".join(f"{name} ({len(state.cut_short)} of {len(state.entries)})" for name, state in cut.items())
             found.append(f"training ended at its limit of {' or '.join(map(str, epochs))} epochs, and more might have helped: {runs}")
+        found += [*self._older_texts(), *self._absent_splits()]
         for name in self._timed_columns:
             if elsewhere := [label for label, state in self._timed(name).items() if state.on_gpu != self._shown_on_gpu[name]]:
                 where = "without a GPU" if self._shown_on_gpu[name] else "with a GPU"
                 found.append(f"{name}: not shown for {', '.join(elsewhere)}, timed {where}, unlike the other rows")
         return found
+
+    def _older_texts(self) -> Iterator[str]:
+        """Rows that read the same data set as others, at a time when its files had other texts."""
+        on_data: dict[tuple[str, ...], dict[tuple[str, str], CellState]] = {}
+        for where, state in self.states.items():
+            if state.entries:
+                on_data.setdefault(tuple(state.cell.reading), {})[where] = state
+        for states in on_data.values():
+            newest = max((entry for state in states.values() for entry in state.entries), key=lambda entry: entry.started)
+            older = [self.table.named(*where) for where, state in states.items() if state.entries[0].fingerprint != newest.fingerprint]
+            if older:
+                yield (
+                    f"the files of {newest.data['name']} had other texts when these rows were measured, which cannot be compared with the "
+                    f"other rows: {', '.join(older)}"
+                )
+
+    def _absent_splits(self) -> Iterator[str]:
+        """Columns of a split that no run has."""
+        for name, column in self.table.columns.items():
+            states = [state for row in self.table.rows if (state := self.state_in(row.label, name)) and state.entries]
+            split = (self.table.metric_of(column, states[0].cell.dataset) or "").rpartition("/")[0] if states else ""
+            there = {each: None for state in states for entry in state.entries for each in entry.metrics}
+            if split and split not in there:
+                yield f"{name}: no run has the split {split!r}; their splits are {', '.join(there)}"
 
     @property
     def _timed_columns(self) -> list[str]:

@@ -9,7 +9,6 @@ import pandas as pd
 
 from qaexp.files import RESULTS_REMEDY, atomic_write_text
 from qaexp.reproduction.claims import POINTS, POWERED, VERDICTS
-from qaexp.reproduction.content import EXPERIMENTS
 from qaexp.reproduction.ledger import Entry
 from qaexp.reproduction.measured import Measured
 from qaexp.reproduction.page import CLAIMS_EXPLAINED, notes_of
@@ -17,8 +16,9 @@ from qaexp.reproduction.settings import ConfigurationTable
 from qaexp.reproduction.statistics import StatisticsTable
 from qaexp.runs.table import markdown
 
-BELIEVED = EXPERIMENTS / "believed.md"
-"""What the results support, how strongly, and why: written by hand."""
+BELIEVED = "believed.md"
+"""In a folder of results: what they support, how strongly, and why. Written by hand, and not there for results of your own, unless you
+write it."""
 
 EXPLAINED = """\
 Rows are the paper's, in its order. A cell has the number that we measured, and the paper's in brackets. Ours is the mean over seeds; \
@@ -55,7 +55,8 @@ def write_overview(
     folder: Path,
     claims: Mapping[str, pd.DataFrame],
 ) -> None:
-    """`README.md`: what is believed, then the state of every claim, table, figure and tuning, a line each, and links to the `others`.
+    """`README.md`: what is believed (from `believed.md`, if there is one), then the state of every claim, table, figure and tuning, a line
+    each, and links to the `others`.
 
     Raises:
         OutputError: the folder cannot be written.
@@ -72,10 +73,8 @@ def write_overview(
     parts = [
         "# Results",
         "`make tables` writes this page from `results/ledger/`, which has one file for each run. `make site` shows all of it in a browser.",
-        BELIEVED.read_text(encoding="utf-8").strip(),
-        "## Claims",
-        CLAIMS_EXPLAINED,
-        markdown(verdicts),
+        *([believed.read_text(encoding="utf-8")] if (believed := folder / BELIEVED).is_file() else []),
+        *(["## Claims", CLAIMS_EXPLAINED, markdown(verdicts)] if claims else []),
         "## Tables",
         markdown(_states("table", [(each, f"{each.table.name}.md") for each in tables])),
         TUNINGS_EXPLAINED,

@@ -67,7 +67,8 @@ def reproduce(options: argparse.Namespace) -> int:
         fresh |= {each.table.title: each for each in _measured(rest, ledger, keys)}
         whole, drawn, grids = ([fresh[each.title] for each in all_of] for all_of in (tables, figures, tuned))
         keys.save()
-        claimed = {paper: said for paper in papers_of(tables) if (said := claims(paper))}
+        with_runs = [each.table for each in (*whole, *drawn) if any(state.entries for state in each.states.values())]
+        claimed = {paper: said for paper in papers_of(with_runs) if (said := claims(paper))}
         held = {paper: claim_verdicts(said, _of(paper, [*whole, *drawn])) for paper, said in claimed.items()}
         for paper, frame in held.items():
             write_claims(paper, frame, results / paper)

@@ -12,9 +12,10 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, ClassVar, TypeVar, get_args
 
-from qaexp.config import choices
+from qaexp.config import choices, in_hydra
 from qaexp.errors import ConfigError, meant
-from qaexp.evaluation.measures import is_measure
+from qaexp.evaluation.conventions import METRICS
+from qaexp.evaluation.measures import ACCURACY, find_measure, is_measure
 from qaexp.reproduction.content import EXPERIMENTS, content_of, folders_of, with_inherited
 from qaexp.reproduction.ledger import PARAMETERS, SECONDS
 
@@ -29,6 +30,14 @@ UNPRINTED = ""
 
 READING_ERRORS = (ConfigError, KeyError, TypeError, AttributeError)
 """Errors that a file causes when its content is not that of its kind of table."""
+
+SHAPES = {
+    "columns": "{MAP: {metric: test/map}}",
+    "settings": "{wikiqa: {datasets: [wikiqa]}}",
+    "values": '{"0.1": [optimizer.lr=0.1]}',
+    "rows": "[{label: GGSA, overrides: [model=ggsa]}]",
+}
+"""The parts of a file, each with an example."""
 
 Printed = str | int | float | None
 T = TypeVar("T")
@@ -172,7 +181,8 @@ class Table(PaperTable):
         blank = [UNPRINTED] * len(content["columns"])
         rows = [{"published": blank, **row, "label": str(row["label"])} for row in content["rows"]]
         settings = {str(name): filled(Setting, setting) for name, setting in content["settings"].items()}
-        return {**content, "settings": settings, "rows": rows}
+        common = [*_measuring(content["columns"]), *content.get("common", ())]
+        return {**content, "common": common, "settings": settings, "rows": rows}
 
     def fault(self) -> str:
         return _fault_of(self)
@@ -310,6 +320,7 @@ def _kind(path: Path, content: dict[str, Any]) -> str:
 
 def _read(path: Path, content: dict[str, Any], kind: type[Kind]) -> Kind:
     try:
+        _require_shape(content)
         content = kind.prepared(path, content)
         columns = {str(name): filled(kind.column_type, column) for name, column in content["columns"].items()}
         rows = [filled(kind.row_type, row) for row in content["rows"]]
@@ -320,6 +331,16 @@ def _read(path: Path, content: dict[str, Any], kind: type[Kind]) -> Kind:
     if fault:
         raise ConfigError(f"{path}: {fault}")
     return table
+
+
+def _require_shape(content: Mapping[str, Any]) -> None:
+    """Raises: ConfigError, if its parts are not options by name, or its rows not a list of such."""
+    for name in ("columns", "settings", "values"):
+        if name in content and not (isinstance(content[name], Mapping) and content[name]):
+            raise ConfigError(f"{name}: needs options by name, such as {SHAPES[name]}")
+    rows = content.get("rows", [])
+    if not isinstance(rows, list) or not all(isinstance(row, Mapping) and "label" in row for row in rows):
+        raise ConfigError(f"rows: needs a list of rows, each with a label, such as {SHAPES['rows']}")
 
 
 def _row_of_wrong_length(table: PaperTable) -> str:
@@ -357,6 +378,14 @@ def describe(error: Exception) -> str:
 
 
 # Checks of tables of results.
+
+
+def _measuring(columns: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The option that adds what columns show to the measures that every run has, as for `test/nDCG@5`; none if nothing is added."""
+    metrics = [metric for column in columns.values() for metric in (column.get("metric"), *column.get("metric_on", {}).values())]
+    names = {str(metric).rpartition("/")[2]: None for metric in metrics if metric not in (*RUN_METRICS, None)}
+    added = [name for name in names if is_measure(name) and name != ACCURACY and find_measure(name).key not in METRICS]
+    return [f"dataset.measures={in_hydra(added)}"] if added else []
 
 
 def _require_lists(content: Mapping[str, Any]) -> None:

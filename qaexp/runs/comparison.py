@@ -134,8 +134,8 @@ def _require_alike(systems: Sequence[_System]) -> None:
         if not first.values.index.sort_values().equals(other.values.index.sort_values()):
             only = len(first.values.index.symmetric_difference(other.values.index))
             raise ConfigError(
-                f"{first.name} and {other.name} do not rank the same questions: {only} are in one of them alone; --complete counts those "
-                "that are missing as 0"
+                f"{first.name} and {other.name} do not rank the same questions: {only} are in one of them alone; with --qrels FILE, "
+                "--complete counts those that are missing as 0"
             )
 
 

@@ -29,10 +29,16 @@ def checkpoint_file(path: str | Path) -> Path:
     """
     file = Path(path) / BEST if Path(path).is_dir() else Path(path)
     if not file.is_file():
-        below = next(iter([*Path(path).glob(f"*/{BEST}"), *Path(path).glob(f"*/*/{BEST}")]), None)
-        example = f", such as {below.parent}" if below else ""
-        raise CheckpointError(f"{file} does not exist; name a run's folder{example} or a .ckpt file in one")
+        raise CheckpointError(f"{file} does not exist; name a run's folder{example_below(path, BEST)} or a .ckpt file in one")
+    if file.suffix != ".ckpt":
+        raise CheckpointError(f"{file} is no checkpoint; name a run's folder or a .ckpt file in one")
     return file
+
+
+def example_below(path: str | Path, file: str) -> str:
+    """Such as `, such as results/runs/2026-11-30/12-00-00`: a run below a folder that has this file; empty if there is none."""
+    found = next((found for pattern in ("*", "*/*", "*/*/*") for found in Path(path).glob(f"{pattern}/{file}")), None)
+    return f", such as {found.parent}" if found else ""
 
 
 def part_of_test(folder: Path, process: int) -> Path:

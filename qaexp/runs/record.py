@@ -20,7 +20,7 @@ from qaexp.ddp import is_rank_zero
 from qaexp.errors import ConfigError, OutputError, PrunedError, QaexpError, RecordError
 from qaexp.evaluation.measures import metric_key
 from qaexp.files import atomic_write_text, nested_values, read_small_text
-from qaexp.runs.folder import RECORD
+from qaexp.runs.folder import RECORD, example_below
 from qaexp.runs.identity import config_key, is_same, quick_look
 from qaexp.runs.places import places_of, with_places
 from qaexp.runs.provenance import git_commit, hardware, versions
@@ -113,6 +113,8 @@ class RunRecord:
             deque(nested_values(content), maxlen=0)  # for its limits
             _require_kinds(content)
             return cls(**{**content, "config": with_current_targets(content.get("config"))})
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise RecordError(f"{folder} is no run's folder, which has a {RECORD}; name one{example_below(folder, RECORD)}") from error
         except OSError as error:
             raise RecordError(f"{path}: {error.strerror}") from error
         except (ValueError, TypeError, RecursionError) as error:  # ValueError: not UTF-8, or not JSON

@@ -14,7 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from qaexp.config import RANK, Program, compose, join_options, split_options
 from qaexp.ddp import require_one_process
-from qaexp.errors import BadDataError, MissingDataError, OutputError, PrunedError, RecordError
+from qaexp.errors import BadDataError, CheckpointError, ConfigError, MissingDataError, OutputError, PrunedError, RecordError
 from qaexp.files import atomic_write_text, output_errors, remove_staging
 from qaexp.logs import silence_libraries
 from qaexp.mistakes import check_config, config_of_choices, explain
@@ -70,11 +70,11 @@ def run_or_reuse(
     Raises:
         OutputError: the folder cannot be written.
     """
-    folder = place(cfg, runs)
     try:
+        folder = place(cfg, runs)
         former = of_these_data(cfg, runs, overrides)
-    except (MissingDataError, BadDataError) as error:
-        return Outcome("failed", folder, error=str(error))
+    except (MissingDataError, BadDataError, CheckpointError) as error:  # of its data, or of a run that it refers to
+        return Outcome("failed", runs, error=str(error))
     if former and former.status == "finished":
         if (folder / LAST).exists():  # the process was killed just before it removed this file
             with claim(folder) as mine:
@@ -111,9 +111,17 @@ def run_or_reuse(
 
 
 def go_on(folder: Path, cfg: DictConfig) -> None:
-    """Turn a run into the longer run that `cfg` describes, to be resumed: it takes that run's configuration, key and command."""
+    """Turn a run into the longer run that `cfg` describes, to be resumed: it takes that run's configuration, key and command.
+
+    Raises:
+        ConfigError: what it reads has changed since. The run stays as it is.
+    """
     config: Any = OmegaConf.to_container(cfg, resolve=True)
     record = RunRecord.load(folder)
+    if record.data and not record.is_over(sources_of(cfg)):
+        raise ConfigError(
+            f"resume={folder}: what it reads ({record.data['name']}) has changed since; put the old files back, or start a new run"
+        )
     grown = {name: OmegaConf.select(cfg, name) for name in GROWING}
     grown = {name: value for name, value in grown.items() if value != OmegaConf.select(OmegaConf.create(record.config), name)}
     kept = [option for option in split_options(record.command) if option.partition("=")[0] not in grown]
@@ -147,18 +155,28 @@ def of_these_data(cfg: DictConfig, runs: Path, overrides: Sequence[str]) -> RunR
     former = RunRecord.of(folder)
     if former is None or not former.data or (former.status not in ENDED and not _is_free(folder)):
         return None
-    from qaexp.data.missing_files import reads_vectors
-    from qaexp.data.module_cache import open_data  # imports torch, which takes seconds and is only needed if there is a run
-    from qaexp.models.pretrained.weights import revision_here
-
-    data, config = open_data(cfg.dataset), OmegaConf.to_container(cfg, resolve=True)
-    files = data.vector_files if reads_vectors(cfg.model) else None
-    now = Sources(data.corpus.fingerprint, files, data.corpus.written_fingerprint, revision_here, lambda: with_pinned_runs(config))  # type: ignore[arg-type]
+    now = sources_of(cfg)
     if former.is_over(now):
         return former if former.status in ENDED else None
     if aside := set_aside(folder, now):
         log.error("%s: what it reads has changed since; the old run is now in %s", join_options(overrides), aside)
     return None
+
+
+def sources_of(cfg: DictConfig) -> Sources:
+    """What a run of this configuration would read now.
+
+    Raises:
+        MissingDataError, BadDataError: its data cannot be read.
+    """
+    from qaexp.data.missing_files import reads_vectors
+    from qaexp.data.module_cache import open_data  # imports torch, which takes seconds and is only needed if there is a run
+    from qaexp.models.pretrained.weights import revision_here
+
+    data = open_data(cfg.dataset)
+    config: Any = OmegaConf.to_container(cfg, resolve=True)
+    files = data.vector_files if reads_vectors(cfg.model) else None
+    return Sources(data.corpus.fingerprint, files, data.corpus.written_fingerprint, revision_here, lambda: with_pinned_runs(config))
 
 
 def _is_free(folder: Path) -> bool:

@@ -84,6 +84,11 @@ def evaluate_run(run: Path, overrides: Sequence[str] = (), folder: Path | None =
         cfg.dataset.drop_unknown = True
         cfg.dataset.vectors = OmegaConf.to_container(saved_config(file.parent, data_dir=str(cfg.data_dir)).dataset.vectors, resolve=True)
     data: RankingDataModule = instantiate(cfg.dataset)
+    of_run = RunRecord.of(file.parent)
+    if not overrides and of_run and of_run.data.get("fingerprint") != data.corpus.fingerprint:
+        log.warning(
+            "the files of dataset=%s have changed since the run was made, so these are not the texts that it was measured on", data.name
+        )
     if tuple(plan["classes"]) != tuple(data.classes):
         ours, theirs = (", ".join(classes) or "a ranking" for classes in (plan["classes"], data.classes))
         raise ConfigError(f"{run} predicts {ours}, and dataset={data.name} has {theirs}; choose another data set")

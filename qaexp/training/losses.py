@@ -262,6 +262,8 @@ class MarginMSE(Loss):
         for question, candidate in dict.fromkeys(pairs):
             if (question, candidate) not in self._scores:
                 new.setdefault(question, []).append(candidate)
+        if new and self._ranker:
+            self._ranker.scorer.to(batch.labels.device)
         for question, texts in new.items():
             self._ask(question, texts)
         return replace(batch, targets=torch.tensor([self._scores[pair] for pair in pairs], device=batch.labels.device))

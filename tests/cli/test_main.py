@@ -517,6 +517,22 @@ def test_a_finished_run_goes_on_to_where_a_longer_one_would_have_been(
     assert "there is no last.ckpt to go on from" in caplog.text
 
 
+def test_a_run_whose_data_changed_is_not_made_longer(quiet: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """It had taken the longer limit, and a finished run had become a failed one."""
+    lines = [f"q{place}?\t{answer}\t{label}\n" for place in range(4) for answer, label in (("yes", 1), ("no", 0))]
+    text = "".join(["question\tcandidate\tlabel\n", *lines])
+    for name in ("train", "dev", "test"):
+        (tmp_path / f"{name}.tsv").write_text(text)
+    own = ["dataset=own", f"dataset.reader.folder={tmp_path}", "dataset/vectors=random", "model=qa_cnn", "model.encoder.num_filters=4"]
+    assert main([*quiet[:3], *own, "trainer.max_epochs=1"]) == 0
+    folder = only_run(tmp_path)
+    before = (folder / "record.json").read_text(), (folder / "config.yaml").read_text()
+    (tmp_path / "train.tsv").write_text(text.replace("q0?", "and now?"))
+    assert main([f"resume={folder}", "trainer.max_epochs=3"]) == 2
+    assert "has changed since; put the old files back, or start a new run" in caplog.text
+    assert ((folder / "record.json").read_text(), (folder / "config.yaml").read_text()) == before
+
+
 def test_a_run_that_stopped_early_goes_on_with_more_patience(quiet: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert main([*quiet, "model=qa_cnn", "model.encoder.num_filters=4", "optimizer.lr=0", "trainer.max_epochs=8", "patience=1"]) == 0
     folder = only_run(tmp_path)

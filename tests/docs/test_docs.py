@@ -246,7 +246,7 @@ def test_every_model_has_a_row_with_its_class_and_slots() -> None:
     for name, says in described.items():
         file = OmegaConf.to_container(OmegaConf.load(CONF / "model" / f"{name}.yaml"))
         assert isinstance(file, dict)
-        kind = file["_target_"].rpartition(".")[2]
+        kind = compose([f"model={name}"]).model._target_.rpartition(".")[2]
         slots = [each[slot] for each in file.get("defaults", []) if isinstance(each, dict) for slot in each if slot not in ("embedding",)]
         expected = f"`{kind}`: {', '.join(slot for slot in slots if slot != 'none')}" if kind == "Scorer" else f"`{kind}`"
         assert says.startswith(expected), name

@@ -30,22 +30,36 @@ def test_attentive_pooling_weighs_both_texts_and_aligns_them() -> None:
 
 
 @pytest.mark.parametrize("length", [3, 4], ids=["", "texts of one length"])
-def test_word_by_word_attention_is_turned_so_that_the_question_goes_down(length: int) -> None:
+def test_word_by_word_attention_is_a_grid_with_the_question_down(length: int) -> None:
     read = shown("model=word_attention_lstms", "dataset=snli_partial", answer=length)
     [attention] = heats(read, QUESTION, [*ANSWER, "now"][:length], unit=None)
-    np.testing.assert_allclose(attention.values, read["pair.attention"].numpy().T)
+    np.testing.assert_allclose(attention.values, read["pair.alignment"].numpy())
     np.testing.assert_allclose(attention.values.sum(axis=0), 1, rtol=1e-6)
+
+
+@pytest.mark.parametrize("length", [3, 4], ids=["", "texts of one length"])
+def test_attention_to_the_question_stands_beside_its_words(length: int) -> None:
+    read = shown("model=attention_lstms", "dataset=snli_partial", answer=length)
+    [attention] = heats(read, QUESTION, [*ANSWER, "now"][:length], unit=None)
+    assert attention.columns == QUESTION
+
+
+def test_an_axis_of_something_else_is_not_taken_for_words() -> None:
+    """MP-CNN shows the cosines of four widths, and both texts have four words."""
+    read = shown("model=mp_cnn", answer=4)
+    assert read["pair.width_cosine"].shape[-2:] == (4, 4)
+    assert heats(read, QUESTION, [*ANSWER, "now"], unit=None) == []
 
 
 def test_a_neuron_of_a_grid_is_taken_by_its_number() -> None:
     read = shown("model=tc_lstm", "dataset=snli_partial")
     grid = read["pair.grid"].numpy()
-    assert grid.shape[:2] == (4, 3)
+    assert grid.shape[1:] == (4, 3)
     [third] = heats(read, QUESTION, ANSWER, unit=2)
     [mean] = heats(read, QUESTION, ANSWER, unit=None)
-    np.testing.assert_allclose(third.values, grid[:, :, 2])
-    np.testing.assert_allclose(mean.values, grid.mean(axis=2), rtol=1e-5, atol=1e-8)
-    with pytest.raises(ConfigError, match=rf"pair\.grid has no slice 900; choose one of 0 to {grid.shape[2] - 1}"):
+    np.testing.assert_allclose(third.values, grid[2])
+    np.testing.assert_allclose(mean.values, grid.mean(axis=0), rtol=1e-5, atol=1e-8)
+    with pytest.raises(ConfigError, match=rf"pair\.grid has no slice 900; choose one of 0 to {len(grid) - 1}"):
         heats(read, QUESTION, ANSWER, unit=900)
 
 

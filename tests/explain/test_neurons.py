@@ -45,11 +45,11 @@ def test_the_pairs_of_words_are_those_with_the_highest_activations(read: tuple[R
         for pair, grid in zip(pairs, shown, strict=True):
             for row, word in enumerate(pair.question):
                 for column, other in enumerate(pair.answer):
-                    highest[word, other] = max(highest.get((word, other), -np.inf), float(grid[row, column, neuron]))
+                    highest[word, other] = max(highest.get((word, other), -np.inf), float(grid[neuron, row, column]))
         expected = sorted(highest.items(), key=lambda item: -item[1])
         assert excited[neuron][0].words == expected[0][0]
         assert [each.activation for each in excited[neuron]] == pytest.approx([value for _, value in expected[:PAIRS_PER_NEURON]], rel=1e-5)
-        cells = np.concatenate([grid[:, :, neuron].ravel() for grid in shown]).astype(float)
+        cells = np.concatenate([grid[neuron].ravel() for grid in shown]).astype(float)
         assert outstanding[neuron] == pytest.approx((cells.max() - cells.mean()) / cells.std(), rel=1e-4)
     listed = table(excited, outstanding)
     assert listed.groupby("neuron").size().to_dict() == {0: PAIRS_PER_NEURON, 1: PAIRS_PER_NEURON, 2: PAIRS_PER_NEURON}

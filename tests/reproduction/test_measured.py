@@ -117,6 +117,26 @@ def test_a_seed_far_below_the_others_on_dev_is_named(keys: Keys, tmp_path: Path)
     ]
 
 
+def test_rows_on_older_texts_of_the_same_data_are_named(keys: Keys, tmp_path: Path) -> None:
+    """They stood beside rows on the present texts, without a note."""
+    ledger = Ledger(tmp_path / "ledger")
+    ledger.folder.mkdir()
+    for place, (row, day, data) in enumerate([(1, 3, "f" * 64), (2, 1, "e" * 64), (3, 2, "f" * 64)]):
+        [key] = keys.of(next(alternatives(TABLE, TABLE.rows[row], "toy")), [1])
+        entry = replace(
+            entry_of(key.whole, 1, [0.5]), started=f"2026-01-0{day}", data={"name": "toy", "fingerprint": data, "partial": False}
+        )
+        (ledger.folder / f"{place}.json").write_text(json.dumps(asdict(entry)))
+    assert measured(TABLE, ledger, keys).doubts()[1:] == [
+        "the files of toy had other texts when these rows were measured, which cannot be compared with the other rows: CNN (toy)"
+    ]
+
+
+def test_a_column_of_a_split_that_no_run_has_is_named(filled: Measured) -> None:
+    table = replace(TABLE, columns={"MAP": replace(TABLE.columns["MAP"], metric="tset/map")})
+    assert replace(filled, table=table).doubts()[1:] == ["MAP: no run has the split 'tset'; their splits are test"]
+
+
 def _of(max_epochs: int, fixed: bool = False, patience: int = 3) -> Table:
     """The row CNN alone, with a limit of epochs."""
     row = replace(TABLE.rows[2], overrides=[*TINY, f"patience={patience}", f"trainer.max_epochs={max_epochs}"])

@@ -15,12 +15,13 @@ from small_table import TABLE, TINY, entry_of
 from qaexp.cli import reproduce
 from qaexp.cli.command import USER_ERROR
 from qaexp.config import choices
+from qaexp.errors import ConfigError
 from qaexp.reproduction import cells, reproduction, runs
 from qaexp.reproduction.cells import Keys, alternatives
 from qaexp.reproduction.ledger import Ledger
 from qaexp.reproduction.plan import Choice, Run, plan
-from qaexp.reproduction.spec import Column, Row, Setting, Table, result_figures
-from qaexp.runs.store import Outcome
+from qaexp.reproduction.spec import Column, Row, Setting, Table, result_figures, result_tables
+from qaexp.runs.store import Outcome, run_overrides
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -275,6 +276,45 @@ def test_a_row_learns_from_another_rows_run_of_the_same_seed(
 def test_a_teacher_is_a_row_that_runs_by_itself(teacher: str, said: str) -> None:
     student = Row("student", [1.0, None, None], overrides=TINY, teacher=teacher)
     assert Table(**{**TABLE.__dict__, "rows": [*TABLE.rows, student]}).fault() == said
+
+
+def test_a_table_of_ones_own_measures_what_its_columns_show_and_says_nothing_of_our_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "experiments" / "mine").mkdir(parents=True)
+    (tmp_path / "experiments" / "mine" / "table1.yaml").write_text(
+        "{source: Mine, caption: Overlap., columns: {nDCG: {metric: test/nDCG@5}}, settings: {toy: {datasets: [toy]}}, "
+        "rows: [{label: overlap, overrides: [model=word_overlap]}]}"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(reproduction, "result_tables", lambda: [table for table in result_tables() if table.paper == "mine"])
+    for name in ("result_figures", "tunings", "configuration_tables", "statistics_tables"):
+        monkeypatch.setattr(reproduction, name, list)
+    assert reproduce.main(["--results", "results", "--runs", "runs"]) == 0
+    frame = pd.read_csv("results/mine/table1.csv", dtype=str).set_index("Model")
+    assert 0 < float(frame.loc["overlap", "nDCG"]) < 100
+    assert "dataset.measures=[nDCG@5]" in frame.loc["overlap", "command"].replace("'", "")
+    page = Path("results/README.md").read_text()
+    assert "believed" not in page
+    assert "## Claims" not in page
+    Path("results/believed.md").write_text("## What is believed\n\nOverlap counts.\n")
+    assert reproduce.main(["--no-run", "--results", "results"]) == 0
+    assert "Overlap counts." in Path("results/README.md").read_text()
+
+
+def test_a_row_whose_teacher_cannot_be_read_fails_alone(tmp_path: Path) -> None:
+    """A teacher of a class of one's own, without QAEXP_TRUSTED, had stopped the whole table."""
+    (tmp_path / "teacher").mkdir()
+    (tmp_path / "teacher" / "best.ckpt").write_bytes(b"no checkpoint")
+    outcome = run_overrides([*TINY, "dataset=toy", "loss=margin_mse", f"loss.teacher={tmp_path / 'teacher'}"], tmp_path / "runs")
+    assert (outcome.status, "is not a whole checkpoint of qaexp" in outcome.error) == ("failed", True)
+
+
+def test_a_student_whose_loss_learns_from_no_teacher_is_refused(tmp_path: Path) -> None:
+    student = Row("student", [1.0, None, None], overrides=TINY, teacher="CNN")
+    table = Table(**{**TABLE.__dict__, "rows": [*TABLE.rows, student]})
+    with pytest.raises(ConfigError, match="row 'student': its loss learns from no teacher; take one that does, such as loss=margin_mse"):
+        Keys(tmp_path).of(next(alternatives(table, student, "toy")), [1])
 
 
 def test_the_same_command_writes_tables_of_settings_and_of_statistics(

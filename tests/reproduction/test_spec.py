@@ -379,6 +379,11 @@ rows:
             "row 'Wang' is like 'Wang' of .*, which runs no such row; choose among GGSA, BM25",
         ),
         ("{rows: [{label: Q, like: {a: b, c: d}}]}", "row 'Q': like: needs one table, and one row of it"),
+        ("{like: ../theirs/tabel1}", r"there is no .*theirs/tabel1\.yaml; did you mean table1\?"),
+        ("{like: ../nobody/table1}", r"there is no .*nobody/table1\.yaml; papers: ap, clstm, ctrn"),
+        ("{columns: , rows: []}", r"columns: needs options by name, such as \{MAP: \{metric: test/map\}\}"),
+        ("{rows: }", r"rows: needs a list of rows, each with a label, such as \[\{label: GGSA"),
+        ("{rows: [GGSA]}", "rows: needs a list of rows, each with a label"),
     ],
 )
 def test_a_mistake_is_told_with_the_file(content: str, fault: str, tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def test_a_configuration_without_places_is_compared_as_it_is() -> None:
 
 
 def test_a_folder_without_a_record_is_no_finished_run(tmp_path: Path) -> None:
-    with pytest.raises(RecordError, match="No such file"):
+    with pytest.raises(RecordError, match=r"is no run's folder, which has a record\.json; name one"):
         RunRecord.load(tmp_path)
     assert RunRecord.with_status(tmp_path, "finished") is None
 

@@ -28,7 +28,7 @@ class CoupledLSTM(AnswerScorer):
     Liu et al. 2016, §4. The words' share of the gates is computed once per text, the grid once per pair. Weights start uniformly within
     ±0.1 (§6.1), the embeddings as given.
 
-    Shows `grid` (pair, question length, candidate length, dim): the last block's states, as in Figure 3; for a loose cell h¹, then h².
+    Shows `grid` (pair, dim, question length, candidate length): the last block's states, as in Figure 3; for a loose cell h¹, then h².
 
     Reading: all directions of a block share one set of weights, as only this gives the counts of Table 2.
 
@@ -74,9 +74,9 @@ class CoupledLSTM(AnswerScorer):
 
     def score(self, question: Text, candidate: Text) -> Float[Tensor, "pair *class"]:
         with torch.autocast(question["gates"].device.type, enabled=False):  # rounding errors would add up along the grid
-            H = self._grid(question, candidate)
+            H = self._grid(question, candidate).permute(0, 3, 1, 2)  # (pair, dim, row, column)
             show("grid", H)
-            pooled = max_by_cell(H.permute(0, 3, 1, 2), question["mask"], candidate["mask"], *self.parts)
+            pooled = max_by_cell(H, question["mask"], candidate["mask"], *self.parts)
             return self.output(pooled.flatten(1))
 
     def _grid(self, question: Text, candidate: Text) -> Float[Tensor, "pair row column dim"]:

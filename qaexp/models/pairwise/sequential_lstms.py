@@ -122,7 +122,7 @@ class AttentionLSTMs(ConditionalLSTMs):
         r = Y·αᵀ                                                                eq. 9
         h* = tanh(W^p·r + W^x·h_N)                                              eq. 10
 
-    Shows `attention` (pair, question length): α.
+    Shows `question_attention` (pair, question length): α.
     """
 
     def __init__(self, hidden_dim: PositiveInt, initial_bound: float, **settings: Any) -> None:
@@ -141,7 +141,7 @@ class AttentionLSTMs(ConditionalLSTMs):
         h = last_real(H, candidate)
         M = torch.tanh(self.W_y(Y) + self.W_h(h).unsqueeze(1))  # (pair, question_length, dim)
         weights = masked_softmax(self.w(M).squeeze(2), question)
-        show("attention", weights)
+        show("question_attention", weights)
         r = (weights.unsqueeze(1) @ Y).squeeze(1)  # (pair, dim)
         return torch.tanh(self.W_p(r) + self.W_x(h))
 
@@ -154,7 +154,7 @@ class WordAttentionLSTMs(ConditionalLSTMs):
         r_t = Y·α_tᵀ + tanh(W^t·r_{t−1}),  r_0 = 0                              eq. 13
         h* = tanh(W^p·r_L + W^x·h_N)                                            eq. 14
 
-    Shows `attention` (pair, candidate length, question length): α.
+    Shows `alignment` (pair, question length, candidate length): α of each word of the candidate.
     """
 
     def __init__(self, hidden_dim: PositiveInt, initial_bound: float, **settings: Any) -> None:
@@ -178,5 +178,5 @@ class WordAttentionLSTMs(ConditionalLSTMs):
             after = (weights.unsqueeze(1) @ Y).squeeze(1) + torch.tanh(self.W_t(r))
             r = torch.where(candidate[:, t : t + 1], after, r)  # padding does not change it
             attention.append(weights)
-        show("attention", torch.stack(attention, dim=1))
+        show("alignment", torch.stack(attention, dim=2))
         return torch.tanh(self.W_p(r) + self.W_x(last_real(H, candidate)))

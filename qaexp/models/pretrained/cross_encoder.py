@@ -24,7 +24,7 @@ class CrossEncoder(AnswerScorer):
 
     Raises:
         MissingDataError: there are no such weights.
-        ConfigError: the weights have no padding token.
+        ConfigError: the weights have no padding token, or their head reads the last position.
     """
 
     reads_vectors = False
@@ -44,10 +44,13 @@ class CrossEncoder(AnswerScorer):
         model = open_model(weights, head=num_classes)
         if model.config.pad_token_id is None:  # type: ignore[union-attr]
             raise ConfigError(f"the pretrained weights {weights} have no padding token, by which a classifier finds the end of a text")
-        linear = {name: each for name, each in model.named_modules() if isinstance(each, nn.Linear) and each.out_features == num_classes}
-        name, head = list(linear.items())[-1]
-        head.register_forward_hook(_in_float32)
-        self.model = trained(model, "model", tuned, lora_rank, gradient_checkpointing, whole=name)
+        if getattr(model.config, "summary_type", "") == "last":  # XLNet
+            raise ConfigError(f"the pretrained weights {weights} classify a text by its last position, which is padding here; take others")
+        linear = {name: each for name, each in model.named_modules() if isinstance(each, nn.Linear)}
+        last = [each for each in linear.values() if each.out_features == num_classes][-1]
+        last.register_forward_hook(_in_float32)
+        head = [name for name in linear if not name.startswith(f"{model.base_model_prefix}.")]
+        self.model = trained(model, "model", tuned, lora_rank, gradient_checkpointing, head)
 
     @property
     def subwords(self) -> Subwords:

@@ -1,5 +1,7 @@
 """A pretrained transformer in the chain: as the encoder of subwords, or below an encoder of a paper."""
 
+from collections.abc import Sequence
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -15,12 +17,12 @@ from qaexp.models.types import Text
 
 
 def trained(
-    model: nn.Module, place: str, tuned: bool, lora_rank: int | None, gradient_checkpointing: bool, whole: str | None = None
+    model: nn.Module, place: str, tuned: bool, lora_rank: int | None, gradient_checkpointing: bool, head: Sequence[str] = ()
 ) -> nn.Module:
     """The model, prepared for training all of it, nothing, or LoRA's matrices (Hu et al. 2022) beside each linear layer.
 
-    `place` is the configuration key of its options, such as `model.encoder`. With LoRA, the layer named `whole`, such as a new head, is
-    trained in full.
+    `place` is the configuration key of its options, such as `model.encoder`. With LoRA, the layers of the `head`, by name, are trained in
+    full.
 
     Raises:
         ConfigError: `lora_rank` is set, but the weights are not tuned.
@@ -36,15 +38,14 @@ def trained(
         )
     import peft
 
-    excluded = None if whole is None else [whole]
-    config = peft.LoraConfig(r=lora_rank, lora_alpha=2 * lora_rank, target_modules="all-linear", exclude_modules=excluded)
+    config = peft.LoraConfig(r=lora_rank, lora_alpha=2 * lora_rank, target_modules="all-linear", exclude_modules=[*head] or None)
     adapted: nn.Module = peft.inject_adapter_in_model(config, model)  # type: ignore[arg-type, assignment]
-    if whole is not None:
-        adapted.get_submodule(whole).requires_grad_()
+    for name in head:
+        adapted.get_submodule(name).requires_grad_()
     return adapted
 
 
-KEPT_BYTES = 1 << 30
+MAX_CACHED_BYTES = 1 << 30
 """The most memory that a frozen transformer uses to cache states, in bytes."""
 
 
@@ -54,8 +55,8 @@ class Transformer(Encoder):
     `weights` is a folder, an installed package, or a name on the hub. Without `tuned` the weights are frozen and dropout is off; with a
     `lora_rank` only LoRA's matrices are trained. With `gradient_checkpointing` the backward pass recomputes the states.
 
-    Without `tuned`, a training run on a CPU encodes each text once, not once in each epoch: states are cached, up to KEPT_BYTES. Each text
-    is then encoded by itself, so that its states do not depend on the batch, not even in the last bit.
+    Without `tuned`, a training run on a CPU encodes each text once, not once in each epoch: states are cached, up to MAX_CACHED_BYTES.
+    Each text is then encoded by itself, so that its states do not depend on the batch, not even in the last bit.
 
     `place` is the configuration key that messages name.
 
@@ -77,17 +78,17 @@ class Transformer(Encoder):
         self.model = trained(open_model(weights), place, tuned, lora_rank, gradient_checkpointing)
         self.pretrained, self._tuned = (weights,), tuned
         self.output_dim = int(self.model.config.hidden_size)  # type: ignore[union-attr, arg-type]
-        self._keeps, self._kept, self._bytes = False, dict[bytes, Tensor](), 0
+        self._caches, self._cache, self._cached_bytes = False, dict[bytes, Tensor](), 0
 
     def train(self, mode: bool = True) -> "Transformer":
-        self._keeps |= mode and not self._tuned
+        self._caches |= mode and not self._tuned
         return super().train(mode and self._tuned)
 
     def finish(self, text: Text) -> Text:
         if "subwords" not in text:
             raise ConfigError("model/encoder=transformer reads subwords, and this embedding gives none; choose model/embedding=subwords")
         subwords, mask = text["subwords"], text["mask"]
-        if self._keeps and subwords.is_cpu:
+        if self._caches and subwords.is_cpu:
             rows = [self._states_of(row[real]) for row, real in zip(subwords, mask, strict=True)]
             states = F.pad(pad_sequence(rows, batch_first=True), (0, 0, 0, mask.shape[1] - max(map(len, rows))))
         else:
@@ -96,14 +97,14 @@ class Transformer(Encoder):
 
     def _states_of(self, subwords: Int[Tensor, " length"]) -> Float[Tensor, "length dim"]:
         """The states of one text, from the cache if they are there. New ones are cached while there is room."""
-        if (kept := self._kept.get(key := subwords.numpy().tobytes())) is not None:
+        if (kept := self._cache.get(key := subwords.numpy().tobytes())) is not None:
             return kept
         with torch.inference_mode(False), torch.no_grad():  # so that training can use the states
             ids = subwords[None].clone()
             states = self.model(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state[0]
-        if self._bytes + states.nbytes <= KEPT_BYTES:
-            self._kept[key] = states
-            self._bytes += states.nbytes
+        if self._cached_bytes + states.nbytes <= MAX_CACHED_BYTES:
+            self._cache[key] = states
+            self._cached_bytes += states.nbytes
         return states
 
 

@@ -28,7 +28,7 @@ from qaexp.files import CACHE_REMEDY, file_lock, output_errors
 log = logging.getLogger(__name__)
 
 CONFIG, TOKENIZER = "config.json", "tokenizer.json"
-KEPT = (CONFIG, TOKENIZER)
+MODEL_FILES = (CONFIG, TOKENIZER)
 """The files that a checkpoint keeps of pretrained weights. Together with its tensors they rebuild the model without the weights' folder."""
 
 _of_checkpoint: ContextVar[Mapping[str, Mapping[str, str]]] = ContextVar("_of_checkpoint", default=MappingProxyType({}))
@@ -55,12 +55,12 @@ def _transformers() -> Any:
 
 @contextmanager
 def opened(weights: str) -> Iterator[Path]:
-    """The folder of the weights. Inside `weights_of_checkpoint`, a temporary folder with the `KEPT` files."""
+    """The folder of the weights. Inside `weights_of_checkpoint`, a temporary folder with the `MODEL_FILES` files."""
     if (kept := _of_checkpoint.get().get(weights)) is None:
         yield weights_folder(weights)
         return
     with TemporaryDirectory() as folder:
-        for name in KEPT:
+        for name in MODEL_FILES:
             (Path(folder) / name).write_text(kept[name], encoding="utf-8")
         yield Path(folder)
 
@@ -89,7 +89,7 @@ def weights_folder(weights: str, download: bool = True) -> Path:
 
 
 def _require_whole(folder: Path) -> Path:
-    lacking = [name for name in KEPT if not (folder / name).is_file()]
+    lacking = [name for name in MODEL_FILES if not (folder / name).is_file()]
     lacking += [] if any(folder.glob("*.safetensors")) else ["model.safetensors"]
     if lacking:
         raise MissingDataError(
@@ -187,9 +187,9 @@ def open_tokenizer(weights: str) -> Any:
 
 
 def kept_files(weights: str) -> dict[str, str]:
-    """The contents of the `KEPT` files, by name."""
+    """The contents of the `MODEL_FILES` files, by name."""
     with opened(weights) as folder:
-        return {name: (folder / name).read_text(encoding="utf-8") for name in KEPT}
+        return {name: (folder / name).read_text(encoding="utf-8") for name in MODEL_FILES}
 
 
 def longest_input(weights: str) -> int:
@@ -217,12 +217,12 @@ def revision_here(weights: str) -> str:
 
 
 def revision(weights: str, download: bool = True) -> str:
-    """Digests of the safetensors files and of the `KEPT` files, which distinguish weights of the same name. Weights from the hub have their
-    commit before them. Older records lack the second digest.
+    """Digests of the safetensors files and of the `MODEL_FILES`, which distinguish weights of the same name. Weights from the hub have
+    their commit before them. Older records lack the second digest.
     """
     folder = weights_folder(weights, download)
     commit = f"{folder.name} " if folder.parent.name == "snapshots" else ""
-    return f"{commit}{_digest(sorted(folder.glob('*.safetensors')))} {_digest([folder / name for name in KEPT])}"
+    return f"{commit}{_digest(sorted(folder.glob('*.safetensors')))} {_digest([folder / name for name in MODEL_FILES])}"
 
 
 def _digest(paths: Sequence[Path]) -> str:

@@ -87,7 +87,8 @@ class _Site:
 
     def write(self) -> None:
         papers = self._papers()
-        self._page("index.html", "index.html", papers=papers, believed=self._believed(), machines=self._machines())
+        others = {f"{path.stem}.html": _title(path) for path in self._texts() if path.parent == self.results}
+        self._page("index.html", "index.html", papers=papers, believed=self._believed(), machines=self._machines(), others=others)
         for shown in self.shown:
             self._table_page(shown)
         for paper, claims in self.claims.items():
@@ -126,11 +127,13 @@ class _Site:
     def _texts(self) -> list[Path]:
         """The pages in Markdown that no other page of the site shows."""
         made = {self.results / shown.table.paper / f"{shown.table.name}.md" for shown in self.shown}
-        made |= {self.results / paper / "claims.md" for paper in self.claims} | {self.results / "README.md"}
+        made |= {self.results / paper / "claims.md" for paper in self.claims} | {self.results / name for name in ("README.md", BELIEVED)}
         return [path for path in sorted([*self.results.glob("*.md"), *self.results.glob("*/*.md")]) if path not in made]
 
     def _believed(self) -> Markup:
-        return Markup(_markdown(BELIEVED.read_text(encoding="utf-8").partition("\n")[2]))
+        """What is believed, without its heading; empty if nobody has written it."""
+        path = self.results / BELIEVED
+        return Markup(_markdown(path.read_text(encoding="utf-8").partition("\n")[2]) if path.is_file() else "")
 
     def _machines(self) -> list[tuple[str, int]]:
         return Counter(entry.machine for entry in self.entries.values()).most_common()

@@ -104,7 +104,9 @@ def test_grid_and_gradients_equal_a_loop_over_cells(model: str, options: list[in
     for n, m in LENGTHS:
         question, candidate = torch.randint(1, WORDS, (n,)), torch.randint(1, WORDS, (m,))
         expected = by_hand(scorer, question, candidate, is_loose=model == "lc_lstm")
-        torch.testing.assert_close(read_out(scorer, question, candidate)["pair.grid"], expected.detach(), rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(
+            read_out(scorer, question, candidate)["pair.grid"].permute(1, 2, 0), expected.detach(), rtol=1e-5, atol=1e-5
+        )
         parameters = [*scorer.words_block.parameters(), *scorer.stacked_blocks.parameters()]
         v = expected.amax(dim=(0, 1))
         slow = torch.autograd.grad(scorer.output(v[None]).sum(), parameters)

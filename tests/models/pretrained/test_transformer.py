@@ -9,7 +9,7 @@ from hydra.errors import InstantiationException
 from hydra.utils import instantiate
 from safetensors.torch import load_file, save_file
 from small_texts import built
-from tiny_weights import write_tiny_weights
+from tiny_weights import WHY, write_tiny_weights
 
 import qaexp
 from qaexp.config import compose
@@ -63,7 +63,7 @@ def test_a_frozen_transformer_reads_each_text_once_while_something_learns(monkey
     assert torch.equal(states(2), kept[2:, :5])
     assert read == [(3, 6), (1, 4), (1, 5), (1, 6)]
     assert not kept.is_inference()
-    monkeypatch.setattr("qaexp.models.pretrained.transformer.KEPT_BYTES", 0)
+    monkeypatch.setattr("qaexp.models.pretrained.transformer.MAX_CACHED_BYTES", 0)
     texts.append(torch.tensor([12]))
     assert torch.equal(states(3), states(3))
     assert read[4:] == [(1, 3), (1, 3)]
@@ -83,6 +83,32 @@ def test_lora_of_a_cross_encoder_trains_its_head_whose_scores_stay_in_float32() 
     with torch.autocast("cpu", torch.bfloat16):
         text = scorer.encode_question(torch.tensor([[5, 6, 7]]))
         assert scorer.score(text, text).dtype == torch.float32
+
+
+def of_another_kind(weights: Path, folder: Path, kind: str, **options: int) -> str:
+    """Weights with the tokenizer of `weights`, of a model of this kind."""
+    transformers = pytest.importorskip("transformers", reason=WHY)
+    getattr(transformers, f"{kind}Model")(getattr(transformers, f"{kind}Config")(**options)).save_pretrained(folder)
+    shutil.copy(weights / "tokenizer.json", folder)
+    return str(folder)
+
+
+def test_lora_trains_all_layers_of_a_head(tiny_weights: Path, tmp_path: Path) -> None:
+    """RoBERTa's head has two; the first had kept its random weights."""
+    pytest.importorskip("peft", reason="LoRA needs peft: pip install 'qaexp[pretrained]'")
+    sizes = {"vocab_size": 64, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+    weights = of_another_kind(tiny_weights, tmp_path / "roberta", "Roberta", **sizes, pad_token_id=0)
+    scorer = built("model=cross_encoder", f"model.weights={weights}", "model.lora_rank=2", words=3, dim=0)
+    learned = {name for name, parameter in scorer.named_parameters() if parameter.requires_grad and "lora" not in name}
+    assert learned == {f"model.classifier.{layer}.{what}" for layer in ("dense", "out_proj") for what in ("weight", "bias")}
+
+
+def test_a_cross_encoder_that_classifies_by_the_last_position_is_refused(tiny_weights: Path, tmp_path: Path) -> None:
+    weights = of_another_kind(
+        tiny_weights, tmp_path / "xlnet", "XLNet", vocab_size=64, d_model=8, n_layer=1, n_head=2, d_inner=8, pad_token_id=0
+    )
+    with pytest.raises(InstantiationException, match="by its last position, which is padding here"):
+        built("model=cross_encoder", f"model.weights={weights}", words=3, dim=0)
 
 
 BELOW_GRU = ["model=gru", "model/embedding=transformer"]
