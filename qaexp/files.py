@@ -44,6 +44,9 @@ def output_errors(path: Path, remedy: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        if in_the_way := next((folder for folder in path.parents if folder.is_file()), None):
+            place = remedy.replace("Free some space there, or name", "Name")
+            raise OutputError(f"cannot write {path}: {in_the_way} is a file, and a folder is needed there. {place}") from error
         raise OutputError(f"cannot write {path}: {error.strerror or error}. {remedy}") from error
 
 

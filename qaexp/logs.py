@@ -8,9 +8,9 @@ from contextlib import contextmanager
 
 
 def silence_libraries() -> None:
-    """Hide what Lightning, gensim and W&B log below ERROR, and their warnings. The table of a `trainer.profiler` is shown."""
+    """Hide what Lightning, gensim, W&B and the exporter to ONNX log below ERROR, and their warnings, but not the table of a profiler."""
     rank_zero = "pytorch_lightning.utilities.rank_zero"  # by name, as importing Lightning later resets its parent's level
-    for name in ("pytorch_lightning", rank_zero, "lightning_fabric", "lightning", "gensim", "wandb"):
+    for name in ("pytorch_lightning", rank_zero, "lightning_fabric", "lightning", "gensim", "wandb", "onnx_ir", "onnxscript", "torch.onnx"):
         logging.getLogger(name).setLevel(logging.ERROR)
     logging.getLogger("pytorch_lightning.profilers").setLevel(logging.INFO)
     warnings.filterwarnings("ignore", module="pytorch_lightning|torch|wandb|lightning_fabric")

@@ -5,14 +5,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from hydra.utils import instantiate
+from waiting import wait_until
 
 from qaexp.config import compose
 from qaexp.data.batch import RankingBatch
@@ -71,13 +70,6 @@ def test_the_other_process_ends_with_the_first(name: str, tmp_path: Path) -> Non
         first.kill()
     [record] = tmp_path.rglob("record.json")
     assert json.loads(record.read_text())["status"] == ("interrupted" if name == "SIGTERM" else "running")
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def test_no_question_is_split_between_processes_and_every_pair_is_scored_once(tmp_path: Path) -> None:

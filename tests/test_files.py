@@ -34,7 +34,10 @@ def test_what_was_there_stays_when_writing_breaks_off(tmp_path: Path) -> None:
 
 def test_a_file_in_the_way_of_a_folder_is_named_with_the_remedy(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(OutputError, match=r"cannot write .*/file/line\.csv: .*name another place with --to FOLDER$"):
+    with pytest.raises(
+        OutputError,
+        match=r"cannot write .*/file/line\.csv: .*/file is a file, and a folder is needed there. Name another place with --to FOLDER$",
+    ):
         atomic_write_text(tmp_path / "file" / "line.csv", "", FIGURES_REMEDY)
 
 

@@ -4,21 +4,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from waiting import wait_until
 from workers import JOBS, WORKERS
 
 from qaexp.processes import INTERRUPTED, Process, stop_on_signals
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="workers watch their command on Linux alone")
@@ -26,12 +18,12 @@ def wait_for(condition: Callable[[], bool], seconds: float = 60.0) -> None:
 def test_workers_end_with_their_command_and_save_what_they_have(name: str, code: int, tmp_path: Path) -> None:
     command = subprocess.Popen([sys.executable, str(Path(__file__).with_name("workers.py")), str(tmp_path)], stderr=subprocess.DEVNULL)
     try:
-        wait_for(lambda: len(list(tmp_path.glob("worker-*"))) == WORKERS and len(list(tmp_path.glob("job-*"))) == JOBS)
+        wait_until(lambda: len(list(tmp_path.glob("worker-*"))) == WORKERS and len(list(tmp_path.glob("job-*"))) == JOBS)
         workers = [Process.of(int(path.name.partition("-")[2])) for path in tmp_path.glob("worker-*")]
         assert all(worker.started for worker in workers)
         command.send_signal(getattr(signal, name))
         assert command.wait(timeout=60) == code
-        wait_for(lambda: not any(Process.of(worker.pid) == worker for worker in workers))
+        wait_until(lambda: not any(Process.of(worker.pid) == worker for worker in workers))
     finally:
         command.kill()
     assert [path.read_text() for path in tmp_path.glob("job-*")] == ["saved"] * JOBS
@@ -57,5 +49,5 @@ def test_a_process_that_has_ended_is_known_although_nobody_has_noticed() -> None
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
         assert Process.of(process.pid).started
         process.kill()
-        wait_for(lambda: not Process.of(process.pid).started)
+        wait_until(lambda: not Process.of(process.pid).started)
         assert process.wait() == -signal.SIGKILL

@@ -20,8 +20,8 @@ def add_fetch(parsers: Parsers) -> None:
         "fetch",
         help="download published data sets, or install copies you have, and verify them",
         description="Put published data sets in the data folder. Correct files that are already there are kept.\n"
-        "Every file is verified before it is moved into place. The same command resumes a download\n"
-        "that was cut off.",
+        "A file is verified before it is moved into place, if its checksum or its number of lines is\n"
+        "known. The same command resumes a download that was cut off.",
         epilog=f"data sets:\n{listing()}\n\nWithout a name, `fetch` prints this list.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

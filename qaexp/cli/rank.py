@@ -73,6 +73,8 @@ def _rank(options: argparse.Namespace) -> int:
     columns = dict(named.partition("=")[::2] for named in options.columns)
     if odd := [name for name, theirs in columns.items() if name not in NAMES or not theirs]:
         raise ConfigError(f"--columns {odd[0]}={columns[odd[0]]}: write OURS=THEIRS, with {', '.join(NAMES)} as OURS")
+    if options.file.is_dir():
+        raise ConfigError(f"{options.file} is a folder; name a file in it")
     [path] = locate([options.file], LAYOUT)
     if not ending(path):
         raise ConfigError(f"{path}: name the file by its format, with the ending {', '.join(ENDINGS)}")

@@ -33,7 +33,7 @@ def show_config(cfg: DictConfig, usual: DictConfig | None = None) -> None:
     title = "configuration"
     if usual is not None:
         shown = _differing(shown, OmegaConf.to_container(usual, resolve=True))
-        title = f"configuration: {'what differs from' if shown else ''} the defaults (print_config=full shows all)".replace(":  ", ": ")
+        title = f"configuration: {'what differs from ' if shown else ''}the defaults (print_config=full shows all)"
     tree = Tree(title, guide_style="dim")
     _grow(tree, shown)
     Console().print(tree)

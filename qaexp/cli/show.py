@@ -190,7 +190,7 @@ def _ids(run: Path, splits: Sequence[str]) -> Iterator[str]:
 
 
 def _pair(path: Path, question: str) -> pd.DataFrame:
-    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    table = pd.read_csv(path, dtype=dict.fromkeys(("pair", "class", "predicted"), str), keep_default_na=False)
     return table.loc[table["pair"] == question]
 
 

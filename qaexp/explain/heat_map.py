@@ -219,7 +219,7 @@ def _pairs(ranker: Ranker, options: argparse.Namespace) -> list[Pair]:
         ConfigError: there is an answer without a question; or as `pairs_of`.
     """
     if options.answer is None:
-        questions = [options.question] if options.question else []
+        questions = [] if options.question is None else [options.question]
         found = pairs_of(options.run, data_of(options.run, options.data).read_by(ranker.scorer.subwords), questions, options.pairs)
         return [Pair(f"{pair.name}, ", pair.question, pair.answer) for pair in found]
     if options.question is None:

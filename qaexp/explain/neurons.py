@@ -129,6 +129,7 @@ def write_figures(options: argparse.Namespace) -> list[Path]:
     excited, outstanding = excitations(ranker, pairs_of(options.run, data, [], options.pairs))
     units = options.units or sorted(np.argsort(outstanding)[::-1][:2].tolist())
     placed = grids(ranker, excited, units)
-    paths = save(draw(placed, f"{beginning_of_title(options.run)}the neurons that stand out"), frame(placed), options.to, "figure3")
+    shown = "the chosen neurons" if options.units else "the neurons that stand out"
+    paths = save(draw(placed, f"{beginning_of_title(options.run)}{shown}"), frame(placed), options.to, "figure3")
     atomic_write_text(options.to / "neurons.csv", csv_text(table(excited, outstanding)), FIGURES_REMEDY)
     return [*paths, options.to / "neurons.csv"]

@@ -74,9 +74,10 @@ def _body(record: RunRecord) -> Iterator[str]:
     call = 'classify("a text", "another")' if classes else 'rank("a question", ["an answer", "another"])'
     yield from ("", "## Use", "", "```python", "import qaexp", "", f'qaexp.load("RUN").{call}', "```")
     yield from ("", "## Measured", "", f"Convention `{record.convention}`, one run, seed {record.seed}.", "")
-    yield from ("| split | measure | value | questions |", "|---|---|---|---|")
+    counted = "pairs" if classes else "questions"
+    yield from (f"| split | measure | value | {counted} |", "|---|---|---|---|")
     for split, name, value in _measures(record):
-        yield f"| {split} | {heading(name)} | {value:.4f} | {record.metrics[split].get('questions', record.metrics[split].get('pairs'))} |"
+        yield f"| {split} | {heading(name)} | {value:.4f} | {record.metrics[split][counted]} |"
     yield from ("", "## Data", "", f"`{data['name']}`, fingerprint `{data['fingerprint']}`.", "")
     for split, counts in data["splits"].items():
         yield f"- {split}: " + ", ".join(f"{count:,} {name}" for name, count in counts.items())

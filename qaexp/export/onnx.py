@@ -10,7 +10,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from qaexp.errors import ConfigError
-from qaexp.files import atomic_write, name_another_place
+from qaexp.files import atomic_write, name_another_place, require_writable
+from qaexp.logs import silence_libraries
 from qaexp.models.scorer import Scorer
 from qaexp.models.types import gather_texts
 from qaexp.runs.checkpoint import open_checkpoint, rebuild_scorer
@@ -72,6 +73,8 @@ def write_onnx(run: Path, file: Path) -> Path:
         ConfigError: the model is no chain of slots, or torch cannot export it.
         OutputError: the file cannot be written.
     """
+    silence_libraries()
+    require_writable(file, name_another_place("--onnx FILE"))
     checkpoint = open_checkpoint(run)
     scorer, plan = rebuild_scorer(checkpoint), checkpoint["qaexp"]
     if not isinstance(scorer, Scorer):

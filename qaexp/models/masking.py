@@ -69,7 +69,8 @@ def masked_softmax(scores: Float[Tensor, "*rows length"], mask: Bool[Tensor, "*#
 def last_real(H: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text dim"]:
     """The state of the last real token; the state at position 0 if a text has no real token.
 
-    >>> last_real(torch.tensor([[[2.0], [4.0], [9.0]]]), torch.tensor([[True, True, False]])).item()
-    4.0
+    >>> H = torch.tensor([[[2.0], [4.0], [9.0]], [[2.0], [4.0], [9.0]]])
+    >>> last_real(H, torch.tensor([[True, True, False], [False, False, False]])).flatten().tolist()
+    [4.0, 2.0]
     """
     return H[torch.arange(H.shape[0], device=H.device), (mask.sum(dim=1) - 1).clamp(min=0)]

@@ -90,17 +90,21 @@ class Words(Encoder):
 class Interaction(Stage):
     """Where two texts first meet before pooling; a `pairwise` one maps (question, candidate) to (question, candidate).
 
-    One inside the encoder overrides `encode` to stop at the encoder's first half, and `finish` to run the second half, if it does not
-    do that work itself.
+    One inside the candidate's encoder names what it reads there as `candidate_joint`. Others inside an encoder override `encode` to stop at
+    its first half, and `finish` to run the second half, if they do not do that work themselves.
     """
 
+    candidate_joint: ClassVar[str] = ""
+
     def encode(self, side: str, encoder: Encoder, words: Text) -> Text:
-        """What is known of one text before the two meet: by default all that the encoder returns."""
+        """What is known of one text before the two meet: all that the encoder returns, or its first half if they meet inside it."""
+        if self.candidate_joint and side == "candidate":
+            return self.first_half(encoder, words, self.candidate_joint)
         return require_key("states", encoder(words), encoder, "encoder")
 
     def finish(self, side: str, encoder: Encoder, text: Text) -> Text:
-        """What is left of the encoder's work after the two have met: by default nothing."""
-        return text
+        """What is left of the encoder's work after the two have met: its second half if they meet inside it, else nothing."""
+        return encoder.finish(text) if self.candidate_joint and side == "candidate" else text
 
     def first_half(self, encoder: Encoder, words: Text, key: str) -> Text:
         """The encoder's work up to its joint, where the interaction reads `key`.

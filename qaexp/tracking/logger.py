@@ -83,7 +83,7 @@ class RunLogger(WandbLogger):
     @_without_failing
     def log_images(self, images: Mapping[str, Any], step: int) -> None:
         """Log pictures beside the line of a step that is still to come."""
-        self.experiment.log(dict(images), step=step, commit=False)
+        self.experiment.log(dict(images), step=max(step, self.experiment.step), commit=False)
 
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
         """Does nothing: the lines of `qaexp.training.callbacks` hold what Lightning would log value by value."""

@@ -73,7 +73,7 @@ def sync(folder: Path) -> str:
     environment = {name: value for name, value in os.environ.items() if name != "WANDB_MODE"}  # it may be `offline`
     environment["WANDB_DIR"] = str(folder)  # W&B writes its log there
     done = subprocess.run([sys.executable, "-m", "wandb", "sync", *map(str, waiting)], env=environment, check=False)
-    left = pending(folder)
+    left = [run for run in pending(folder) if run in waiting]
     if done.returncode or left:
         raise QaexpError(
             f"W&B took {len(waiting) - len(left)} of {_count(waiting)}; its messages above say why, and `qaexp sync` tries the rest again"

@@ -18,19 +18,12 @@ from qaexp.models.types import Text, concatenate_texts
 class SplitScores:
     """Takes a split's blocks in order and computes a score for each of its pairs.
 
-    `pair_tokens` bounds the tokens (padding included) of either side that are gathered at once for stages after the cut; by
-    default it depends on the device. `begun` holds the scores of an earlier pass, NaN for pairs without one; blocks without a NaN are
-    skipped.
+    MAX_TOKENS bounds the tokens (padding included) of either side that are gathered at once for stages after the cut. `begun` holds the
+    scores of an earlier pass, NaN for pairs without one; blocks without a NaN are skipped.
     """
 
-    def __init__(
-        self,
-        scorer: AnswerScorer,
-        num_pairs: int,
-        pair_tokens: int | None = None,
-        begun: Float[Tensor, "pair *class"] | None = None,
-    ) -> None:
-        self._scorer, self._pair_tokens = scorer, pair_tokens
+    def __init__(self, scorer: AnswerScorer, num_pairs: int, begun: Float[Tensor, "pair *class"] | None = None) -> None:
+        self._scorer = scorer
         self._question_blocks: list[Text] = []
         self._questions: Text | None = None
         self._begun = begun is not None
@@ -50,7 +43,7 @@ class SplitScores:
             self._questions = concatenate_texts(self._question_blocks)
             self._question_blocks.clear()
         candidates = self._encoded(self._scorer.encode_candidate, block)
-        most = self._pair_tokens or MAX_TOKENS.get(block.tokens.device.type, MAX_TOKENS["cuda"])
+        most = MAX_TOKENS.get(block.tokens.device.type, MAX_TOKENS["cuda"])
         scores = self._scorer.score_all(self._questions, candidates, block.pair_question, block.pair_candidate, max_tokens=most)
         if self.scores.ndim < scores.ndim:  # the first scores of a model that gives one for each class
             self.scores = self.scores.unsqueeze(1).repeat(1, scores.shape[1])

@@ -99,9 +99,11 @@ def test_a_pair_with_a_class_is_shown_with_its_prediction(tmp_path: Path, capsys
     folder = run_folder(tmp_path / "run")
     for name in ("test.run", "test.qrels"):
         (folder / name).unlink()
-    (folder / "test.pairs.csv").write_text("pair,class,predicted\np1,neutral,entailment\n")
+    (folder / "test.pairs.csv").write_text("pair,class,predicted,score of neutral\np1,neutral,entailment,0.123456789\n")
     assert main([str(folder), "--question", "p1"]) == 0
-    assert "predicted: entailment" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "predicted: entailment" in out
+    assert "score of neutral: 0.1235" in out
 
 
 @pytest.mark.parametrize(

@@ -112,3 +112,14 @@ def pools(spelled: Callable[[RankingCorpus, Any], list[str]]) -> Callable[[Ranki
         return table
 
     return read
+
+
+@pytest.fixture
+def told(pools: Any) -> Callable[..., list[Any]]:
+    """A split as [(question, [(candidate, label)])]."""
+
+    def tell(corpus: Any, split: str) -> list[Any]:
+        table = pools(corpus, corpus.splits[split])
+        return [(question, [(text, label) for _, text, label in pool]) for question, pool in table.values()]
+
+    return tell

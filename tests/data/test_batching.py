@@ -75,6 +75,7 @@ def test_batches_are_random_yet_of_similar_length() -> None:
     assert [batch.tolist() for batch in first] == [batch.tolist() for batch in again]
     assert [batch.tolist() for batch in first] != [batch.tolist() for batch in other]
     assert sorted(np.concatenate(first)) == list(range(5000))
+    assert sorted(map(len, first)) == [5000 % 32, *[32] * (5000 // 32)]  # only one is short
     assert 3 < np.mean([np.ptp(lengths[batch]) for batch in first]) < 12  # about 1 if all of an epoch were in one order
     means = [lengths[batch].mean() for batch in first]
     assert abs(np.corrcoef(means, np.arange(len(means)))[0, 1]) < 0.25  # batches are not met from short to long

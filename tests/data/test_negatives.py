@@ -81,6 +81,8 @@ def test_random_negatives_are_drawn_evenly() -> None:
 def test_an_answer_set_of_right_answers_alone_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"none is left to draw as a negative\. Use dataset/negatives=pool"):
         RandomNegatives(num=1).draw(TABLE, among(0, 1, 5), rng(1))
+    with pytest.raises(ConfigError, match="none is left to draw"):  # where it has one twice
+        RandomNegatives(num=1).draw(TABLE, among(0, 0, 1, 5), rng(1))
     with pytest.raises(ConfigError, match=r"gives no answer set to draw negatives from\. Use dataset/negatives=pool"):
         RandomNegatives(num=1).draw(TABLE, among(), rng(1))
     [*_, last] = listed(RandomNegatives(num=2).draw(TABLE, among(0, 1, 5, 7), rng(1)))

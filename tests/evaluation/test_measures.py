@@ -120,6 +120,10 @@ def test_conventions_keep_their_depth_and_divisors_at_any_depth() -> None:
     scores = torch.arange(12, 0, -1).float()
     semeval = measure_questions(scores, labels, zeros, zeros, CONVENTIONS["semeval10"], ["RR@20", "AP@20", "R@11"])
     assert {name: semeval[name].item() for name in ("mrr@20", "map@20", "r@11")} == {"mrr@20": 0.0, "map@20": 0.0, "r@11": 0.5}
+    early = measure_questions(
+        scores, torch.tensor([0] * 6 + [1] + [0] * 5), zeros, zeros, CONVENTIONS["semeval10"], ["RR@5", "AP@5", "RR@10"]
+    )
+    assert {name: early[name].item() for name in ("mrr@5", "map@5", "mrr@10")} == {"mrr@5": 0.0, "map@5": 0.0, "mrr@10": 1 / 7}
     assert measure_questions(scores, labels, zeros, zeros, CONVENTIONS["trec"], ["RR@11"])["mrr@11"].item() == 1 / 11
     assert measure_questions(scores, labels, zeros, zeros, CONVENTIONS["lei16"], ["P@20"])["p@20"].item() == 2 / 12
 

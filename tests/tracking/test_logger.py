@@ -47,6 +47,20 @@ def record() -> RunRecord:
     return RunRecord.begin({str(name): value for name, value in config.items()}, "dataset=toy")
 
 
+def test_pictures_stand_beside_the_line_of_a_step_that_was_taken(record: RunRecord, tmp_path: Path) -> None:
+    """A run that goes on past its end finds the step after its last epoch taken by its tables."""
+    record.config["logger"]["mode"] = "offline"
+    with open_wandb(record, tmp_path) as logger:
+        assert logger
+        logger.log_line({"dev/map": 0.5}, step=1)
+        logger.log_line({"tables": 1}, step=2)
+        logger.log_images({"picture": 1}, step=2)
+        logger.log_line({"dev/map": 0.6}, step=2)
+    [run] = closed_runs(tmp_path)
+    [line] = [line for line in run.history if "picture" in line]
+    assert line["dev/map"] == 0.6
+
+
 @pytest.fixture(scope="module")
 def overrides(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [

@@ -1,11 +1,13 @@
 """The offline W&B runs that wait to be uploaded, and the messages of `qaexp sync`."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from offline_runs import closed_runs
@@ -83,6 +85,25 @@ def test_a_run_waits_once_its_process_was_killed(tmp_path: Path) -> None:
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     assert pending(tmp_path) == offline_runs(tmp_path) != []
+
+
+def test_a_run_that_ends_during_the_upload_is_no_failure(
+    record: RunRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with open_wandb(record, tmp_path):
+        pass
+    run = ended(tmp_path)
+
+    def upload(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        shutil.copytree(run, run.with_name("offline-run-20260101_000000-other"))
+        [log] = run.glob("run-*.wandb")
+        log.with_suffix(".wandb.synced").touch()
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
+    monkeypatch.setattr("qaexp.tracking.sync.subprocess.run", upload)
+    assert main([str(tmp_path)]) == 0
+    assert "1 W&B run uploaded" in capsys.readouterr().out
 
 
 def test_the_command_says_what_waits_and_what_it_needs(

@@ -102,6 +102,13 @@ def test_a_group_without_negatives_keeps_its_right_candidates_once(scorer: Answe
     assert chosen.groups.tolist() == [0, 0, *[1] * 9, 2, 2, 3, 3, 3, 4, 4]
 
 
+def test_the_last_group_may_lack_negatives_too(scorer: AnswerScorer, batch: RankingBatch) -> None:
+    labels = batch.labels.clone()
+    labels[36:45] = 1
+    chosen = hardest_negatives(scorer, replace(batch, labels=labels))
+    assert chosen.labels[chosen.groups == 4].tolist() == [1] * 9
+
+
 def test_the_hinge_leaves_small_groups_whole(scorer: AnswerScorer, batch: RankingBatch) -> None:
     small = batch.of_pairs(torch.arange(45)[torch.arange(45) % 9 < 4])
     loss = PairwiseHinge(margin=0.5)

@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from qaexp.data.batch import ScoringBlock
+from qaexp.models.blocks import MAX_TOKENS
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.types import Text, concatenate_texts
 from qaexp.training.scoring import SplitScores, score_blocks
@@ -69,9 +70,12 @@ EXPECTED = [1006, 1000 + 8912, 2007, 1007, 345_000 + 8912, 345_006]
 
 @pytest.mark.parametrize("pair_tokens", [1, 2, 3, 5, 100])
 @pytest.mark.parametrize("with_states", [True, False])
-def test_each_pair_lands_in_its_place_whatever_the_blocks_and_chunks(with_states: bool, pair_tokens: int) -> None:
+def test_each_pair_lands_in_its_place_whatever_the_blocks_and_chunks(
+    with_states: bool, pair_tokens: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(MAX_TOKENS, "cpu", pair_tokens)
     scorer = Digits(with_states)
-    split = SplitScores(scorer, num_pairs=6, pair_tokens=pair_tokens)
+    split = SplitScores(scorer, num_pairs=6)
     for block in BLOCKS:
         split.add(block)
     assert split.scores.tolist() == EXPECTED
@@ -80,9 +84,10 @@ def test_each_pair_lands_in_its_place_whatever_the_blocks_and_chunks(with_states
     assert sum(scorer.pairs_at_once) == 6
 
 
-def test_long_questions_bound_a_chunk_as_long_candidates_do() -> None:
+def test_long_questions_bound_a_chunk_as_long_candidates_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(MAX_TOKENS, "cpu", 100)
     scorer = Digits(with_states=True)
-    split = SplitScores(scorer, num_pairs=8, pair_tokens=100)
+    split = SplitScores(scorer, num_pairs=8)
     split.add(question([1] + [0] * 49))
     split.add(candidate([[2]], list(range(8)), [0] * 8, [0] * 8))
     assert scorer.pairs_at_once == [2, 2, 2, 2]

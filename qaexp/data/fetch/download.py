@@ -17,7 +17,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from qaexp.data.fetch.checksums import fault
 from qaexp.data.fetch.remotes import RETRIES, TIMEOUT, PublishedFile
 from qaexp.data.files import progress
-from qaexp.errors import MissingDataError
+from qaexp.errors import ConfigError, MissingDataError
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +46,11 @@ class Downloader:
     """Seconds without a byte after which a connection counts as cut."""
     base_url: str | None = None
     """A server with the same paths as the first mirror, used instead of all mirrors."""
+
+    def __post_init__(self) -> None:
+        """Raises: ConfigError, if the `base_url` is no whole URL."""
+        if self.base_url is not None and not self.base_url.startswith(("http://", "https://")):
+            raise ConfigError(f"--base-url {self.base_url}: write a whole URL, such as http://{self.base_url}")
 
     def download(self, file: PublishedFile, folder: Path) -> Path:
         """The complete and verified file in `folder`. After a cut connection a `.part` file is left there for the next call.

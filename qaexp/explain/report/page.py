@@ -95,13 +95,13 @@ def _write(to: Path, title: str, contents: dict[str, Any], parts: dict[str, Any]
         "script": f"<script>\n{_file('words.js')}\n{_file('page.js')}\n</script>",
         "parts": "\n".join(f'<script type="text/plain" id="part-{name}">{part}</script>' for name, part in inside.items()),
     }
-    for earlier in folder.glob("*-*.js") if folder.is_dir() else ():
-        if re.fullmatch(r"(pools|texts|looks)-\d+\.js", earlier.name):
-            earlier.unlink()
-    if apart:
-        for name, part in packed.items():
-            atomic_write_text(folder / f"{name}.js", f'qaexpPart("{name}", "{part}");\n', REMEDY)
+    written = {f"{name}.js": part for name, part in packed.items()} if apart else {}
+    for name, part in written.items():
+        atomic_write_text(folder / name, f'qaexpPart("{name.removesuffix(".js")}", "{part}");\n', REMEDY)
     atomic_write_text(page, html_page(**filled), REMEDY)
+    for earlier in folder.glob("*-*.js") if folder.is_dir() else ():
+        if earlier.name not in written and re.fullmatch(r"(pools|texts|looks)-\d+\.js", earlier.name):
+            earlier.unlink()
     yield from chain([page], [folder] if apart else [])
 
 

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from qaexp.models.masking import masked_mean
-from qaexp.models.stage import Encoder, Interaction
+from qaexp.models.stage import Interaction
 from qaexp.models.types import Text
 
 
@@ -24,17 +24,12 @@ class QuestionGates(Interaction):
     """
 
     pairwise: ClassVar[bool] = True
+    candidate_joint: ClassVar[str] = "gru_gates"
 
     def __init__(self, input_dim: int) -> None:
         super().__init__()
         self.M = nn.Linear(input_dim, 2 * input_dim, bias=False)
         self.output_dim = input_dim
-
-    def encode(self, side: str, encoder: Encoder, words: Text) -> Text:
-        return self.first_half(encoder, words, "gru_gates") if side == "candidate" else super().encode(side, encoder, words)
-
-    def finish(self, side: str, encoder: Encoder, text: Text) -> Text:
-        return encoder.finish(text) if side == "candidate" else text
 
     def forward(self, question: Text, candidate: Text) -> tuple[Text, Text]:
         r_q = masked_mean(question["states"], question["mask"])  # (pair, dim)

@@ -7,7 +7,7 @@ from torch import nn
 from qaexp.limits import PositiveInt
 from qaexp.models.encoder.self_attention import FeedForward
 from qaexp.models.masking import masked_mean
-from qaexp.models.stage import Encoder, Interaction
+from qaexp.models.stage import Interaction
 from qaexp.models.types import Text
 
 
@@ -24,18 +24,13 @@ class QuestionResidual(Interaction):
     """
 
     pairwise: ClassVar[bool] = True
+    candidate_joint: ClassVar[str] = "residual"
 
     def __init__(self, input_dim: int, feed_forward_factor: PositiveInt) -> None:
         super().__init__()
         self.feed_forward = FeedForward(input_dim, feed_forward_factor)
         self.norm = nn.LayerNorm(input_dim)
         self.output_dim = input_dim
-
-    def encode(self, side: str, encoder: Encoder, words: Text) -> Text:
-        return self.first_half(encoder, words, "residual") if side == "candidate" else super().encode(side, encoder, words)
-
-    def finish(self, side: str, encoder: Encoder, text: Text) -> Text:
-        return encoder.finish(text) if side == "candidate" else text
 
     def forward(self, question: Text, candidate: Text) -> tuple[Text, Text]:
         c = masked_mean(question["states"], question["mask"])  # (pair, dim)

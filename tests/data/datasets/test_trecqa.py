@@ -85,17 +85,6 @@ def small(tmp_path: Path, write: Callable[..., Path]) -> Callable[..., TrecQARea
     return reader
 
 
-@pytest.fixture
-def told(pools: Any) -> Callable[..., list[Any]]:
-    """A split as [(question, [(candidate, label)])]."""
-
-    def tell(corpus: Any, split: str) -> list[Any]:
-        table = pools(corpus, corpus.splits[split])
-        return [(question, [(text, label) for _, text, label in pool]) for question, pool in table.values()]
-
-    return tell
-
-
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gz"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_small_corpus_is_read_exactly(small: Any, told: Any, spelled: Any, layout: str, packed: bool) -> None:

@@ -39,17 +39,6 @@ def pickled(tmp_path: Path) -> Callable[..., YahooQAReader]:
     return reader
 
 
-@pytest.fixture
-def told(pools: Any) -> Callable[..., list[Any]]:
-    """A split as [(question, [(candidate, label)])]."""
-
-    def tell(corpus: Any, split: str) -> list[Any]:
-        table = pools(corpus, corpus.splits[split])
-        return [(question, [(text, label) for _, text, label in pool]) for question, pool in table.values()]
-
-    return tell
-
-
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_a_pickle_as_its_readme_describes_is_read_exactly(pickled: Any, told: Any, spelled: Any, protocol: int) -> None:
     corpus = pickled(ENV, names=("data/env.pkl", "__MACOSX/._env.pkl"), protocol=protocol).read()

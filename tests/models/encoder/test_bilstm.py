@@ -54,3 +54,9 @@ def test_a_text_of_padding_alone_does_not_stop_the_others(encoder: BiLSTM, text:
     before = encoder(text)["states"]
     text["mask"][1] = False
     torch.testing.assert_close(encoder(text)["states"][[0, 2]], before[[0, 2]], rtol=1e-5, atol=1e-5)
+
+
+def test_the_last_state_of_each_direction_is_where_it_ends(encoder: BiLSTM, text: Text) -> None:
+    read = encoder(text)
+    for i, length in enumerate(LENGTHS):
+        assert torch.equal(read["last"][i], torch.cat([read["states"][i, length - 1, :5], read["states"][i, 0, 5:]]))

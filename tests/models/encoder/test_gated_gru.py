@@ -75,3 +75,9 @@ def test_the_gates_can_be_seen_in_a_text_by_itself(encoder: GatedGRU, text: Text
         states = encoder(text)["states"]
     torch.testing.assert_close(states, encoder(text)["states"], rtol=1e-5, atol=1e-5)
     assert {name: tensor.shape for name, tensor in shown.items()} == {"reset_gates": (4, 7, 10), "update_gates": (4, 7, 10)}
+
+
+def test_the_last_state_of_each_direction_is_where_it_ends(encoder: GatedGRU, text: Text) -> None:
+    for read in (encoder(text), encoder.finish(encoder.begin(text))):
+        for i, length in enumerate(LENGTHS):
+            assert torch.equal(read["last"][i], torch.cat([read["states"][i, length - 1, :5], read["states"][i, 0, 5:]]))

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from small_texts import built
@@ -100,3 +101,16 @@ def test_a_scorer_fits_the_features_that_it_uses() -> None:
         each.fit(corpus("train"), lambda _: [])
     for name, fitted in features.state_dict().items():
         assert torch.equal(scorer.state_dict()[f"overlap.{name}"], fitted)
+
+
+def test_a_feature_that_is_constant_in_training_is_not_scaled() -> None:
+    builder = CorpusBuilder()
+    builder.split("train")
+    asked, given = (builder.text(text.split()) for text in ("boiling water", "cold ice"))
+    builder.question("train", "1", asked, [("a", given, 1)])
+    corpus = builder.build()
+    features = WordOverlapFeatures(len(corpus.vocabulary))
+    features.fit(corpus, lambda _: [])
+    tokens = torch.from_numpy(corpus.texts.padded(np.array([asked, given]), 4))
+    assert features.deviation.tolist() == [1.0] * 4
+    assert torch.isfinite(features(tokens[:1], tokens[1:])).all()

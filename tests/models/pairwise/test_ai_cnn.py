@@ -55,3 +55,10 @@ def test_scores_and_attention_equal_a_loop_over_segments() -> None:
             seen = read_out(scorer, words[0][0], words[1][0])
             torch.testing.assert_close(seen["pair.question_attention"], alpha_q.detach(), rtol=1e-5, atol=1e-5)
             torch.testing.assert_close(seen["pair.attention"], alpha_a.detach(), rtol=1e-5, atol=1e-5)
+
+
+def test_beside_an_empty_text_there_is_nothing_to_attend_to() -> None:
+    scorer = model(1)
+    empty = torch.zeros(3, 4, dtype=torch.long)
+    scores = scorer.score(scorer.encode_question(QUESTIONS), scorer.encode_candidate(empty))
+    torch.testing.assert_close(scores, scorer.classifier(torch.zeros(3, 4)))

@@ -26,7 +26,7 @@ def test_a_zero_vector_scores_zero_with_a_finite_gradient() -> None:
     assert torch.isfinite(question.grad).all()
 
 
-@pytest.mark.parametrize(("gamma", "c"), [(1.0, 1.0), (0.5, 0.0)])
+@pytest.mark.parametrize(("gamma", "c"), [(1.0, 1.0), (0.5, 0.0), (0.5, 2.0)])
 def test_gesd_is_the_product_of_nearness_and_agreement(gamma: float, c: float) -> None:
     question, candidate = torch.randn(2, 6, 4, generator=torch.Generator().manual_seed(0))
     scores = GESD(4, gamma=gamma, c=c)(question, candidate)
