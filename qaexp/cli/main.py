@@ -33,7 +33,7 @@ from qaexp.config import (
     look_also_in,
 )
 from qaexp.ddp import is_rank_zero
-from qaexp.errors import CheckpointError, ConfigError, QaexpError
+from qaexp.errors import CheckpointError, ConfigError, QaexpError, require_among
 from qaexp.files import RUNS_REMEDY, output_errors
 from qaexp.logs import silence_libraries
 from qaexp.mistakes import SWEEP_FLAGS, check_config, config_of_choices, explain, is_sweep
@@ -284,6 +284,8 @@ def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: b
     from qaexp.runs.record import RunRecord
     from qaexp.runs.store import go_on
 
+    shown = cfg.get("print_config", "full")
+    require_among("print_config", [shown], ("diff", "full", "none"))
     with output_errors(folder, RUNS_REMEDY):
         try:
             if not resume:
@@ -305,8 +307,8 @@ def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: b
                 log.warning("%s, with the best epoch's weights, was deleted; the run's command line makes it again", folder / BEST)
             return
         if not resume:
-            shown = cfg.get("print_config", "full")
-            console.show_config(cfg, compose([], program) if shown == "diff" else None)
+            if shown != "none":
+                console.show_config(cfg, compose([], program) if shown == "diff" else None)
         work = program.load()
         silence_libraries()
         results = work(cfg, folder, command, resume)

@@ -533,6 +533,16 @@ def test_a_run_whose_data_changed_is_not_made_longer(quiet: list[str], tmp_path:
     assert ((folder / "record.json").read_text(), (folder / "config.yaml").read_text()) == before
 
 
+def test_a_configuration_is_shown_as_asked(
+    quiet: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    assert main([*quiet, "model=word_overlap", "print_config=none"]) == 0
+    assert "configuration:" not in capsys.readouterr().out
+    assert main([*quiet, "model=word_overlap", "print_config=nothing", f"output_dir={tmp_path / 'other'}"]) == 2
+    assert "print_config: there is no 'nothing'; choose among diff, full, none" in caplog.text
+    assert not (tmp_path / "other").exists() or not list((tmp_path / "other").rglob("config.yaml"))
+
+
 def test_a_run_that_stopped_early_goes_on_with_more_patience(quiet: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert main([*quiet, "model=qa_cnn", "model.encoder.num_filters=4", "optimizer.lr=0", "trainer.max_epochs=8", "patience=1"]) == 0
     folder = only_run(tmp_path)
