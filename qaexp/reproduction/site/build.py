@@ -83,6 +83,7 @@ class _Site:
             lstrip_blocks=True,
         )
         self.environment.filters["data_set"] = data_set_in_words
+        self.environment.filters["inline"] = lambda text: Markup(_MARKDOWN.renderInline(text))
         self.environment.globals |= {"statuses": STATUSES, "verdicts": VERDICTS, "slug": _slug}
 
     def write(self) -> None:
@@ -218,9 +219,12 @@ def _is_critical_difference(table: Table) -> bool:
     return isinstance(table, Figure) and str(table.draw.get("_target_", "")).endswith(f".{CRITICAL_DIFFERENCE}")
 
 
+_MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
+
+
 def _markdown(text: str) -> str:
     """HTML of our own Markdown. Links to pages in Markdown lead to those of the site; tables can be scrolled with the keyboard."""
-    html = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
+    html = _MARKDOWN.render(text)
     html = re.sub(r'(href="(?!https?:)[^"#]*?)README\.md', r"\1index.html", html)
     html = re.sub(r'(href="(?!https?:)[^"#]*)\.md', r"\1.html", html)
     html = re.sub(r"<th([^>]*)></th>", r"<td\1></td>", html)  # a heading without a word
@@ -231,11 +235,11 @@ def _markdown(text: str) -> str:
 def _metrics(entry: Entry) -> tuple[list[str], list[list[str]]]:
     """The headings, and a line for each split, in percent as in the tables."""
     names = list(dict.fromkeys(name for metrics in entry.metrics.values() for name in metrics if is_measure(name)))
+    counted = "questions" if any("questions" in metrics for metrics in entry.metrics.values()) else "pairs"
     lines = []
     for split, metrics in entry.metrics.items():
-        count = metrics.get("questions", metrics.get("pairs", 0))
-        lines.append([split, *(f"{100 * metrics[name]:.2f}" if name in metrics else "" for name in names), f"{count:,.0f}"])
-    return ["split", *map(heading, names), "questions"], lines
+        lines.append([split, *(f"{100 * metrics[name]:.2f}" if name in metrics else "" for name in names), f"{metrics[counted]:,.0f}"])
+    return ["split", *map(heading, names), counted], lines
 
 
 @dataclass(frozen=True)
