@@ -306,9 +306,8 @@ def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: b
             if not (folder / BEST).is_file():
                 log.warning("%s, with the best epoch's weights, was deleted; the run's command line makes it again", folder / BEST)
             return
-        if not resume:
-            if shown != "none":
-                console.show_config(cfg, compose([], program) if shown == "diff" else None)
+        if not resume and shown != "none":
+            console.show_config(cfg, compose([], program) if shown == "diff" else None)
         work = program.load()
         silence_libraries()
         results = work(cfg, folder, command, resume)

@@ -39,6 +39,8 @@ PAPERS = {
 
 ASSETS = ("site.css", "site.js")
 
+_MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
+
 
 @dataclass(frozen=True)
 class Paper:
@@ -83,7 +85,7 @@ class _Site:
             lstrip_blocks=True,
         )
         self.environment.filters["data_set"] = data_set_in_words
-        self.environment.filters["inline"] = lambda text: Markup(_MARKDOWN.renderInline(text))
+        self.environment.filters["inline"] = lambda text: Markup(_with_links_to_pages(_MARKDOWN.renderInline(text)))
         self.environment.globals |= {"statuses": STATUSES, "verdicts": VERDICTS, "slug": _slug}
 
     def write(self) -> None:
@@ -219,17 +221,17 @@ def _is_critical_difference(table: Table) -> bool:
     return isinstance(table, Figure) and str(table.draw.get("_target_", "")).endswith(f".{CRITICAL_DIFFERENCE}")
 
 
-_MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
-
-
 def _markdown(text: str) -> str:
     """HTML of our own Markdown. Links to pages in Markdown lead to those of the site; tables can be scrolled with the keyboard."""
-    html = _MARKDOWN.render(text)
-    html = re.sub(r'(href="(?!https?:)[^"#]*?)README\.md', r"\1index.html", html)
-    html = re.sub(r'(href="(?!https?:)[^"#]*)\.md', r"\1.html", html)
+    html = _with_links_to_pages(_MARKDOWN.render(text))
     html = re.sub(r"<th([^>]*)></th>", r"<td\1></td>", html)  # a heading without a word
     html = html.replace("<table>", '<div class="scroll" tabindex="0" role="group" aria-label="table"><table>')
     return html.replace("</table>", "</table></div>")
+
+
+def _with_links_to_pages(html: str) -> str:
+    html = re.sub(r'(href="(?!https?:)[^"#]*?)README\.md', r"\1index.html", html)
+    return re.sub(r'(href="(?!https?:)[^"#]*)\.md', r"\1.html", html)
 
 
 def _metrics(entry: Entry) -> tuple[list[str], list[list[str]]]:
