@@ -8,7 +8,7 @@ import operator
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from inspect import isclass
-from pydoc import locate
+from pydoc import ErrorDuringImport, locate
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
@@ -85,12 +85,22 @@ def violations(config: Mapping[Any, Any], prefix: str = "") -> Iterator[str]:
             yield f"{name}={value}: {fault}"
 
 
+def located(target: str) -> Any:
+    """The class or function that a `_target_` names; None if there is none. Ctrl-C while its module is imported stays Ctrl-C."""
+    try:
+        return locate(target)
+    except ErrorDuringImport as error:
+        if isinstance(error.value, KeyboardInterrupt):
+            raise KeyboardInterrupt from error
+        raise
+
+
 @cache
 def parameter_types(target: str) -> Mapping[str, Any]:
     """The annotations of the class that a `_target_` names, by parameter, with those of base classes; empty if they cannot be read."""
     if not target or target.startswith(("torch.", "pytorch_lightning.")):  # they have no limits, and take seconds to import
         return {}
-    built: Any = locate(target)
+    built: Any = located(target)
     types = dict[str, Any]()
     for function in [base.__dict__.get("__init__") for base in reversed(built.__mro__)] if isclass(built) else [built]:
         try:

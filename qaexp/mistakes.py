@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from pydoc import ErrorDuringImport, locate
+from pydoc import ErrorDuringImport
 from types import NoneType
 from typing import Any, get_args
 
@@ -21,7 +21,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from qaexp.config import PRETRAIN, RANK, Program, choice_file, choices, compose, is_choice, values_of
 from qaexp.errors import ConfigError, QaexpError, first_line, missing_library
-from qaexp.limits import parameter_types, violations
+from qaexp.limits import located, parameter_types, violations
 from qaexp.own_choices import nodes_of, parameters_of
 
 log = logging.getLogger(__name__)
@@ -246,7 +246,7 @@ def _parameters(cfg: Any, key: str) -> list[str] | None:
         ConfigError: there is no such class.
     """
     target = OmegaConf.select(cfg, name := f"{key.rpartition('.')[0]}._target_")
-    built: Any = locate(target) if target else None
+    built: Any = located(target) if target else None
     if target and not callable(built):
         raise ConfigError(f"{name}={target}: there is no such class; is its package installed, or its folder in PYTHONPATH?")
     return parameters_of(built) or None if target else None

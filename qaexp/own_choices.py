@@ -4,7 +4,6 @@ import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from pydoc import locate
 from typing import Any
 
 from hydra.core.config_loader import ConfigLoader
@@ -17,6 +16,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from qaexp.errors import ConfigError
+from qaexp.limits import located
 
 SEARCH_PATH = "hydra.searchpath="
 
@@ -78,7 +78,7 @@ def drop_replaced_options(cfg: DictConfig, loader: ConfigLoader, config: str, ov
         return
     for place, names in _replaced(_layers(loader, config, overrides, values, shipped)).items():
         node = OmegaConf.select(cfg, place) if names else None
-        if isinstance(node, DictConfig) and (taken := parameters_of(locate(node.get("_target_") or ""))) is not None:
+        if isinstance(node, DictConfig) and (taken := parameters_of(located(node.get("_target_") or ""))) is not None:
             with open_dict(node):
                 for name in names - set(taken):
                     node.pop(name, None)

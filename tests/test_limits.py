@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -9,7 +10,7 @@ from annotated_types import Ge, Gt, Interval, Le, Lt
 
 from qaexp.config import compose
 from qaexp.errors import ConfigError
-from qaexp.limits import NonNegativeInt, PositiveFloat, PositiveInt, Rate, Seed, violations
+from qaexp.limits import NonNegativeInt, PositiveFloat, PositiveInt, Rate, Seed, located, violations
 from qaexp.mistakes import check_value
 
 
@@ -80,3 +81,11 @@ def test_a_trainer_that_measures_in_the_middle_of_an_epoch_is_refused(name: str)
     assert len(list(violations({"trainer": {name: 1}}))) == 1
     assert not list(violations({"trainer": {name: None}}))
     assert not list(violations({"own": {name: 1}}))
+
+
+def test_ctrl_c_while_a_class_is_imported_stays_ctrl_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It had been reported as a mistake in the command."""
+    (tmp_path / "interrupted_import.py").write_text("raise KeyboardInterrupt\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        located("interrupted_import.Model")

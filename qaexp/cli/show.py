@@ -15,7 +15,7 @@ from rich.text import Text
 from qaexp.cli.command import exit_code, positive_int
 from qaexp.cli.screen import results_table, sparkline, title_of
 from qaexp.config import join_options, program_of
-from qaexp.errors import ConfigError, MissingDataError, QaexpError, first_line, meant, plural
+from qaexp.errors import ConfigError, MissingDataError, QaexpError, meant, plural
 from qaexp.evaluation.measures import FALLING, heading, is_curve
 from qaexp.logs import duration
 from qaexp.runs.folder import RECORD, RUNS
@@ -228,5 +228,5 @@ def _texts(run: Path, split: str, question: str, data_dir: str | None) -> Mappin
             of_candidates = {"candidate": next(iter(of_candidates.values()))}
         return {**of_candidates, "": corpus.written(int(table.questions[place]))}
     except (QaexpError, OSError, ValueError, KeyError) as error:
-        log.warning("ids are shown in place of texts: %s", first_line(error))
+        log.warning("ids are shown in place of texts: %s", " ".join(str(error).split()) or repr(error))
         return {}

@@ -15,7 +15,7 @@ from qaexp.data.module import RankingDataModule
 from qaexp.errors import ConfigError, MissingDataError, first_line
 from qaexp.explain.names import run_in_words
 from qaexp.models.scorer import read_out
-from qaexp.runs.folder import CONFIG, RECORD
+from qaexp.runs.folder import CONFIG, RECORD, example_below
 from qaexp.runs.ranker import Ranker
 from qaexp.runs.record import RunRecord
 from qaexp.runs.sources import Sources
@@ -34,7 +34,7 @@ def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
         MissingDataError: the data are not there.
     """
     if not (run / CONFIG).is_file():
-        raise ConfigError(f"{run} has no config.yaml, which names its data set; name the folder of a run, or give the texts themselves")
+        raise ConfigError(f"{run} has no {CONFIG}, which names its data set; name a run's folder{example_below(run, CONFIG)}")
     cfg = saved_config(run, **({} if data_dir is None else {"data_dir": data_dir}))
     if data_dir is not None and (own := OmegaConf.select(cfg, "dataset.reader.folder")) and not Path(own).is_relative_to(cfg.data_dir):
         inside = Path(data_dir).expanduser() / Path(own).name
@@ -43,8 +43,9 @@ def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
         data: RankingDataModule = instantiate(cfg.dataset)
         fingerprint = data.corpus.fingerprint  # reads it
     except MissingDataError as error:
+        missing = ", ".join(map(str, error.files)) or str(error).rstrip(".")
         raise MissingDataError(
-            f"{run} was trained on files that are not there: {error}. --data PLACE says where they are", error.files
+            f"{run} was trained on files that are not there: {missing}. --data PLACE says where they are", error.files
         ) from error
     except (InstantiationException, OmegaConfBaseException) as error:
         raise ConfigError(

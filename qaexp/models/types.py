@@ -68,7 +68,7 @@ Counts:
     key                                numbers that identify a question and a text
     num                                a requested number
     some, others, other                two lists of any size
-    shape, whole, axis, any            any axes
+    shape, whole, any                  any axes
     _                                  one axis, of another size each time
 """
 

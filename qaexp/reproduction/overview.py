@@ -55,8 +55,8 @@ def write_overview(
     folder: Path,
     claims: Mapping[str, pd.DataFrame],
 ) -> None:
-    """`README.md`: what is believed (from `believed.md`, if there is one), then the state of every claim, table, figure and tuning, a line
-    each, and links to the `others`.
+    """`README.md`: what is believed (from `believed.md`, if there is one), then the state of every claim, table, figure and tuning with a
+    page, a line each, and links to the `others`.
 
     Raises:
         OutputError: the folder cannot be written.
@@ -70,24 +70,26 @@ def write_overview(
         ]
     )
     entries = [entry for each in (*tables, *figures, *tunings) for state in each.states.values() for entry in state.entries]
+    tables, tunings = (
+        [each for each in some if (folder / each.table.paper / f"{each.table.name}.md").is_file()] for some in (tables, tunings)
+    )
     parts = [
         "# Results",
-        "`make tables` writes this page from `results/ledger/`, which has one file for each run. `make site` shows all of it in a browser.",
+        "`qaexp reproduce --no-run` writes this page from `results/ledger/`, which has one file for each run. `qaexp site` shows all of "
+        "it in a browser.",
         *([believed.read_text(encoding="utf-8")] if (believed := folder / BELIEVED).is_file() else []),
         *(["## Claims", CLAIMS_EXPLAINED, markdown(verdicts)] if claims else []),
         "## Tables",
         markdown(_states("table", [(each, f"{each.table.name}.md") for each in tables])),
-        TUNINGS_EXPLAINED,
-        markdown(_states("tuning", [(each, f"{each.table.name}.md") for each in tunings])),
-        f"Settings and data sets, ours and the papers': {', '.join(_links(others, folder))}.",
+        *([TUNINGS_EXPLAINED, markdown(_states("tuning", [(each, f"{each.table.name}.md") for each in tunings]))] if tunings else []),
+        *([f"Settings and data sets, ours and the papers': {', '.join(links)}."] if (links := _links(others, folder)) else []),
         "## How to read the tables",
         EXPLAINED.strip(),
         _made_by(entries),
-        "## Figures",
-        markdown(_states("figure", [(each, f"{each.table.name}.csv" if _drawn(each, folder) else "") for each in figures])),
-        FIGURES_EXPLAINED,
-        *(_figure_page(each) for each in figures if _drawn(each, folder)),
     ]
+    if drawn := [each for each in figures if _drawn(each, folder)]:
+        listed = _states("figure", [(each, f"{each.table.name}.csv" if each in drawn else "") for each in figures])
+        parts += ["## Figures", markdown(listed), FIGURES_EXPLAINED, *map(_figure_page, drawn)]
     atomic_write_text(folder / "README.md", "\n\n".join(part.strip("\n") for part in parts) + "\n", remedy=RESULTS_REMEDY)
 
 

@@ -97,8 +97,9 @@ def _commands(measured: Measured) -> list[str]:
         own = {name: [option for option in state.cell.overrides if option not in shared[name]] for name, state in states.items()}
         if own:
             options = _own_options(own)
-            after = f", after `{state.cell.commands[0]}`" if len((state := next(iter(states.values()))).cell.commands) > 1 else ""
-            lines.append(f"- {row.label}: {options}{after}")
+            first, *others = next(iter(states.values())).cell.commands
+            then = f" and, as `{'init_from' if row.pretrain else 'loss.teacher'}=FOLDER`, the folder of `{first}`" if others else ""
+            lines.append(f"- {row.label}: {options}{then}")
     return [*lines, ""]
 
 

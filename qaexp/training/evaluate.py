@@ -18,7 +18,7 @@ from qaexp.data.files import progress
 from qaexp.data.module import RankingDataModule
 from qaexp.data.vectors.sources import VectorSource, WordVectors, digests
 from qaexp.data.vocabulary import SPECIAL_WORDS, UNKNOWN, Vocabulary
-from qaexp.errors import ConfigError, MissingDataError, RecordError
+from qaexp.errors import ConfigError, MissingDataError, RecordError, meant
 from qaexp.files import atomic_write_text, name_another_place, require_writable
 from qaexp.mistakes import check_config, config_of_choices
 from qaexp.models.scorer import AnswerScorer
@@ -136,7 +136,8 @@ def _remove_former(folder: Path) -> None:
 def _configuration(run: Path, overrides: Sequence[str]) -> DictConfig:
     """The configuration of the data set: the one that is chosen, or the run's own."""
     if odd := without_keys(overrides, OF_DATA):
-        raise ConfigError(f"{odd[0]} is no option of a data set, and the model is the run's; leave it out")
+        name = odd[0].lstrip("+~").partition("=")[0].partition(".")[0]
+        raise ConfigError(f"{odd[0]} is no option of a data set, and the model is the run's; {meant(name, OF_DATA)}")
     if any(option.lstrip("+").startswith("dataset=") for option in overrides):
         cfg = compose(overrides)
         check_config(cfg, config_of_choices(overrides, RANK), overrides)
