@@ -286,6 +286,9 @@ def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: b
 
     shown = cfg.get("print_config", "full")
     require_among("print_config", [shown], ("diff", "full", "none"))
+    if resume and not RunRecord.load(folder).is_of(OmegaConf.to_container(cfg)):
+        last_checkpoint(folder)  # if it is damaged, the run stays as it is
+        go_on(folder, cfg)
     with output_errors(folder, RUNS_REMEDY):
         try:
             if not resume:
@@ -295,9 +298,6 @@ def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: b
         except FileExistsError as error:
             again = join_options([f"resume={folder}"])
             raise ConfigError(f"{folder} has a run already; continue it with {again}, or name another folder in hydra.run.dir") from error
-    if resume and not RunRecord.load(folder).is_of(OmegaConf.to_container(cfg)):
-        last_checkpoint(folder)  # if it is damaged, the run stays as it is
-        go_on(folder, cfg)
     logging.getLogger().addHandler(log_file)
     try:
         if resume and (finished := RunRecord.with_status(folder, "finished")):
