@@ -86,7 +86,11 @@ def violations(config: Mapping[Any, Any], prefix: str = "") -> Iterator[str]:
 
 
 def located(target: str) -> Any:
-    """The class or function that a `_target_` names; None if there is none. Ctrl-C while its module is imported stays Ctrl-C."""
+    """The class or function that a `_target_` names; None if there is none.
+
+    Raises:
+        KeyboardInterrupt: the user pressed Ctrl-C during the import, which pydoc reports as a fault of the module.
+    """
     try:
         return locate(target)
     except ErrorDuringImport as error:

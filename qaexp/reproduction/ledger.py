@@ -88,7 +88,7 @@ class Entry:
         return run_in_words({"run_name": self.name, "choices": choices, "seed": self.seed})
 
     def choice(self, group: str) -> str:
-        """Its command's choice of a group; empty if there is none. The commands of other runs, in brackets at the end, do not count."""
+        """The choice of a group in its own command; empty if there is none. Other runs, in brackets at its end, are skipped."""
         own, *_ = re.split(rf" (?:{'|'.join(OTHER_RUNS)})=\(", self.command)
         return dict(option.split("=", 1) for option in split_options(own) if "=" in option).get(group, "")
 
