@@ -13,6 +13,7 @@ from qaexp.reproduction.ledger import Entry
 from qaexp.reproduction.measured import Measured
 from qaexp.reproduction.page import CLAIMS_EXPLAINED, notes_of
 from qaexp.reproduction.settings import ConfigurationTable
+from qaexp.reproduction.spec import PaperTable
 from qaexp.reproduction.statistics import StatisticsTable
 from qaexp.runs.table import markdown
 
@@ -70,9 +71,7 @@ def write_overview(
         ]
     )
     entries = [entry for each in (*tables, *figures, *tunings) for state in each.states.values() for entry in state.entries]
-    tables, tunings = (
-        [each for each in some if (folder / each.table.paper / f"{each.table.name}.md").is_file()] for some in (tables, tunings)
-    )
+    tables, tunings = ([each for each in some if _has_page(each.table, folder)] for some in (tables, tunings))
     parts = [
         "# Results",
         "`qaexp reproduce --no-run` writes this page from `results/ledger/`, which has one file for each run. `qaexp site` shows all of "
@@ -88,7 +87,7 @@ def write_overview(
         _made_by(entries),
     ]
     if drawn := [each for each in figures if _drawn(each, folder)]:
-        listed = _states("figure", [(each, f"{each.table.name}.csv" if each in drawn else "") for each in figures])
+        listed = _states("figure", [(each, f"{each.table.name}.csv" if _drawn(each, folder) else "") for each in figures])
         parts += ["## Figures", markdown(listed), FIGURES_EXPLAINED, *map(_figure_page, drawn)]
     atomic_write_text(folder / "README.md", "\n\n".join(part.strip("\n") for part in parts) + "\n", remedy=RESULTS_REMEDY)
 
@@ -129,8 +128,12 @@ def _states(what: str, listed: Sequence[tuple[Measured, str]]) -> pd.DataFrame:
 
 
 def _links(tables: Sequence[ConfigurationTable | StatisticsTable], folder: Path) -> list[str]:
-    written = [table for table in tables if (folder / table.paper / f"{table.name}.md").is_file()]
+    written = [table for table in tables if _has_page(table, folder)]
     return [f"[{table.title}]({table.paper}/{table.name}.md)" for table in sorted(written, key=lambda table: (table.paper, table.name))]
+
+
+def _has_page(table: PaperTable, folder: Path) -> bool:
+    return (folder / table.paper / f"{table.name}.md").is_file()
 
 
 def _drawn(figure: Measured, folder: Path) -> bool:
