@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from errno import EISDIR
+from errno import EDQUOT, EISDIR, ENOSPC
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-def name_another_place(option: str) -> str:
-    """The remedy for a folder that is full or read-only.
+FULL = (ENOSPC, EDQUOT)
+"""The error numbers of a full disk."""
 
-    >>> name_another_place("--csv FILE")
-    'Free some space there, or name another place with --csv FILE'
-    """
-    return f"Free some space there, or name another place with {option}"
+
+def name_another_place(option: str) -> str:
+    """The remedy for a folder that cannot be written."""
+    return f"name another place with {option}"
 
 
 RUNS_REMEDY = name_another_place("output_dir=FOLDER")
@@ -40,14 +40,14 @@ FIGURES_REMEDY = name_another_place("--to FOLDER")
 
 @contextmanager
 def output_errors(path: Path, remedy: str) -> Iterator[None]:
-    """Turns an error of the file system into an OutputError that ends with `remedy`."""
+    """Turns an error of the file system into an OutputError that ends with `remedy`, or with another one before it if the disk is full."""
     try:
         yield
     except OSError as error:
-        if in_the_way := next((folder for folder in path.parents if folder.is_file()), None):
-            place = remedy.replace("Free some space there, or name", "Name")
-            raise OutputError(f"cannot write {path}: {in_the_way} is a file, and a folder is needed there. {place}") from error
-        raise OutputError(f"cannot write {path}: {error.strerror or error}. {remedy}") from error
+        in_the_way = next((folder for folder in path.parents if folder.is_file()), None)
+        why = f"{in_the_way} is a file, and a folder is needed there" if in_the_way else error.strerror or error
+        what = f"free some space there, or {remedy}" if error.errno in FULL else remedy
+        raise OutputError(f"cannot write {path}: {why}; {what}") from error
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 import difflib
 import errno
 import logging
+import os
 import re
 import sys
 import traceback
@@ -21,6 +22,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from qaexp.config import PRETRAIN, RANK, Program, choice_file, choices, compose, is_choice, values_of
 from qaexp.errors import ConfigError, QaexpError, first_line, missing_library
+from qaexp.files import RUNS_REMEDY
 from qaexp.limits import located, parameter_types, violations
 from qaexp.own_choices import nodes_of, parameters_of
 
@@ -67,7 +69,7 @@ def explain(error: Exception, arguments: Sequence[str], program: Program = RANK)
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         return f"{str(error.filename)[:100]} ...: {error.strerror}; choose a shorter name"
     if isinstance(error, OSError) and (error.errno in CANNOT_WRITE or traceback.extract_tb(error.__traceback__)[-1].name == "mkdir"):
-        return f"cannot write {error.filename or 'the output folder'}: {error.strerror}. Name another place with output_dir=FOLDER"
+        return f"cannot write {error.filename or 'the output folder'}: {error.strerror}; {RUNS_REMEDY}"
     return None
 
 
@@ -116,6 +118,8 @@ def _unreadable(error: Exception) -> str:
     if not isinstance(error, OverrideParseException):
         return ""
     key, _, value = str(error.override).partition("=")
+    if any(not part.strip() for part in value.split(",")):
+        return f"{error.override}: a value is missing; write {key}={','.join(filter(str.strip, value.split(','))) or 'VALUE'}"
     return f"{error.override}: Hydra cannot parse this; quote the value for the shell and for Hydra: \"{key}='{value}'\""
 
 
@@ -147,7 +151,10 @@ def _mistyped_choices(options: Sequence[str], sweeps: bool, groups: Sequence[str
                 meant = _did_you_mean(choice, known, _homes(choice, groups))
                 yield f"there is no {key}={choice}{meant}; choices: {', '.join(known)}"
         if "," in value and value[0] not in "[{(\"'" and not sweeps:
-            yield f"{key}={value} has several values, which make a sweep: add -m"
+            if os.path.exists(value):  # unlike Path.exists, it takes names of any length
+                yield f"""{option}: the name has a comma; write it in quotes: {key}="'{value}'\""""
+            else:
+                yield f"{key}={value} has several values, which make a sweep: add -m"
 
 
 def _mistyped_keys(options: Sequence[str], usual: Any, program: Program) -> Iterator[str]:

@@ -26,7 +26,7 @@ def test_what_was_there_stays_when_writing_breaks_off(tmp_path: Path) -> None:
             staging.write_text("half")
             raise OSError(28, "No space left on device")
 
-    with pytest.raises(OutputError, match=r"cannot write .*record\.json: No space left on device\. Free some space there"):
+    with pytest.raises(OutputError, match=r"cannot write .*record\.json: No space left on device; free some space there, or name another"):
         break_off()
     assert path.read_text() == "before"
     assert list(tmp_path.iterdir()) == [path]
@@ -36,7 +36,7 @@ def test_a_file_in_the_way_of_a_folder_is_named_with_the_remedy(tmp_path: Path) 
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(
         OutputError,
-        match=r"cannot write .*/file/line\.csv: .*/file is a file, and a folder is needed there. Name another place with --to FOLDER$",
+        match=r"cannot write .*/file/line\.csv: .*/file is a file, and a folder is needed there; name another place with --to FOLDER$",
     ):
         atomic_write_text(tmp_path / "file" / "line.csv", "", FIGURES_REMEDY)
 

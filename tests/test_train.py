@@ -472,7 +472,10 @@ def test_a_disk_that_fills_up_during_a_checkpoint_keeps_the_previous_one(
             raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", write)
-    with pytest.raises(OutputError, match=r"cannot write .*No space left on device. The previous checkpoint is kept"):
+    with pytest.raises(
+        OutputError,
+        match=r"cannot write .*No space left on device; free some space there, or move the run's folder to another disk; then resume",
+    ):
         train(compose(overrides), tmp_path)
     assert not list(tmp_path.glob(".*"))
     assert torch.load(tmp_path / "last.ckpt", weights_only=True)["epoch"] == 0

@@ -80,6 +80,8 @@ def _rank(options: argparse.Namespace) -> int:
         raise ConfigError(f"{path}: name the file by its format, with the ending {', '.join(ENDINGS)}")
     if options.to and options.to.exists() and options.to.samefile(path):
         raise ConfigError(f"--to {options.to} is the file that is read; name another one")
+    if options.to and options.to.suffix.lower() in (".csv", ".tsv", ".parquet", ".gz"):
+        raise ConfigError(f"--to {options.to}: only JSONL and TREC run files are written; name a file such as scores.jsonl or ranking.trec")
     import torch
 
     from qaexp.runs.ranker import load

@@ -156,6 +156,6 @@ def make_folder(folder: Path, num_questions: int, seed: int) -> None:
     """
     if folder.exists():
         raise OutputError(f"{folder} is there already; name a new folder, or remove that one first")
-    with atomic_write(folder, "Free some space there, or name another folder") as staging, progress() as bar:
+    with atomic_write(folder, "name another folder") as staging, progress() as bar:
         staging.mkdir()
         make(staging, num_questions, seed, lambda steps, what: bar.track(steps, description=what))

@@ -6,6 +6,7 @@ Jobs that left no result, since their worker or launcher died, are launched agai
 import hashlib
 import logging
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -151,7 +152,7 @@ class Sweep(Sweeper):
         paths = [folder / "best.yaml", *([Path(self._best)] if self._best else [])]
         if len(bests) > 1:
             paths[0].unlink(missing_ok=True)
-            each = "\n".join(f"  {100 * best.score:.2f} {measure}: {join_options(best.options)}" for measure, best in bests.items())
+            each = "\n".join(f"  {measure} {best.score:.4f}: {join_options(best.options)}" for measure, best in bests.items())
             log.warning(
                 "the jobs are measured in %d ways, which are not compared; no best.yaml is written. The best of each:\n%s", len(bests), each
             )
@@ -240,13 +241,16 @@ def _busy(outcomes: Path, numbers: Sequence[int]) -> bool:
 def sweep_name(arguments: Sequence[str]) -> str:
     """The name of a sweep's folder, the same for the same options in any order.
 
+    It has only characters that neither a shell nor Hydra (`init_from=FOLDER/RUN`) needs quotes for.
+
     >>> sweep_name(["logger=none", "seed=1,2", "experiment=ctrn/grid"])
-    'ctrn.grid,seed=1,2'
+    'ctrn.grid_seed-1+2'
     """
     meant = sorted(measured_options(arguments))
     names = [option.removeprefix("experiment=") for option in sorted(meant, key=lambda option: not option.startswith("experiment="))]
-    name = ",".join(names).replace("/", ".").replace(" ", "")
-    return name if 0 < len(name) <= 100 else f"{name[:80]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    exact = "_".join(names).replace(" ", "")
+    name = re.sub(r"[^\w.+-]", "-", exact.replace("/", ".").replace(",", "+"), flags=re.ASCII)
+    return name if 0 < len(name) <= 100 else f"{name[:80]}-{hashlib.sha256(exact.encode()).hexdigest()[:8]}"
 
 
 def register() -> None:

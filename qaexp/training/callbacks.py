@@ -94,7 +94,7 @@ class WholeCheckpoints(TorchCheckpointIO):
     """
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: str | os.PathLike[str], storage_options: Any = None) -> None:
-        remedy = "The previous checkpoint is kept: free some space there, then resume"
+        remedy = "move the run's folder to another disk; then resume (the previous checkpoint is kept)"
         content = BytesIO()  # torch only reports a full disk as "unexpected pos"
         torch.save(checkpoint, content)
         with atomic_write(Path(path), remedy) as staging:

@@ -200,6 +200,20 @@ def test_mistakes_are_answered_with_one_sentence(argument: str, sentence: str, q
     assert "Traceback" not in caplog.text
 
 
+def test_a_comma_in_the_name_of_a_folder_is_answered_with_quotes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("first,second").mkdir()
+    assert main(["dataset=toy", "init_from=first,second"]) == 2
+    assert """init_from=first,second: the name has a comma; write it in quotes: init_from="'first,second'\"""" in caplog.text
+
+
+def test_a_missing_value_of_a_sweep_is_named(quiet: list[str], caplog: pytest.LogCaptureFixture) -> None:
+    assert main([*quiet[:3], "-m", "seed=1,,2"]) == 2
+    assert "seed=1,,2: a value is missing; write seed=1,2" in caplog.text
+
+
 def test_the_option_that_does_not_exist_is_blamed_and_not_one_that_is_added(quiet: list[str], caplog: pytest.LogCaptureFixture) -> None:
     assert main([*quiet[:3], "+trainer.limit_train_batches=3", "optimizer.momentumm=0.1"]) == 2
     assert "optimizer.momentumm" in caplog.text
@@ -592,7 +606,7 @@ def test_missing_files_are_named_at_once_with_the_command_that_fetches_them(
 def test_an_output_folder_that_cannot_be_made(quiet: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").write_text("in the way")
     assert main([*quiet, f"output_dir={tmp_path / 'file'}"]) == 2
-    assert "Name another place with output_dir=FOLDER" in caplog.text
+    assert "; name another place with output_dir=FOLDER" in caplog.text
 
 
 def test_a_failing_job_does_not_stop_a_sweep(quiet: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

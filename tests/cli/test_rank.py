@@ -181,6 +181,14 @@ def test_the_file_that_is_read_is_not_written(run: Path, caplog: pytest.LogCaptu
     assert Path("faq.tsv").read_bytes() == before
 
 
+@pytest.mark.parametrize("name", ["scores.csv", "scores.tsv", "ranking.trec.gz"])
+def test_a_name_promises_no_format_that_is_not_written(run: Path, name: str, caplog: pytest.LogCaptureFixture) -> None:
+    Path("faq.tsv").write_text("question\tcandidate\tlabel\n" + "\n".join(LINES) + "\n")
+    assert main(["rank", str(run), "faq.tsv", "--to", name]) == 2
+    assert f"--to {name}: only JSONL and TREC run files are written; name a file such as scores.jsonl" in caplog.text
+    assert not Path(name).exists()
+
+
 def test_unknown_columns_are_named(run: Path, caplog: pytest.LogCaptureFixture) -> None:
     Path("faq.tsv").write_text("a\tb\n")
     assert main(["rank", str(run), "faq.tsv", "--columns", "answer=b"]) == 2

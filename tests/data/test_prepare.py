@@ -203,7 +203,7 @@ def test_a_cache_that_cannot_be_made_is_named_before_anything_is_read(
     with pytest.raises(OutputError, match="is a file, and a folder is needed there") as error:
         prepared(insuranceqa(), tmp_path / "file" / "cache")
     assert str(error.value).startswith(f"cannot write {tmp_path}/file/cache/corpora/insuranceqa-")
-    assert str(error.value).endswith("Name another place with cache_dir=FOLDER")
+    assert str(error.value).endswith("; name another place with cache_dir=FOLDER")
 
     def read_only(*_: Any, **__: Any) -> str:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
@@ -224,7 +224,7 @@ def test_a_full_disk_is_named_and_leaves_nothing_behind(
 
         disk.setattr(np, "save", full)
         with pytest.raises(
-            OutputError, match=r"No space left on device\. Free some space there, or name another place with cache_dir=FOLDER"
+            OutputError, match=r"No space left on device; free some space there, or name another place with cache_dir=FOLDER"
         ):
             prepared(insuranceqa(), cache_dir)
     assert list((cache_dir / "corpora").iterdir()) == []

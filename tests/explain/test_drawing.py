@@ -62,6 +62,6 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(
         OutputError,
-        match=r"cannot write .*file/inside/line.png: .*/file is a file, and a folder is needed there. Name another place with --to FOLDER",
+        match=r"cannot write .*file/inside/line.png: .*/file is a file, and a folder is needed there; name another place with --to FOLDER",
     ):
         draw(tmp_path / "file" / "inside")

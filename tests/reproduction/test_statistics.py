@@ -105,7 +105,7 @@ def test_the_command_shows_and_writes_what_is_missing(
         assert [row["status"] for row in csv.DictReader(file)] == [MEASURED, MISSING]
     (tmp_path / "blocked").write_text("")
     assert main(["describe", "--data", str(tmp_path / "none"), "--csv", str(tmp_path / "blocked")]) == 2
-    assert "ame another place with --csv DIR" in capsys.readouterr().err
+    assert "; name another place with --csv DIR" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def test_a_place_where_the_best_cannot_be_written_is_refused_before_anything_run
     for place in (tmp_path / "file" / "best.yaml", tmp_path):
         assert main(arguments(tmp_path, "optimizer.lr=1e-3,1e-2", f"hydra.sweeper.best={place}")) == 2
         assert f"cannot write {place}" in caplog.messages[-1]
-        assert caplog.messages[-1].endswith("ame another place with hydra.sweeper.best=FILE")
+        assert caplog.messages[-1].endswith("; name another place with hydra.sweeper.best=FILE")
     assert not records(tmp_path)
 
 

@@ -5,7 +5,6 @@ never sees half a file, and the next fetch continues where this one stopped. A s
 """
 
 import contextlib
-import errno
 import logging
 import os
 from collections import Counter
@@ -19,8 +18,8 @@ from qaexp.data.fetch.checksums import fault, verified
 from qaexp.data.fetch.download import Downloader, UnreachableError
 from qaexp.data.fetch.local_archives import Copies
 from qaexp.data.fetch.remotes import Content, PublishedFile, PublishedSet
-from qaexp.errors import MissingDataError, OutputError, QaexpError
-from qaexp.files import file_lock
+from qaexp.errors import MissingDataError, QaexpError
+from qaexp.files import file_lock, output_errors
 
 log = logging.getLogger(__name__)
 
@@ -173,12 +172,5 @@ def _clear_disk_errors(folder: Path) -> Iterator[None]:
     except (QaexpError, requests.RequestException):
         raise
     except OSError as error:
-        where = error.filename or folder
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise OutputError(
-                f"{folder}: the disk is full; free some space and run the same command again to resume, "
-                "or choose another disk with --data DIR or QAEXP_DATA"
-            ) from error
-        raise OutputError(
-            f"{where}: {error.strerror or error}; choose a folder that you can write to with --data DIR or QAEXP_DATA"
-        ) from error
+        with output_errors(Path(error.filename or folder), "choose another folder with --data DIR or QAEXP_DATA; the same command resumes"):
+            raise

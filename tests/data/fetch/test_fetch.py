@@ -309,7 +309,8 @@ def test_a_host_that_is_not_known_is_asked_once(tmp_path: Path, caplog: pytest.L
 
 
 @pytest.mark.parametrize(
-    ("number", "words"), [(errno.ENOSPC, "the disk is full"), (errno.EACCES, "can write to"), (errno.EROFS, "can write to")]
+    ("number", "words"),
+    [(errno.ENOSPC, "free some space there, or choose"), (errno.EACCES, "denied; choose"), (errno.EROFS, "file system; choose")],
 )
 def test_a_read_only_or_full_disk_is_named_with_the_remedy(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: int, words: str
@@ -348,7 +349,7 @@ def _full_after(room: int, number: int) -> Any:
 
 def test_data_folder_that_is_a_file(site: Site, tmp_path: Path, tiny_set: PublishedSet) -> None:
     (tmp_path / "data").write_text("not a folder")
-    with pytest.raises(OutputError, match="choose a folder that you can write to with --data"):
+    with pytest.raises(OutputError, match="a folder is needed there; choose another folder with --data"):
         Fetch(tmp_path / "data", quick(site)).run(tiny_set)
 
 
@@ -462,7 +463,7 @@ def test_full_disk_keeps_the_downloaded_archive(
     site.files["/repo/corpus.zip"] = body
     with monkeypatch.context() as patch:
         patch.setattr(Path, "open", _full_after(len(body), errno.ENOSPC))
-        with pytest.raises(OutputError, match="the disk is full"):
+        with pytest.raises(OutputError, match="free some space there"):
             Fetch(tmp_path / "data", quick(site)).run(_zipped_set(tiny_set))
     assert everything(tmp_path / "data") == {"tiny/.partial/corpus.zip"}
     Fetch(tmp_path / "data", quick(site)).run(_zipped_set(tiny_set))

@@ -26,6 +26,14 @@ def test_the_sum_over_hops_is_the_sum_of_maxima() -> None:
     assert torch.isfinite(ours).all()
 
 
+def test_padding_is_never_the_nearest_word() -> None:
+    states = torch.tensor([[[[1.0, 0.0]]], [[[-1.0, 0.0]]]])
+    opposite = [{"states": F.pad(text, (0, 0, 0, 2)), "mask": torch.tensor([[True, False, False]])} for text in states]
+    pooling = MaxSim(input_dim=2)
+    _, nearest = pooling(pooling.once_per_text("question", opposite[0]), pooling.once_per_text("candidate", opposite[1]))
+    assert nearest["vector"][0, 0].tolist() == [-1.0, 0.0]
+
+
 @pytest.mark.parametrize("similarity", ["cosine", "gesd", "mlp", "tensor", "holographic", "join"])
 def test_padding_is_no_hop_under_any_similarity(similarity: str) -> None:
     cfg = compose(["model=qa_cnn", "model.encoder.num_filters=6", "model/pooling=max_sim", f"model/similarity={similarity}"])
