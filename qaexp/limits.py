@@ -43,6 +43,7 @@ TRAINER_VALUES: Mapping[str, tuple[Sequence[Any], str]] = {
     "num_nodes": ((None, 1), "all processes of a run must be on one machine, as they share its folder; leave it out"),
     "num_sanity_val_steps": ((None, 0, -1), "a part of dev gives no metrics; leave it out, or try all parts of a run with debug=fdr"),
     "logger": ((None, False), "loggers are chosen with logger=NAME, such as logger=csv; leave it out"),
+    "reload_dataloaders_every_n_epochs": ((0, 1), "must be 1, or 0 for the same batches in every epoch: a resumed run would have others"),
     **dict.fromkeys(("val_check_interval", "check_val_every_n_epoch", "max_steps", "max_time"), ((None,), WHOLE_EPOCHS)),
 }
 """Limits of some options of Lightning's trainer, with reasons: other values would put wrong numbers into a record."""

@@ -53,7 +53,7 @@ def pretrain(cfg: DictConfig, folder: Path, command: str = "", resume: bool = Fa
         with record.timing("data"):
             data = limited_data(open_data(cfg.dataset), cfg.trainer)
             pairs: ReconstructionDataModule = instantiate(cfg.pairs)(ranking=data)
-            record.of_data({**data.describe(), "pairs": pairs.describe()}, data.convention)
+            record.note_data({**data.describe(), "pairs": pairs.describe()}, data.convention)
             vectors = data.word_vectors
         scorer = instantiate(cfg.model, vectors=vectors)
         if scorer.subwords:

@@ -48,12 +48,12 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
         with record.timing("data"):
             data = limited_data(open_data(cfg.dataset), cfg.trainer)
             reads = reads_vectors(cfg.model)
-            record.of_data(data.describe(reads), data.convention)
+            record.note_data(data.describe(reads), data.convention)
             vectors = data.word_vectors if reads else data.no_vectors
         scorer = as_scorer(instantiate(cfg.model, vectors=vectors))
         data = data.read_by(scorer.subwords)
         record.data |= data.describe_splits()
-        record.of_weights({name: revision(name) for name in scorer.pretrained})
+        record.note_weights({name: revision(name) for name in scorer.pretrained})
         scorer.fit(data.corpus, data.training_batches)
         if last is None:
             begin_from(record.config.get("init_from"), scorer, data.corpus.vocabulary.words, record.data["vectors"].get("files", ()))
@@ -62,7 +62,7 @@ def train(cfg: DictConfig, folder: Path, command: str = "", resume: bool = False
         optimizer = as_optimizer(instantiate(cfg.optimizer), cfg.get("decay_word_vectors", True))
         loss = as_loss(instantiate(record.config["loss"]))  # its teacher, if any, is pinned there
         if scorer.subwords or loss.reads_written_texts:
-            record.of_written_texts(data.corpus.written_fingerprint())
+            record.note_written_texts(data.corpus.written_fingerprint())
         rebuild = rebuild_plan(record.config, data, scorer.pretrained, vectors.shape[1], record.key, record.command)
         module = RankingModule(scorer, loss, optimizer, instantiate(cfg.schedule), data, rebuild)
         trainer = open_trainer(cfg.trainer, folder, **callbacks(cfg, folder, record, data, watchers))

@@ -562,8 +562,15 @@ def test_a_threshold_of_lightning_stops_the_training() -> None:
     quiet = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False, "enable_model_summary": False}
     trainer = pl.Trainer(accelerator="cpu", max_epochs=5, num_sanity_val_steps=0, callbacks=[stop], **quiet)
     batches = [torch.zeros(1)]
-    trainer.fit(Scripted([0.5, 0.4, 0.6, 0.7, 0.8]), batches, batches)
+    module = Scripted([0.5, 0.4, 0.6, 0.7, 0.8])
+    trainer.fit(module, batches, batches)
     assert trainer.current_epoch == 3
+    resumed = StopEarly(monitor="dev/map", mode="max", patience=9, stopping_threshold=0.55)
+    for stopped, state in ((False, resumed.state_dict()), (True, stop.state_dict())):
+        trainer.should_stop = False
+        resumed.load_state_dict(state)
+        resumed.on_fit_start(trainer, module)
+        assert trainer.should_stop == stopped
 
 
 def test_an_interruption_in_which_lightning_fails_stays_one() -> None:

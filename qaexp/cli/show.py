@@ -183,10 +183,11 @@ def _find(record: RunRecord, run: Path, question: str, split: str | None) -> tup
 
 def _ids(run: Path, splits: Sequence[str]) -> Iterator[str]:
     for split in splits:
-        listed = next(path for path in (run / f"{split}.run", run / f"{split}.pairs.csv") if path.is_file())
-        with listed.open(encoding="utf-8") as lines:
-            lines = lines if listed.suffix == ".run" else list(lines)[1:]
-            yield from (line.replace(",", " ").split()[0] for line in lines)
+        if (ranking := run / f"{split}.run").is_file():
+            with ranking.open(encoding="utf-8") as lines:
+                yield from (line.split()[0] for line in lines)
+        else:
+            yield from pd.read_csv(run / f"{split}.pairs.csv", dtype=str, usecols=["pair"], keep_default_na=False)["pair"]
 
 
 def _pair(path: Path, question: str) -> pd.DataFrame:

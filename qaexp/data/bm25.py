@@ -12,7 +12,7 @@ from jaxtyping import Float, Int, Int8
 from qaexp.data.corpus import RankingCorpus, RankingSplit
 from qaexp.data.files import progress
 from qaexp.data.negatives import Groups, Keys, NegativeSampling, no_negatives
-from qaexp.data.prepare import kept
+from qaexp.data.prepare import cached
 from qaexp.data.vocabulary import UNKNOWN
 from qaexp.errors import ConfigError
 from qaexp.limits import NonNegativeFloat, PositiveInt, Share
@@ -127,7 +127,7 @@ class BM25Negatives(NegativeSampling):
                 log.info("retrieving negatives by BM25 (once; kept in %s)", folder)
                 return self._retrieve(split, corpus)
 
-            self._known[key] = kept(folder, Retrieved.load, retrieve, Retrieved.save)
+            self._known[key] = cached(folder, Retrieved.load, retrieve, Retrieved.save)
         return self._known[key]
 
     def _retrieve(self, split: RankingSplit, corpus: RankingCorpus) -> Retrieved:

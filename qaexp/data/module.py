@@ -31,6 +31,11 @@ from qaexp.limits import Fraction, PositiveInt, Seed
 log = logging.getLogger(__name__)
 
 
+def epoch_to_load(trainer: pl.Trainer | None) -> int:
+    """The epoch, counted from 0, whose batches a trainer asks for: the first one if it takes the same batches in every epoch."""
+    return trainer.current_epoch if trainer and trainer.reload_dataloaders_every_n_epochs else 0  # type: ignore[attr-defined]
+
+
 class RankingDataModule(pl.LightningDataModule):
     """Gives any ranking model its batches. `train` is for learning, `dev` for selection, and every other split is a test split.
 
@@ -301,13 +306,8 @@ class RankingDataModule(pl.LightningDataModule):
         return np.unique(np.concatenate([self.corpus.texts.words(text) for text in texts.tolist()]))
 
     def train_dataloader(self) -> TrainingBatches:
-        """The batches of the trainer's current epoch or, if it does not reload every epoch, of the last one with a reload. Order and
-        negatives depend on (seed, epoch) alone.
-        """
-        if self.trainer is None:
-            return self.training_batches(0)
-        epoch, every = self.trainer.current_epoch, getattr(self.trainer, "reload_dataloaders_every_n_epochs", 1)
-        return self.training_batches(epoch - epoch % every if every else 0)
+        """The batches of the trainer's current epoch or, if it does not reload them, of its first one."""
+        return self.training_batches(epoch_to_load(self.trainer))
 
     def training_batches(self, epoch: int) -> TrainingBatches:
         """The batches of an epoch, which depend on (seed, epoch) alone. Raises: ConfigError, if there is no training split."""

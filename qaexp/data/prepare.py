@@ -80,10 +80,10 @@ def prepared(reader: Reader, cache: Path) -> RankingCorpus:
             raise ConfigError(f"{given}: a RankingCorpus is expected, as qaexp.data.corpus_builder.CorpusBuilder makes")
         return corpus
 
-    return kept(folder, RankingCorpus.load, read, RankingCorpus.save, checks_itself=(WRITTEN,))
+    return cached(folder, RankingCorpus.load, read, RankingCorpus.save, checks_itself=(WRITTEN,))
 
 
-def kept(
+def cached(
     folder: Path,
     load: Callable[[Path], Loaded],
     make: Callable[[], Made],
@@ -119,7 +119,9 @@ def kept(
             save(made, staging / "new")
             files = {path.name: _facts(path, path.name not in checks_itself) for path in (staging / "new").iterdir()}
             (staging / "new" / MANIFEST).write_text(json.dumps(files, indent=1, sort_keys=True), encoding="utf-8")
-            _install(staging, folder, load)
+            with contextlib.suppress(FileNotFoundError):
+                os.replace(folder, staging / "damaged")
+            os.replace(staging / "new", folder)
     return load(folder)
 
 
@@ -127,20 +129,6 @@ def _loaded(folder: Path, load: Callable[[Path], Loaded]) -> Loaded:
     """Raises one of DAMAGE if the folder is missing or damaged."""
     _require_whole(folder)
     return load(folder)
-
-
-def _install(staging: Path, folder: Path, load: Callable[[Path], object]) -> None:
-    """Move `staging/new` to `folder` in one step. It replaces a damaged folder, but not a complete one, which another process made."""
-    with contextlib.suppress(*DAMAGE):
-        _loaded(folder, load)
-        return
-    with contextlib.suppress(FileNotFoundError):
-        os.replace(folder, staging / "damaged")
-    try:
-        os.replace(staging / "new", folder)
-    except OSError:
-        if not folder.is_dir():
-            raise
 
 
 def _require_whole(folder: Path) -> None:

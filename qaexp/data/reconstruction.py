@@ -15,7 +15,7 @@ from torch import Tensor
 from qaexp.data.batch import ReconstructionBatch
 from qaexp.data.batching import ScoringBlocks, batches_by_length
 from qaexp.data.corpus import RankingCorpus, RankingSplit, TokenTable, ranges
-from qaexp.data.module import RankingDataModule
+from qaexp.data.module import RankingDataModule, epoch_to_load
 from qaexp.errors import ConfigError, require_among
 from qaexp.limits import PositiveInt
 
@@ -96,8 +96,8 @@ class ReconstructionDataModule(pl.LightningDataModule):
         self._require_kinds(corpus)
         self._pairs = {kind: title_pairs(corpus, kind) for kind in self._kinds}
         self._held_out = held_out_pairs(corpus)
-        for pairs, what in ((self._held_out, "held-out questions"), (sum(map(len, self._pairs.values())), "pairs to learn from")):
-            if not (pairs if isinstance(pairs, int) else len(pairs)):
+        for count, what in ((len(self._held_out), "held-out questions"), (sum(map(len, self._pairs.values())), "pairs to learn from")):
+            if not count:
                 raise ConfigError(f"dataset={ranking.name} has no {what} with a title and a context, and pre-training needs both; {THESE}")
 
     @cached_property
@@ -117,7 +117,7 @@ class ReconstructionDataModule(pl.LightningDataModule):
         return torch.from_numpy(uses)
 
     def train_dataloader(self) -> "Steps":
-        return self.steps(self.trainer.current_epoch if self.trainer else 0)
+        return self.steps(epoch_to_load(self.trainer))
 
     def steps(self, epoch: int) -> "Steps":
         """The batches of an epoch, which depend only on (seed, epoch)."""

@@ -117,10 +117,15 @@ def _counted(sizes: Float[np.ndarray, " question"], observed: float) -> float:
 
 
 def _of_all_signs(sizes: Float[np.ndarray, " question"], observed: float) -> float:
+    return float(np.mean(np.abs(_signed_sums(sizes)) >= observed - ROUNDING * len(sizes)))
+
+
+def _signed_sums(sizes: Float[np.ndarray, " question"]) -> Float[np.ndarray, " some"]:
+    """The sums Σ ±d_q with all 2^n choices of the signs."""
     sums = np.zeros(1)
     for size in sizes:
         sums = np.concatenate([sums + size, sums - size])
-    return float(np.mean(np.abs(sums) >= observed - ROUNDING * len(sizes)))
+    return sums
 
 
 def _of_few(sizes: Float[np.ndarray, " question"], observed: float) -> float:
@@ -128,11 +133,8 @@ def _of_few(sizes: Float[np.ndarray, " question"], observed: float) -> float:
     from scipy import special
 
     sizes = np.sort(sizes)[::-1]
-    sums = np.zeros(1)
-    for size in sizes[:LARGEST]:
-        sums = np.concatenate([sums + size, sums - size])
     others = sizes[LARGEST:]
-    return 2 * float(np.mean(special.ndtr((sums - observed) / math.sqrt(others @ others))))
+    return 2 * float(np.mean(special.ndtr((_signed_sums(sizes[:LARGEST]) - observed) / math.sqrt(others @ others))))
 
 
 def _approximated(sizes: Float[np.ndarray, " question"], observed: float) -> float:

@@ -22,7 +22,7 @@ from torch import Tensor
 from qaexp.data.batch import token_mask
 from qaexp.data.corpus import RankingCorpus
 from qaexp.errors import ConfigError
-from qaexp.explain.drawing import COLOURS, INK, SEQUENTIAL, new_figure, printable, save
+from qaexp.explain.drawing import COLOURS, SEQUENTIAL, look, new_figure, printable, save
 from qaexp.explain.run_data import data_of
 from qaexp.models.encoder.rcnn import RCNN
 from qaexp.models.intermediates import watch
@@ -104,31 +104,30 @@ def draw_words(table: pd.DataFrame) -> Figure:
     figure, grid = new_figure(width=max(4.0, 0.45 * widest + 1), height=0.85 * len(questions) + 0.5, rows=len(questions))
     low, high = (float(end) for end in np.quantile(table["gate"], [0, 1]))
     image = None
-    for [axes], rows in zip(grid, questions, strict=True):
-        image = axes.imshow(rows["gate"].to_numpy()[None], cmap=SEQUENTIAL, vmin=low, vmax=high, aspect="auto")
-        axes.set_xlim(-0.5, widest - 0.5)
-        words = [printable(word, FontProperties()) for word in rows["word"]]
-        axes.set_xticks(range(len(rows)), words, rotation=35, ha="right", rotation_mode="anchor", parse_math=False)
-        axes.set_yticks([])
-        axes.tick_params(length=0)
-        axes.spines[:].set_visible(False)
-    assert image is not None
-    bar = figure.colorbar(image, ax=[row[0] for row in grid], shrink=0.9)
-    bar.set_label("1 − λ", color=INK)
-    bar.ax.tick_params(colors=INK)
-    bar.outline.set_edgecolor(INK)  # type: ignore[operator]  # a Spine
+    with look():
+        for [axes], rows in zip(grid, questions, strict=True):
+            image = axes.imshow(rows["gate"].to_numpy()[None], cmap=SEQUENTIAL, vmin=low, vmax=high, aspect="auto")
+            axes.set_xlim(-0.5, widest - 0.5)
+            words = [printable(word, FontProperties()) for word in rows["word"]]
+            axes.set_xticks(range(len(rows)), words, rotation=35, ha="right", rotation_mode="anchor", parse_math=False)
+            axes.set_yticks([])
+            axes.tick_params(length=0)
+            axes.spines[:].set_visible(False)
+        assert image is not None
+        figure.colorbar(image, ax=[row[0] for row in grid], shrink=0.9).set_label("1 − λ")
     return figure
 
 
 def draw_positions(table: pd.DataFrame) -> Figure:
     """Maximum and mean against word position."""
     figure, [[axes]] = new_figure(width=4.6, height=3.0)
-    for column, colour, line in (("maximum", COLOURS[1], "--"), ("mean", COLOURS[0], "-")):
-        axes.plot(table["position"], table[column], line, color=colour, label=column)
-    axes.set_ylim(0, 1.02)  # the maximum is near 1
-    axes.set_xlabel("word position")
-    axes.set_ylabel("1 − λ")
-    figure.legend(labelcolor=INK, frameon=False, loc="outside upper center", ncols=2)
+    with look():
+        for column, colour, line in (("maximum", COLOURS[1], "--"), ("mean", COLOURS[0], "-")):
+            axes.plot(table["position"], table[column], line, color=colour, label=column)
+        axes.set_ylim(0, 1.02)  # the maximum is near 1
+        axes.set_xlabel("word position")
+        axes.set_ylabel("1 − λ")
+        figure.legend(loc="outside upper center", ncols=2)
     return figure
 
 

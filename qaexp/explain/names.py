@@ -15,30 +15,9 @@ DATA_SETS = {
     "yahooqa": "YahooQA",
 }
 MODELS = {"anmm": "aNMM", "arc_i": "ARC-I", "bm25": "BM25", "iarnn_gate": "IARNN-GATE", "iggsa": "iGGSA", "tfidf": "TF-IDF"}
-ABBREVIATIONS = [
-    "ai",
-    "ap",
-    "arc",
-    "cnn",
-    "cntn",
-    "ctrn",
-    "gesd",
-    "ggsa",
-    "gru",
-    "hd",
-    "ii",
-    "lc",
-    "lr",
-    "lstm",
-    "mlp",
-    "mp",
-    "mv",
-    "nbow",
-    "ntn",
-]
-ABBREVIATIONS += ["qa", "qrnn", "rcnn", "sm", "svm", "tc"]
+ABBREVIATIONS = "ai ap arc cnn cntn ctrn gesd ggsa gru hd ii lc lr lstm mlp mp mv nbow ntn qa qrnn rcnn sm svm tc"
 SPELLED = {"bilstm": "BiLSTM", "lstms": "LSTMs"}
-SPELLED |= {part: part.upper() for part in ABBREVIATIONS}
+SPELLED |= {part: part.upper() for part in ABBREVIATIONS.split()}
 
 
 def data_set_in_words(name: str) -> str:

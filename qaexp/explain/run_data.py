@@ -52,7 +52,7 @@ def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
             f"{run / CONFIG} describes no data set that can be built ({first_line(error)}); put back the file that the run left"
         ) from error
     record = RunRecord.load(run) if (run / RECORD).is_file() else None
-    if record and record.data and not record.is_over(Sources(fingerprint, written=data.corpus.written_fingerprint)):
+    if record and record.data and not record.has_read(Sources(fingerprint, written=data.corpus.written_fingerprint)):
         raise ConfigError(
             f"the data of {data.name} have changed since {run}, and its word ids no longer fit; put the old files back, or name their "
             "place with --data PLACE"

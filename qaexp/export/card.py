@@ -56,8 +56,8 @@ def _measures(record: RunRecord) -> Iterator[tuple[str, str, int | float]]:
 
 def _index(record: RunRecord) -> list[dict[str, object]]:
     results = []
-    for split in record.metrics:
-        measured = [{"type": name, "name": heading(name), "value": round(value, 6)} for at, name, value in _measures(record) if at == split]
+    for split, metrics in record.metrics.items():
+        measured = [{"type": name, "name": heading(name), "value": round(value, 6)} for name, value in metrics.items() if is_measure(name)]
         dataset = {"name": record.data["name"], "type": record.data["name"], "split": split}
         results.append({"task": {"type": _task(record)}, "dataset": dataset, "metrics": measured})
     return [{"name": record.config["choices"]["model"], "results": results}]

@@ -34,7 +34,7 @@ MAX_NUMBERS = 2**24
 
 
 def encode_fields(encode: Callable[[Tensor], Text], tokens: Int[Tensor, "text *field length"]) -> Text:
-    """The encodings of all texts, in order. Of texts with fields (title, body), the mean of the vectors of the fields that are not empty.
+    """The encodings of all texts, in order. A text with fields (title, body) gets the mean of the vectors of its non-empty fields.
 
     Lei et al. 2016, §4.1: "we apply the encoder to both the question title and body, and the final representation is computed as the
     average of the two resulting vectors".

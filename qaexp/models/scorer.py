@@ -72,12 +72,7 @@ class AnswerScorer(nn.Module, ABC):
 
         Called once, before training; checkpoints keep what was fitted. By default it calls `fit(corpus, examples)` of every module inside
         that defines it.
-
-        Raises:
-            ConfigError: word overlap is to be counted, but the model reads subwords.
         """
-        if self.subwords and any(isinstance(module, WordOverlapFeatures) for module in self.modules()):
-            raise ConfigError("overlap=true counts common words, and this model reads subwords; set it to false")
         for module in self.modules():
             if module is not self and callable(fit := getattr(module, "fit", None)):
                 fit(corpus, examples)
@@ -205,7 +200,7 @@ class Scorer(AnswerScorer):
         self.pooling = require_kind(pooling(input_dim=self.interaction.output_dim), Stage, "pooling")
         self.similarity = require_kind(similarity(input_dim=self.pooling.output_dim), Similarity, "similarity")
         self.bounded = self.similarity.bounded
-        self.overlap = WordOverlapFeatures(num_words=len(vectors)) if self.similarity.reads_overlap else None
+        self.overlap = WordOverlapFeatures(len(vectors), self.subwords) if self.similarity.reads_overlap else None
         if initial_bound is not None:
             draw_uniformly(self, initial_bound)
 

@@ -82,13 +82,16 @@ from torch.nn import functional as F
 Text = dict[str, Tensor]
 """One side's texts part-way through a model. The first axis of every tensor is `text`; padding is False in `mask`.
 
-Of all chains: `tokens` (text, length) ids; `mask` (text, length); `states` (text, length, dim); `vector` (text, dim) after pooling.
-Of encoders whose last, or first, state has read the whole text: `last`, `first` (text, dim). Of subwords: `subwords` (text, length) ids.
-Of encoders that have done their first half: `residual` (text, length, dim) of a self-attention, `gru_gates` and `qrnn_gates`
-(text, length, …) of a recurrence. Of coupled LSTMs: `gates` (text, length, …), a text's share of those of the grid.
-Of some stages, for the stage that follows: `keys` (text, length, dim), a text's share of an attention or alignment; `linear`
-(text, length, slice), its share of a grid; `attention` (text, length), its words' weights.
-Of models without vectors: `hash` (text); `keys`, `counts` and `weights` (text, ngram).
+Every chain has `tokens` (text, length), ids; `mask` (text, length); `states` (text, length, dim); `vector` (text, dim) after pooling.
+- Subwords: `subwords` (text, length), ids.
+- Encoders whose last, or first, state has read the whole text: `last`, `first` (text, dim).
+- Encoders that have done their first half: `residual` (text, length, dim) of a self-attention; `gru_gates`, `qrnn_gates` (text, length, …)
+  of a recurrence.
+- Coupled LSTMs: `gates` (text, length, …), a text's share of the gates of the grid.
+- Stages, for the stage that follows: `keys` (text, length, dim), a text's share of an attention or alignment; `linear` (text, length,
+  slice), its share of a grid; `attention` (text, length), the weights of its words.
+- Models without vectors: `hash` (text); `keys`, `counts` and `weights` (text, ngram).
+
 Where there is a `mask`, axis 1 of every tensor beside it counts tokens (or n-grams), except `vector`, `last` and `first`.
 """
 

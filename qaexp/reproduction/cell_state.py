@@ -8,7 +8,7 @@ import numpy as np
 
 from qaexp.evaluation.significance import INCOMPARABLE, Interval, verdict
 from qaexp.reproduction.cells import Cell, Keys
-from qaexp.reproduction.ledger import SECONDS, Entry, Ledger, PerQuestion
+from qaexp.reproduction.ledger import PARAMETERS, SECONDS, Entry, Ledger, PerQuestion
 from qaexp.reproduction.spec import Column
 
 MEASURED, PARTIAL, QUICK = "measured", "partial data", "quick"
@@ -75,7 +75,11 @@ class CellState:
         metric, scale = self.cell.table.metric_of(column, self.cell.dataset), self.cell.table.scale_of(column)
         entries = self.timed if metric and metric.startswith(SECONDS) else self.entries
         values = [value for entry in entries if metric and (value := entry.value(metric)) is not None]
-        return Interval.of([scale * value for value in values], random=self.entries[0].random) if values else None
+        return Interval.of([scale * value for value in values], random=self.varies(column)) if values else None
+
+    def varies(self, column: Column) -> bool:
+        """Whether a seed makes a difference to its number in a column."""
+        return bool(self.entries) and self.entries[0].random and column.metric != PARAMETERS
 
     def scored(self, column: Column) -> Scored | None:
         """Over the seeds whose questions are known; None if there are none, or if their questions differ."""
@@ -136,7 +140,7 @@ def found_in(ledger: Ledger, cells: Sequence[Cell], keys: Keys) -> CellState:
         of_seeds = keys.of(cell, cell.table.seeds)
         found = [entry for key in of_seeds if (entry := ledger.find(key) or ledger.beginning_of(key))]
         if found:
-            over = max(found, key=lambda entry: entry.started).over_the_same
-            entries = [entry for key in of_seeds if (entry := ledger.find(key, over) or ledger.beginning_of(key, over))]
+            same = max(found, key=lambda entry: entry.started).has_read_the_same
+            entries = [entry for key in of_seeds if (entry := ledger.find(key, same) or ledger.beginning_of(key, same))]
             return CellState(cell, entries if entries[0].random else entries[:1], of_seeds[0].max_epochs)
     return CellState(next((cell for cell in cells if (cell.dataset, cell.vectors) in ledger.data), cells[0]), [])

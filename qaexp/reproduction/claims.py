@@ -73,7 +73,7 @@ class Statement:
 class Claim:
     """Part of a statement: row `above` has more than row `below` in a column."""
 
-    said: Statement
+    statement: Statement
     column: str
     above: str
     below: str
@@ -204,8 +204,8 @@ def claim_verdicts(claims: Sequence[Claim], places: Sequence[Measured]) -> pd.Da
     `undecided`, as with one seed. Two claims about the same runs are one test, as when a row stands in two tables. Numbers of parameters
     need no test: they are as counted, or not.
     """
-    by_name = {place.table.title.removeprefix(f"{place.table.paper}, "): place for place in places}
-    measured = [by_name.get(claim.said.place) for claim in claims]
+    by_name = {measured.table.place: measured for measured in places}
+    measured = [by_name.get(claim.statement.place) for claim in claims]
     found = [_compare_rows(claim, there) if there else None for claim, there in zip(claims, measured, strict=True)]
     lines = [_line(*each) for each in zip(claims, measured, found, holm_corrected(found), strict=True)]
     return pd.DataFrame(lines, columns=COLUMNS)
@@ -217,8 +217,8 @@ def _compare_rows(claim: Claim, measured: Measured) -> Comparison | None:
 
 
 def _line(claim: Claim, measured: Measured | None, found: Comparison | None, p: float | None) -> dict[str, str]:
-    line = {"claim": claim.said.claim, "where": claim.said.where, "of": claim.said.place, "column": claim.column}
-    line = {**dict.fromkeys(COLUMNS, ""), **line, "above": claim.above, "below": claim.below, "note": claim.said.note}
+    line = {"claim": claim.statement.claim, "where": claim.statement.where, "of": claim.statement.place, "column": claim.column}
+    line = {**dict.fromkeys(COLUMNS, ""), **line, "above": claim.above, "below": claim.below, "note": claim.statement.note}
     if measured and found:
         decided = p is not None and p < LEVEL
         verdict = UNDECIDED if not decided else HELD if found.difference > 0 else REVERSED

@@ -13,8 +13,11 @@ import wandb_workspaces.reports.v2 as wr
 from wandb_workspaces.reports.v2.interface import Report, Runset
 
 from qaexp.errors import QaexpError
-from qaexp.reproduction.content import content_of
+from qaexp.evaluation.measures import metric_key
+from qaexp.reproduction.settings import configuration_tables
 from qaexp.reproduction.spec import Table, as_printed, result_tables
+from qaexp.reproduction.statistics import StatisticsTable
+from qaexp.reproduction.statistics import tables as statistics_tables
 from qaexp.runs.record import RunRecord
 from qaexp.runs.table import markdown, read_records
 from qaexp.tracking.workspace import bars, curve, laid_out, logged_table, pictures
@@ -50,24 +53,21 @@ class ReportedTable:
 
 
 def paper_tables(experiments: Path) -> list[ReportedTable]:
-    """Reads every `<paper>/table<N>.yaml`.
+    """Every paper's tables of all kinds, by paper and number.
 
     Raises:
         ConfigError: a file does not fit its kind.
     """
-    with_results = {(table.paper, table.name): table for table in result_tables(experiments)}
+    tables = [*result_tables(experiments), *configuration_tables(experiments), *statistics_tables(experiments)]
     found = []
-    for path in sorted(experiments.glob("*/table*.yaml"), key=lambda path: (path.parent.name, int(path.stem.removeprefix("table")))):
-        if table := with_results.get((path.parent.name, path.stem)):
-            decimals = [table.decimals_of(column) for column in table.columns.values()]
-            lines = [[row.label, *map(as_printed, row.published, decimals)] for row in table.rows]
-            printed = pd.DataFrame(lines, columns=[table.label, *table.columns])
-            found.append(ReportedTable(table.paper, table.name, table.source, table.caption, printed, _measurements(table)))
-        else:
-            content = content_of(path)
-            lines = [[row["label"], *(as_printed(value, None) for value in row["published"])] for row in content["rows"]]
-            printed = pd.DataFrame(lines, columns=[content.get("label", ""), *map(str, content["columns"])])
-            found.append(ReportedTable(path.parent.name, path.stem, content["source"], content.get("caption", ""), printed))
+    for table in sorted(tables, key=lambda table: (table.paper, table.number.zfill(2))):
+        label, caption = ("", "") if isinstance(table, StatisticsTable) else (table.label, table.caption)
+        decimals, measurements = [None] * len(table.columns), []
+        if isinstance(table, Table):
+            decimals, measurements = [table.decimals_of(column) for column in table.columns.values()], _measurements(table)
+        lines = [[row.label, *map(as_printed, row.published, decimals)] for row in table.rows]
+        printed = pd.DataFrame(lines, columns=[label, *map(str, table.columns)])
+        found.append(ReportedTable(table.paper, table.name, table.source, caption, printed, measurements))
     return found
 
 
@@ -78,7 +78,7 @@ def _measurements(table: Table) -> list[Measurement]:
         rows = [row for row in table.rows if name in table.settings_of(row)]
         datasets = dict.fromkeys([*setting.datasets, *(dataset for row in rows for dataset in row.datasets)])
         metrics = dict.fromkeys(
-            metric
+            metric_key(metric)
             for row in rows
             for column in table.columns.values()
             if table.setting_of(row, column) == name

@@ -6,13 +6,13 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from qaexp.config import split_options
+from qaexp.config import join_options, split_options
 from qaexp.errors import QaexpError, plural
 from qaexp.evaluation.measures import metric_key
 from qaexp.explain.names import run_in_words
@@ -88,9 +88,19 @@ class Entry:
         return run_in_words({"run_name": self.name, "choices": choices, "seed": self.seed})
 
     def choice(self, group: str) -> str:
-        """The choice of a group in its own command; empty if there is none. Other runs, in brackets at its end, are skipped."""
+        """The choice of a group; empty if there is none."""
+        return dict(option.split("=", 1) for option in self.options if "=" in option).get(group, "")
+
+    @property
+    def options(self) -> list[str]:
+        """The options of its own command, without its seed and without other runs, which stand in brackets at the end."""
         own, *_ = re.split(rf" (?:{'|'.join(OTHER_RUNS)})=\(", self.command)
-        return dict(option.split("=", 1) for option in split_options(own) if "=" in option).get(group, "")
+        return split_options(own)
+
+    @property
+    def command_line(self) -> str:
+        """The command to type. FOLDER stands for the folder of another run."""
+        return join_options(["qaexp", *self.options, f"seed={self.seed}", *(f"{option}=FOLDER" for option in other_runs(self.config))])
 
     @property
     def fingerprint(self) -> str:
@@ -101,12 +111,12 @@ class Entry:
         """The end of its file's name, which says which run on which data it is."""
         return f"{self.key}_{self.fingerprint[:8]}"
 
-    def over_the_same(self, other: "Entry") -> bool:
+    def has_read_the_same(self, other: "Entry") -> bool:
         """Whether both runs read the same texts. Word vectors, spellings and pretrained weights are compared where both runs name them."""
         written, weights = self.data.get("written"), self.data.get("weights", {})
         spelled = (lambda: str(written)) if written else None
         ours = Sources(self.fingerprint, self.data.get("vectors", {}).get("files"), spelled, lambda name: str(weights.get(name, "")))
-        return ours.are_those_of(other.data, {})
+        return ours.match(other.data, {})
 
     @property
     def machine(self) -> str:
@@ -187,10 +197,6 @@ class Entry:
         return PerQuestion(kept["of"], kept[name]) if name in kept else None
 
 
-Over = Callable[[Entry], bool]
-"""Whether a run was made on the data in question."""
-
-
 def _anything(entry: Entry) -> bool:
     return True
 
@@ -208,7 +214,7 @@ class Ledger:
         Raises:
             QaexpError: a file is damaged.
         """
-        return sorted((_read(path) for path in self.folder.glob("*.json")), key=lambda entry: entry.started)
+        return sorted((_read(path, path.stat().st_mtime_ns) for path in self.folder.glob("*.json")), key=lambda entry: entry.started)
 
     @cached_property
     def by_key(self) -> Mapping[str, Sequence[Entry]]:
@@ -228,16 +234,16 @@ class Ledger:
         """The choices of data set and word vectors that have entries."""
         return {(entry.choice("dataset"), entry.choice("dataset/vectors")) for entry in self.entries}
 
-    def find(self, key: Key, over: Over = _anything) -> Entry | None:
-        """The newest entry of a run on data that `over` accepts.
+    def find(self, key: Key, matches: Callable[[Entry], bool] = _anything) -> Entry | None:
+        """The newest entry of a run on data that `matches` accepts.
 
         Else the newest entry of the same run with another limit of epochs, if `patience` ended it before both limits or nothing is trained.
         """
-        return next(filter(over, self._alike(key)), None)
+        return next(filter(matches, self._alike(key)), None)
 
-    def beginning_of(self, key: Key, over: Over = _anything) -> Entry | None:
+    def beginning_of(self, key: Key, matches: Callable[[Entry], bool] = _anything) -> Entry | None:
         """The longest entry of the same run that was cut short by a lower limit of epochs."""
-        alike = filter(over, self.by_key_without_max_epochs.get(key.without_max_epochs, ()))
+        alike = filter(matches, self.by_key_without_max_epochs.get(key.without_max_epochs, ()))
         shorter = [e for e in alike if e.cut_short and len(e.history) < key.max_epochs]
         return max(shorter, key=lambda entry: len(entry.history), default=None)
 
@@ -262,14 +268,14 @@ class Ledger:
     def remove(self, keys: Collection[str]) -> None:
         """Delete the entries with these keys."""
         for path in self.folder.glob("*.json"):
-            if _read(path).key in keys:
+            if _read(path, path.stat().st_mtime_ns).key in keys:
                 path.unlink()
         self.reload()
 
     def reload(self) -> None:
         """Forget the entries read so far: other processes may have written more."""
-        for kept in ("entries", "by_key", "by_key_without_max_epochs", "datasets", "data"):
-            self.__dict__.pop(kept, None)
+        for name in vars(self).keys() - {"folder"}:
+            del self.__dict__[name]
 
 
 def _grouped(entries: Iterable[Entry], name: Callable[[Entry], str]) -> dict[str, list[Entry]]:
@@ -279,7 +285,9 @@ def _grouped(entries: Iterable[Entry], name: Callable[[Entry], str]) -> dict[str
     return found
 
 
-def _read(path: Path) -> Entry:
+@cache
+def _read(path: Path, changed: int) -> Entry:
+    """The entry. Parsed once for as long as the file has not changed."""
     try:
         return Entry(**json.loads(read_small_text(path)))
     except (ValueError, TypeError, RecursionError) as error:

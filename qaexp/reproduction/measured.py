@@ -16,6 +16,8 @@ from qaexp.reproduction.spec import Row, Table, Tuning, as_printed, result_figur
 PUBLISHED = "published only"
 """The status of a row without a run."""
 
+STATUSES = (MEASURED, PARTIAL, QUICK, NOT_RUN, MISSING, PUBLISHED)
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -29,7 +31,7 @@ class Measured:
     def counts(self) -> dict[str, int]:
         """Status to its number of cells; a row that is published only counts as one."""
         found = [state.status for state in self.states.values()] + [PUBLISHED for row in self.table.rows if row.overrides is None]
-        return {status: found.count(status) for status in (MEASURED, PARTIAL, QUICK, NOT_RUN, MISSING, PUBLISHED) if status in found}
+        return {status: found.count(status) for status in STATUSES if status in found}
 
     @property
     def runs(self) -> str:
@@ -112,17 +114,19 @@ class Measured:
             decimals = table.decimals_of(column)
             line[name] = _number(ours.mean if ours else None, decimals) + (column.unit if ours else "")
             line[f"{name} (paper)"] = as_printed(printed, decimals)
-            line[f"{name} ci95"] = _number(ours.half if ours and not column.is_timed else None, decimals)  # the machine's load, not chance
+            varies = state and ours and state.varies(column) and not column.is_timed  # seconds vary with the machine's load
+            line[f"{name} ci95"] = _number(ours.half if ours and varies else None, decimals)
             if state and ours and isinstance(printed, (int, float)):
                 verdicts[name] = state.verdict(column, ours, printed)
         if row.overrides is None:
             return {**line, "seeds": "", "status": PUBLISHED, "verdict": "", "command": "", "records": ""}
+        status = by_setting_text({name: state.status for name, state in states.items()})
         if isinstance(table, Tuning):  # values without a run are left blank
             states = {name: state for name, state in states.items() if state.entries} or states
         return {
             **line,
             "seeds": by_setting_text({name: str(len(state.entries)) for name, state in states.items()}),
-            "status": by_setting_text({name: state.status for name, state in states.items()}),
+            "status": status,
             "verdict": by_setting_text(verdicts),
             "command": by_setting_text({name: state.cell.command for name, state in states.items()}),
             "records": by_setting_text({name: " ".join(entry.file_key for entry in state.entries) for name, state in states.items()}),

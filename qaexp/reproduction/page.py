@@ -18,7 +18,8 @@ from qaexp.reproduction.claims import POINTS, comparisons
 from qaexp.reproduction.measured import QUICK, Measured
 from qaexp.reproduction.settings import ConfigurationTable
 from qaexp.reproduction.spec import UNPRINTED, Table, Tuning
-from qaexp.reproduction.statistics import MeasuredRow, StatisticsTable, cell_of, to_csv
+from qaexp.reproduction.statistics import MeasuredRow, StatisticsTable, cell_of
+from qaexp.reproduction.statistics import frame as statistics_frame
 from qaexp.runs.table import markdown
 
 LETTERS = (*ascii_lowercase, *map("".join, product(ascii_lowercase, repeat=2)))
@@ -134,19 +135,15 @@ def compact(measured: Measured) -> pd.DataFrame:
     """Cells as `ours ± ci95 (paper's)`, without the parts that do not exist."""
     table, frame = measured.table, measured.frame
 
-    def cell(label: str, name: str, ours: str, half: str, printed: str) -> str:
-        state = measured.state_in(label, name) if half else None
-        around = f"± {half}" if state and state.entries[0].random else ""  # without chance there is no interval
-        return " ".join(part for part in (ours, around, printed and f"({printed})") if part)
+    def cell(ours: str, half: str, printed: str) -> str:
+        return " ".join(part for part in (ours, half and f"± {half}", printed and f"({printed})") if part)
 
     return pd.DataFrame(
         {table.label: frame[table.label]}
         | {
             name: [
-                cell(label, name, ours, half, printed)
-                for label, ours, half, printed in zip(
-                    frame[table.label], frame[name], frame[f"{name} ci95"], frame[f"{name} (paper)"], strict=True
-                )
+                cell(ours, half, printed)
+                for ours, half, printed in zip(frame[name], frame[f"{name} ci95"], frame[f"{name} (paper)"], strict=True)
             ]
             for name in table.columns
         }
@@ -264,7 +261,7 @@ def write_statistics(table: StatisticsTable, rows: Sequence[MeasuredRow], folder
     Raises:
         OutputError: the folder cannot be written.
     """
-    _write(folder / f"{table.name}.csv", to_csv(table, rows))
+    _write(folder / f"{table.name}.csv", csv_text(statistics_frame(table, rows)))
     shown = {"": [*table.columns, "status", "counted on"]}
     for row in rows:
         shown[row.row.label] = [*(cell_of(row, place) for place in range(len(table.columns))), row.status, row.measured_on]

@@ -6,7 +6,6 @@ from functools import cache, partial
 from statistics import fmean
 from typing import NamedTuple
 
-from qaexp.config import split_options
 from qaexp.errors import QaexpError
 from qaexp.reproduction.cells import Cell, Keys, alternatives, at_hand, fingerprint, lacking, vector_files, written_fingerprint
 from qaexp.reproduction.ledger import Entry, Ledger
@@ -102,7 +101,7 @@ def _runs(table: Table, ledger: Ledger, keys: Keys, choice: Choice) -> Iterator[
             try:
                 if not lacks:
                     now = _sources(cell)
-                    entries = {seed: ledger.find(key, partial(_is_over, now)) for seed, key in found.items()}
+                    entries = {seed: ledger.find(key, partial(_has_read, now)) for seed, key in found.items()}
                     if cell.teacher:
                         entries = _of_present_teachers(entries, cell.teacher, ledger, keys)
             except QaexpError as error:
@@ -117,15 +116,15 @@ def _sources(cell: Cell) -> Sources:
     return Sources(fingerprint(cell), vector_files(cell), partial(written_fingerprint, cell), _revision_here)
 
 
-def _is_over(now: Sources, entry: Entry) -> bool:
-    return now.are_those_of(entry.data, {})
+def _has_read(now: Sources, entry: Entry) -> bool:
+    return now.match(entry.data, {})
 
 
 def _of_present_teachers(entries: Mapping[int, Entry | None], teacher: Cell, ledger: Ledger, keys: Keys) -> dict[int, Entry | None]:
     """The entries of students whose teacher's run is on the present files and was not made again after theirs."""
-    over = partial(_is_over, _sources(teacher))
+    reads_the_same = partial(_has_read, _sources(teacher))
     taught = dict(zip(teacher.table.seeds, keys.of(teacher, teacher.table.seeds), strict=True))
-    teachers = {seed: ledger.find(key, over) for seed, key in taught.items()}
+    teachers = {seed: ledger.find(key, reads_the_same) for seed, key in taught.items()}
     return {seed: entry if entry and (by := teachers[seed]) and by.started <= entry.started else None for seed, entry in entries.items()}
 
 
@@ -154,7 +153,7 @@ class Past(NamedTuple):
         test, epochs = entry.seconds["test"], len(entry.history)
         other = max(0.0, entry.seconds["total"] - entry.seconds.get("fit", 0.0) - test)
         return cls(
-            frozenset(split_options(entry.command)),
+            frozenset(entry.options),
             epochs,
             _an_epoch(entry),
             test,

@@ -54,26 +54,24 @@ def reproduce(options: argparse.Namespace) -> int:
             return 0
         failed = run_all(planned, ledger, options)
         ledger.reload()
-    done = _measured(chosen, ledger, keys, options.quick)
+    found = _measured(chosen if options.quick else [*tables, *figures, *tuned], ledger, keys, options.quick)
     keys.save()
-    for each in done:
-        _write(each, ledger, results, options.latex)
+    wanted = {table.title for table in chosen}
+    for each in found:
+        if each.table.title in wanted:
+            _write(each, ledger, results, options.latex)
     if not options.quick:
         for other in others:
             if not options.no_run and (options.table or not options.figure) and is_selected(other, options.table, options.paper):
                 _write_other(other, results / other.paper, options.latex)
-        fresh = {each.table.title: each for each in done}
-        rest = [each for each in (*tables, *figures, *tuned) if each.title not in fresh]
-        fresh |= {each.table.title: each for each in _measured(rest, ledger, keys)}
-        whole, drawn, grids = ([fresh[each.title] for each in all_of] for all_of in (tables, figures, tuned))
-        keys.save()
-        with_runs = [each.table for each in (*whole, *drawn) if any(state.entries for state in each.states.values())]
-        claimed = {paper: said for paper in papers_of(with_runs) if (said := claims(paper))}
-        held = {paper: claim_verdicts(said, _of(paper, [*whole, *drawn])) for paper, said in claimed.items()}
-        for paper, frame in held.items():
-            write_claims(paper, frame, results / paper)
-        write_overview(whole, drawn, grids, others, results, held)
-        _report_strays([*whole, *drawn, *grids], ledger, keys, options.prune)
+        whole, drawn, grids = ([each for each in found if type(each.table) is kind] for kind in (Table, Figure, Tuning))
+        verdicts = {}
+        for paper in papers_of([each.table for each in (*whole, *drawn) if any(state.entries for state in each.states.values())]):
+            if of_paper := claims(paper):
+                verdicts[paper] = claim_verdicts(of_paper, [each for each in (*whole, *drawn) if each.table.paper == paper])
+                write_claims(paper, verdicts[paper], results / paper)
+        write_overview(whole, drawn, grids, others, results, verdicts)
+        _report_strays(found, ledger, keys, options.prune)
         keys.save()
     return FAILED if failed else 0
 
@@ -82,10 +80,6 @@ def _measured(tables: Sequence[Table], ledger: Ledger, keys: Keys, quick: bool =
     """The tables with our numbers. Shows a progress bar, since composing the keys takes a minute the first time."""
     with progress() as bar:
         return [measured(table, ledger, keys, quick) for table in bar.track(tables, description="tables")]
-
-
-def _of(paper: str, tables: Sequence[Measured]) -> list[Measured]:
-    return [each for each in tables if each.table.paper == paper]
 
 
 def _write(table: Measured, ledger: Ledger, results: Path, latex: bool) -> None:
@@ -121,7 +115,8 @@ def _report_strays(everything: Sequence[Measured], ledger: Ledger, keys: Keys, p
     """
     shown = {entry.key for each in everything for state in each.states.values() for entry in state.entries}
     cells = [cell for each in everything for cell in cells_of(each.table) if cell.dataset in ledger.datasets]
-    shown |= {key.whole for cell in cells for key in keys.of(cell, cell.table.seeds)}
+    for key in (key for cell in cells for key in keys.of(cell, cell.table.seeds)):
+        shown |= {key.whole, *(entry.key for entry in (ledger.find(key), ledger.beginning_of(key)) if entry)}
     if strays := [f"{entry.name}_{entry.key}" for entry in ledger.entries if entry.key not in shown]:
         named = ", ".join(strays[:3]) + (f" and {len(strays) - 3} more" if len(strays) > 3 else "")
         if prune:

@@ -35,7 +35,8 @@ def show_plan(planned: Plan, times: Times, runs: Path, jobs: int, each: bool) ->
     """Prints what is done, what will run and how long it may take (row by row if `each`), and what cannot run and why."""
     console = Console(highlight=False, soft_wrap=True)
     to_do = planned.to_do
-    begun = {run.key: _begun(run, runs) for run in to_do}
+    folders = {run.key: _folders(run, runs) for run in to_do}
+    begun = {key: _begun(of_run) for key, of_run in folders.items()}
     expected = {run.key: times.expected(run, begun[run.key]) for run in to_do}
     known = [seconds for seconds in expected.values() if seconds is not None]
     console.print(f"{plural(len(planned.done), 'run')} done, {len(to_do)} to run, {len(planned.impossible)} impossible here")
@@ -68,7 +69,7 @@ def show_plan(planned: Plan, times: Times, runs: Path, jobs: int, each: bool) ->
     for run in to_do:
         if record := begun[run.key]:
             console.print(f"  begun: {run.title}, up to epoch {len(record.history)}", markup=False)
-        for folder in _folders(run, runs):
+        for folder in folders[run.key]:
             if before := error_of(folder):
                 console.print(f"  failed before: {run.title}: {before}", markup=False)
 
@@ -81,17 +82,17 @@ def run_all(planned: Plan, ledger: Ledger, options: argparse.Namespace) -> list[
         KilledError: the process of a run was killed.
     """
     failed = list[Run]()
-    waiting, alike, over = planned.to_do, set[str](), set[str]()
+    waiting, alike, ended = planned.to_do, set[str](), set[str]()
     started = time.monotonic()
 
     def needed() -> Iterator[Run]:
-        return (run for run in waiting if run.key not in over and _cell(run) not in alike)
+        return (run for run in waiting if run.key not in ended and _cell(run) not in alike)
 
     def end(run: Run, outcome: Outcome) -> None:
-        over.add(run.key)
+        ended.add(run.key)
         if outcome.record is None:
             failed.append(run)
-            log.error("[%d/%d] %s failed: %s", len(over), len(waiting), run.title, outcome.error)
+            log.error("[%d/%d] %s failed: %s", len(ended), len(waiting), run.title, outcome.error)
             return
         if _cell(run) in alike:  # two seeds of it were started at the same time
             return
@@ -102,7 +103,7 @@ def run_all(planned: Plan, ledger: Ledger, options: argparse.Namespace) -> list[
         left = sum(times.expected(other) or 0.0 for other in needed()) / options.jobs
         log.info(
             "[%d/%d] %s: %s  (%s%s)",
-            len(over),
+            len(ended),
             len(waiting),
             run.title,
             _values(run, entry),
@@ -154,7 +155,7 @@ def _run_for(command: Process, run: Run, options: argparse.Namespace) -> tuple[R
 
 def _run(run: Run, options: argparse.Namespace) -> tuple[Run, Outcome]:
     logging.basicConfig(level=logging.INFO, format="%(message)s")  # in a process of its own
-    with throttled_log(SIGN_OF_LIFE, run.title, "qaexp.training.callbacks"):  # a line a run, not a line an epoch
+    with throttled_log(SIGN_OF_LIFE, run.title, "qaexp.training.progress_bar"):  # a line a run, not a line an epoch
         return run, _outcome(run, options)
 
 
@@ -205,9 +206,9 @@ def _folders(run: Run, runs: Path) -> list[Path]:
     return [folder for folder, record in started if record and folder.name.endswith(record.key) and key_in_tables(record) == run.key]
 
 
-def _begun(run: Run, runs: Path) -> RunRecord | None:
+def _begun(folders: Sequence[Path]) -> RunRecord | None:
     """The record of a run that can be resumed after some epochs, or that another process is running."""
-    records = [RunRecord.with_status(folder, "running", "interrupted") for folder in _folders(run, runs)]
+    records = [RunRecord.with_status(folder, "running", "interrupted") for folder in folders]
     return next((record for record in records if record and record.history), None)
 
 

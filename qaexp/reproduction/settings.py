@@ -82,15 +82,16 @@ class ConfigurationTable(PaperTable):
         return pd.DataFrame([self._line(row) for row in self.rows])
 
     def _line(self, row: Row) -> dict[str, str]:
-        line, differ = {self.label: row.label}, []
+        line, agree = {self.label: row.label}, dict[str, bool]()
         configurations = [compose(overrides) for overrides in self._runs(row)]
         for (name, column), printed in zip(self.columns.items(), row.published, strict=True):
             found = [value for cfg in configurations if (value := self._value(row, column, cfg)) is not None]
             line[name] = "/".join(dict.fromkeys(f"{value:g}" if value < 1 else f"{value:.10g}" for value in found))
             line[f"{name} (paper)"] = "" if printed is None else str(printed)
-            if found and printed is not None and not agrees(list(dict.fromkeys(found)), printed):
-                differ.append(name)
-        return {**line, "agrees": f"no: {', '.join(differ)}" if differ else "yes"}
+            if found and printed is not None:
+                agree[name] = agrees(list(dict.fromkeys(found)), printed)
+        differ = [name for name, same in agree.items() if not same]
+        return {**line, "agrees": f"no: {', '.join(differ)}" if differ else "yes" if agree else ""}
 
     def _runs(self, row: Row) -> Iterator[Sequence[str]]:
         if row.overrides:
@@ -124,7 +125,7 @@ def vector_width(cfg: DictConfig) -> int:
 
 
 def agrees(ours: Sequence[float], printed: str | int | float) -> bool:
-    """Whether the numbers, rounded as printed, are the printed ones; `141x2` is read as 141 in each of two directions.
+    """Whether the numbers are the printed ones. Those printed in K or M are rounded as printed; `141x2` is 141 in each of two directions.
 
     >>> agrees([1794176.0], "1.79M"), agrees([3.0, 4.0], "3/4"), agrees([4.0], 3), agrees([2 * 2.5e-5], 5e-5)
     (True, True, False, True)

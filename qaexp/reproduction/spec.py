@@ -74,11 +74,16 @@ class PaperTable:
 
     @property
     def number(self) -> str:
-        return self.name.removeprefix("table")
+        return self.name.removeprefix(self.files[:-1])
+
+    @property
+    def place(self) -> str:
+        """Such as `Table 6`."""
+        return f"{self.files[:-1].capitalize()} {self.number}"
 
     @property
     def title(self) -> str:
-        return f"{self.paper}, Table {self.number}"
+        return f"{self.paper}, {self.place}"
 
     @classmethod
     def prepared(cls, path: Path, content: dict[str, Any]) -> dict[str, Any]:
@@ -226,14 +231,6 @@ class Figure(Table):
 
     draw: Mapping[str, Any]
     """The `_target_` and options of its `Picture`."""
-
-    @property
-    def number(self) -> str:
-        return self.name.removeprefix("figure")
-
-    @property
-    def title(self) -> str:
-        return f"{self.paper}, Figure {self.number}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,13 +1,12 @@
 """The papers' tables of data statistics (`kind: statistics`), measured on the data on disk."""
 
-import csv
-import io
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+import pandas as pd
 from hydra.utils import instantiate
 from rich import box
 from rich.console import Console
@@ -18,7 +17,7 @@ from qaexp.config import compose
 from qaexp.data.fetch.remotes import data_root
 from qaexp.data.files import locate
 from qaexp.errors import MissingDataError
-from qaexp.files import atomic_write_text, name_another_place
+from qaexp.files import atomic_write_text, csv_text, name_another_place
 from qaexp.reproduction.cell_state import MEASURED, MISSING, PARTIAL
 from qaexp.reproduction.content import EXPERIMENTS
 from qaexp.reproduction.counts import FILE_MEASURES, MEASURES, Count
@@ -164,20 +163,16 @@ def cell_of(row: MeasuredRow, place: int) -> str:
     return f"{ours} ({published})"
 
 
-def to_csv(table: StatisticsTable, rows: Sequence[MeasuredRow]) -> str:
+def frame(table: StatisticsTable, rows: Sequence[MeasuredRow]) -> pd.DataFrame:
     """A line for each data set: our figure and the printed one of every statistic, and its status."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["data set", *(heading for name in table.columns for heading in (name, f"{name} (paper)")), "status", "measured on"])
+    lines = []
     for row in rows:
-        writer.writerow([row.row.label, *_csv_cells(row), row.status, row.measured_on])
-    return out.getvalue()
-
-
-def _csv_cells(row: MeasuredRow) -> Iterator[str]:
-    for figure, published in zip(row.figures, row.row.published, strict=True):
-        yield "" if figure is None else f"{figure:.3f}" if isinstance(figure, float) else str(figure)
-        yield "" if published is None else str(published)
+        line = {"data set": row.row.label}
+        for name, figure, published in zip(table.columns, row.figures, row.row.published, strict=True):
+            line[name] = "" if figure is None else f"{figure:.3f}" if isinstance(figure, float) else str(figure)
+            line[f"{name} (paper)"] = "" if published is None else str(published)
+        lines.append({**line, "status": row.status, "measured on": row.measured_on})
+    return pd.DataFrame(lines)
 
 
 def describe_all(data_dir: str | None, csv_dir: str | None) -> None:
@@ -192,5 +187,5 @@ def describe_all(data_dir: str | None, csv_dir: str | None) -> None:
         show(table, rows, Console())
         if csv_dir is not None:
             path = Path(csv_dir).expanduser() / table.paper / f"{table.name}.csv"
-            atomic_write_text(path, to_csv(table, rows), name_another_place("--csv DIR"))
+            atomic_write_text(path, csv_text(frame(table, rows)), name_another_place("--csv DIR"))
             log.info("%s", path)

@@ -122,7 +122,9 @@ def open_checkpoint(path: str | Path) -> dict[str, Any]:
         plan = dict(checkpoint["qaexp"])
         _require_parts(checkpoint, plan, file.stat().st_size)
     except Exception as error:
-        raise CheckpointError(f"{file} is not a whole checkpoint of qaexp ({_reason(error)}); {START_AGAIN}, or take a copy") from error
+        raise CheckpointError(
+            f"{file} is not a whole checkpoint of qaexp ({_reason(error)}); {START_AGAIN}, or restore it from a backup"
+        ) from error
     built = admitted({"model": plan["model"], "dataset": {"tokenise": plan["tokenise"]}}, file)
     checkpoint["qaexp"] = {**plan, "model": built["model"], "tokenise": built["dataset"]["tokenise"]}
     return checkpoint

@@ -118,7 +118,7 @@ def _how_measured(folder: Path) -> tuple[str, str]:
 
 
 def _require_alike(systems: Sequence[_System]) -> None:
-    """Raises: ConfigError."""
+    """Raises ConfigError if two systems differ in convention, data or questions."""
     first = systems[0]
     for other in systems[1:]:
         if other.convention != first.convention:
@@ -144,7 +144,7 @@ def difference(one: pd.Series, other: pd.Series, test: str) -> dict[str, float |
 
     `low` and `high` are the ends of its 95% interval, NaN for a single question. `test` is one of TESTS.
     """
-    differences: Float[np.ndarray, " question"] = (one - other.reindex(one.index)).to_numpy(dtype=float)
+    differences: Float[np.ndarray, " question"] = (one - other).to_numpy(dtype=float)
     differences = np.where(np.abs(differences) < 1e-12, 0.0, differences)
     count, mean = len(differences), float(differences.mean())
     deviation = float(differences.std(ddof=1)) if count > 1 else math.nan

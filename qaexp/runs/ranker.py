@@ -187,6 +187,8 @@ def ranker_of(checkpoint: Mapping[str, Any], path: str | Path) -> Ranker:
         inspect.signature(tokenise).bind("a text")
     except (InstantiationException, TypeError, ValueError) as error:
         fault = str(error).splitlines()[-1]
-        raise CheckpointError(f"{path} has a tokeniser that cannot read a text ({fault}); {START_AGAIN}, or take a copy") from error
+        raise CheckpointError(
+            f"{path} has a tokeniser that cannot read a text ({fault}); {START_AGAIN}, or restore it from a backup"
+        ) from error
     vocabulary, drop_unknown = Vocabulary(plan["vocabulary"]), plan.get("drop_unknown", False)
     return Ranker(rebuild_scorer(checkpoint), vocabulary, tokenise, max_lengths, plan["classes"], drop_unknown)

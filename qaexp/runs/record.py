@@ -114,7 +114,7 @@ class RunRecord:
             _require_kinds(content)
             return cls(**{**content, "config": with_current_targets(content.get("config"))})
         except (FileNotFoundError, NotADirectoryError) as error:
-            raise RecordError(f"{folder} is no run's folder, which has a {RECORD}; name one{example_below(folder, RECORD)}") from error
+            raise RecordError(f"{folder} has no {RECORD}, so it is not a run's folder; name one{example_below(folder, RECORD)}") from error
         except OSError as error:
             raise RecordError(f"{path}: {error.strerror}") from error
         except (ValueError, TypeError, RecursionError) as error:  # ValueError: not UTF-8, or not JSON
@@ -153,7 +153,7 @@ class RunRecord:
         """Whether this is the run's configuration. Folders, labels and references to other runs are ignored."""
         return is_same(self.config, config)
 
-    def of_data(self, described: dict[str, Any], convention: str) -> None:
+    def note_data(self, described: dict[str, Any], convention: str) -> None:
         """Note the data and the scoring convention of the run.
 
         Raises:
@@ -164,7 +164,7 @@ class RunRecord:
                 f"the data of {self.config['dataset']['name']} have changed since this run started ({self.data['fingerprint'][:8]} then, "
                 f"{described['fingerprint'][:8]} now); put the old files back, or delete its folder and start again"
             )
-        if self.data and not self.is_over(Sources(described["fingerprint"], described["vectors"].get("files"))):
+        if self.data and not self.has_read(Sources(described["fingerprint"], described["vectors"].get("files"))):
             raise ConfigError(
                 f"the word vectors of {described['vectors']['source']} have changed since this run started; put the old file back, or "
                 "delete its folder and start again"
@@ -172,7 +172,7 @@ class RunRecord:
         as_before = {name: self.data[name] for name in ("written", "weights") if name in self.data}
         self.data, self.convention = {**described, **as_before}, convention
 
-    def of_written_texts(self, fingerprint: str) -> None:
+    def note_written_texts(self, fingerprint: str) -> None:
         """Note the fingerprint of the texts as they are written, for a model that reads them in place of the words.
 
         Raises:
@@ -184,7 +184,7 @@ class RunRecord:
                 "they are written; put the old files back, or delete its folder and start again"
             )
 
-    def of_weights(self, revisions: Mapping[str, str]) -> None:
+    def note_weights(self, revisions: Mapping[str, str]) -> None:
         """Note the digests of the pretrained weights by name.
 
         Raises:
@@ -208,9 +208,9 @@ class RunRecord:
         """Its data set's name, and whether the data are a part of it."""
         return self.data["name"] + (" (partial data)" if self.data.get("partial") else "")
 
-    def is_over(self, sources: Sources) -> bool:
+    def has_read(self, sources: Sources) -> bool:
         """Whether the run read these texts, word vectors, pretrained weights and other runs."""
-        return sources.are_those_of(self.data, self.config)
+        return sources.match(self.data, self.config)
 
     @contextmanager
     def kept_in(self, folder: Path) -> Iterator[None]:
@@ -240,10 +240,10 @@ class RunRecord:
         finally:
             self.seconds[stage] = self._watches.pop(stage)()
 
-    def add_epoch(self, epoch: int, values: Mapping[str, int | float], chosen: str) -> None:
+    def add_epoch(self, epoch: int, values: Mapping[str, int | float]) -> None:
         """Add an epoch, numbered from 1, to the history. An epoch repeated after an interruption replaces its first attempt.
 
-        The best epoch is the one with the highest value of the metric `chosen`. The steps and seconds of a first attempt are subtracted: an
+        The best epoch is the one with the highest `selection_metric`. The steps and seconds of a first attempt are subtracted: an
         equal share of all, since all epochs have the same length.
         """
         before = [entry for entry in self.history if entry["epoch"] < epoch]
@@ -254,7 +254,7 @@ class RunRecord:
         self.history = [*before, {"epoch": epoch, **values}]
         if self.continued:
             self.continued[-1]["from_epoch"] = min(self.continued[-1]["from_epoch"], epoch)
-        self.best_epoch = int(max(self.history, key=lambda entry: entry[chosen])["epoch"])
+        self.best_epoch = int(max(self.history, key=lambda entry: entry[self.selection_metric])["epoch"])
 
     def save(self, folder: Path) -> None:
         """Write `record.json` atomically, on rank zero alone.

@@ -88,7 +88,7 @@ def with_short_targets(node: Any) -> Any:
 
 
 def _short(target: Any) -> str:
-    name = RENAMED.get(str(target), str(target))
+    name = str(target)
     return name.rpartition(".")[2] if name.startswith(SHORTENED) and name not in ALSO_OURS else name
 
 

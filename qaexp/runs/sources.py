@@ -22,7 +22,7 @@ class Sources:
     pinned: Callable[[], Mapping[str, Any]] | None = None
     """Gives the configuration with pinned runs. Only called if a run started from another run or learned from one."""
 
-    def are_those_of(self, data: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
+    def match(self, data: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
         """Whether a record's data and configuration name the same. Older records lack some digests, which then do not count."""
         if data.get("fingerprint") != self.fingerprint:
             return False

@@ -15,7 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 from qaexp.config import RANK, Program, compose, join_options, split_options
 from qaexp.ddp import require_one_process
 from qaexp.errors import BadDataError, CheckpointError, ConfigError, MissingDataError, OutputError, PrunedError, RecordError
-from qaexp.files import atomic_write_text, output_errors, remove_staging
+from qaexp.files import RUNS_REMEDY, atomic_write_text, output_errors, remove_staging
 from qaexp.logs import silence_libraries
 from qaexp.mistakes import check_config, config_of_choices, explain
 from qaexp.runs.folder import CONFIG, ERROR, LAST, RECORD, SET_ASIDE, TRACEBACK, clear_all
@@ -35,13 +35,16 @@ GROWING = ("trainer.max_epochs", "patience")
 """What may be raised when a run is resumed."""
 
 
+Status = Literal["ran", "kept", "pruned", "failed", "busy"]
+
+
 @dataclass(frozen=True)
 class Outcome:
     """The outcome of a requested run: `ran` now; `kept` from before; `pruned` by a callback; `failed`, with one sentence that says why;
     or `busy` in another process.
     """
 
-    status: Literal["ran", "kept", "pruned", "failed", "busy"]
+    status: Status
     folder: Path
     record: RunRecord | None = None
     error: str = ""
@@ -60,12 +63,14 @@ def run_or_reuse(
     program: Program = RANK,
     watchers: Sequence[Any] | None = None,
     usual: DictConfig | None = None,
+    keep_pruned: bool = False,
 ) -> Outcome:
     """Run a configuration in its own folder below `runs`, unless it has finished there on the present data or another process runs it.
 
     An interrupted run continues after its last whole epoch. A failure leaves its sentence in `error.txt` and its traceback in
     `error.log`, and does not stop the runs after it; only Ctrl-C and a folder that cannot be written do.
-    `watchers` are callbacks that replace the screen. Overrides are checked against the `usual` configuration.
+    `watchers` are callbacks that replace the screen. Overrides are checked against the `usual` configuration. With `keep_pruned`, a pruned
+    run does not go on.
 
     Raises:
         OutputError: the folder cannot be written.
@@ -75,7 +80,7 @@ def run_or_reuse(
         former = of_these_data(cfg, runs, overrides)
     except (MissingDataError, BadDataError, CheckpointError) as error:  # of its data, or of a run that it refers to
         return Outcome("failed", runs, error=str(error))
-    if former and former.status == "finished":
+    if former and (keep_pruned or former.status == "finished"):
         if (folder / LAST).exists():  # the process was killed just before it removed this file
             with claim(folder) as mine:
                 if mine:
@@ -118,7 +123,7 @@ def go_on(folder: Path, cfg: DictConfig) -> None:
     """
     config: Any = OmegaConf.to_container(cfg, resolve=True)
     record = RunRecord.load(folder)
-    if record.data and not record.is_over(sources_of(cfg)):
+    if record.data and not record.has_read(sources_of(cfg)):
         raise ConfigError(
             f"resume={folder}: what it reads ({record.data['name']}) has changed since; put the old files back, or start a new run"
         )
@@ -156,7 +161,7 @@ def of_these_data(cfg: DictConfig, runs: Path, overrides: Sequence[str]) -> RunR
     if former is None or not former.data or (former.status not in ENDED and not _is_free(folder)):
         return None
     now = sources_of(cfg)
-    if former.is_over(now):
+    if former.has_read(now):
         return former if former.status in ENDED else None
     if aside := set_aside(folder, now):
         log.error("%s: what it reads has changed since; the old run is now in %s", join_options(overrides), aside)
@@ -195,9 +200,9 @@ def set_aside(folder: Path, now: Sources) -> Path | None:
     Raises:
         OutputError: the folder above cannot be written.
     """
-    with output_errors(folder.parent, "Name another place for the runs"), FileLock(folder.with_name(ASIDE)):
+    with output_errors(folder.parent, RUNS_REMEDY), FileLock(folder.with_name(ASIDE)):
         record = RunRecord.of(folder)
-        if record is None or not record.data or record.is_over(now):
+        if record is None or not record.data or record.has_read(now):
             return None
         digests = [record.data.get("fingerprint", "unknown"), *record.data.get("vectors", {}).get("files", [])]
         name = "_".join([folder.name, *(digest[:8] for digest in digests)])
@@ -229,7 +234,7 @@ def claim(folder: Path) -> Iterator[bool]:
         OutputError: the folder cannot be made.
     """
     lock = FileLock(folder / CLAIM)
-    with output_errors(folder, "Name another place for the runs"):
+    with output_errors(folder, RUNS_REMEDY):
         folder.mkdir(parents=True, exist_ok=True)
         with suppress(Timeout):
             lock.acquire(blocking=False)

@@ -14,14 +14,11 @@ from qaexp.errors import ConfigError, QaexpError, meant
 from qaexp.evaluation.conventions import METRICS
 from qaexp.evaluation.measures import heading, is_measure
 from qaexp.runs.folder import RECORD
-from qaexp.runs.identity import config_key
+from qaexp.runs.identity import config_key, measured_options
 from qaexp.runs.other_runs import OTHER_RUNS, other_runs, with_other_runs
 from qaexp.runs.record import RunRecord, records_below
 
 log = logging.getLogger(__name__)
-
-VOLATILE = ("output_dir", "logger", "labels", "seed", "cache_dir", "data_dir")
-"""Overrides that do not make another row."""
 
 
 def read_records(folder: Path) -> list[RunRecord]:
@@ -54,7 +51,7 @@ def row_name(record: RunRecord) -> str:
 
 
 def _lasting(command: str) -> str:
-    options = without_keys(split_options(command), VOLATILE)
+    options = without_keys(measured_options(split_options(command)), ["seed"])
     return join_options([option for option in options if option.lstrip("+").partition("=")[0] not in OTHER_RUNS])
 
 
@@ -100,7 +97,7 @@ def _chosen_by(record: RunRecord) -> dict[str, float | None]:
 
 
 def _look(record: RunRecord) -> str:
-    """The mark of a run that measures less than its row says: a debug run, or one of `reproduce --quick` with a few batches."""
+    """Marks a debug run, and a run of `reproduce --quick`, which trains on a few batches."""
     batches = (record.config.get("trainer") or {}).get("limit_train_batches")
     quick = f"quick: {batches} batches an epoch" if type(batches) is int else ""  # a share of them is a protocol of its own
     return f" ({record.debug or quick})" if record.debug or quick else ""

@@ -78,7 +78,7 @@ def best_yaml(best: Best, record: RunRecord, num_jobs: int, program: Program = R
         OmegaConf.update(tree, override.key_or_group, override.value())
     OmegaConf.update(tree, "hydra.sweeper.params", None)
     settings: Any = OmegaConf.to_container(tree)
-    alone = f" in epoch {record.best_epoch} of {len(record.history)}"
+    alone = f" in epoch {record.best_epoch} of {len(record.history)}" if record.best_epoch else ""
     where = alone if len(best.runs) == 1 else f", the mean of {len(best.runs)} seeds"
     where += f"; {best.failed} more failed" if best.failed else ""
     return (
@@ -116,5 +116,6 @@ def write_best(paths: Sequence[Path], best: Best, record: RunRecord, num_jobs: i
     Raises:
         OutputError: a folder is full or read-only.
     """
+    text = best_yaml(best, record, num_jobs, program)
     for path in paths:
-        atomic_write_text(path, best_yaml(best, record, num_jobs, program), BEST_REMEDY)
+        atomic_write_text(path, text, BEST_REMEDY)

@@ -6,10 +6,10 @@ import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
@@ -21,6 +21,7 @@ from qaexp.mistakes import check_config, explain
 from qaexp.own_choices import drop_replaced_options_of_job
 from qaexp.processes import Process, job_for
 from qaexp.runs.record import RunRecord
+from qaexp.runs.store import Status, place, run_or_reuse
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +34,7 @@ class JobResult:
     """The job `ran`, was `kept` from before, was `pruned`, `failed`, or is `busy` in another process; `score` is its best dev metric."""
 
     cell: int
-    status: Literal["ran", "kept", "pruned", "failed", "busy"]
+    status: Status
     options: Sequence[str]
     folder: str = ""
     score: float | None = None
@@ -44,9 +45,7 @@ class JobResult:
     """What the score is measured on and how. Only scores of the same measure are compared."""
 
     @classmethod
-    def of(
-        cls, cell: int, status: Literal["ran", "kept", "pruned", "failed", "busy"], options: Sequence[str], folder: Path, record: RunRecord
-    ) -> "JobResult":
+    def of(cls, cell: int, status: Status, options: Sequence[str], folder: Path, record: RunRecord) -> "JobResult":
         """The result of a run that left a record."""
         metric = record.selection_metric
         name, fingerprint = record.config["dataset"].get("name", "the data"), str(record.data.get("fingerprint"))[:8]
@@ -96,22 +95,16 @@ class Job:
         drop_replaced_options_of_job(cfg, CONF)
         check_config(cfg, self.usual, options)
         from qaexp.data.module_cache import reuse_data_modules  # imports torch, which a sweep of finished runs does not need
-        from qaexp.runs.store import of_these_data, place, run_or_reuse
         from qaexp.sweep.pruning import PruneByDev
 
-        folder, watchers = place(cfg, self.runs), []
+        watchers = [PruneByDev(self.pruner, place(cfg, self.runs))] if self.pruner else []
         silence_libraries()
         with _quiet_screen(), reuse_data_modules():
-            if self.pruner:  # pruned runs are kept, too
-                if former := of_these_data(cfg, self.runs, options):
-                    return JobResult.of(cell, "kept", options, folder, former)
-                watchers.append(PruneByDev(self.pruner, folder))
             given = [*configuration_flags(), *options]
-            outcome = run_or_reuse(cfg, self.runs, given, self.program, watchers)
+            outcome = run_or_reuse(cfg, self.runs, given, self.program, watchers, keep_pruned=bool(self.pruner))
         if outcome.record is None:
             return JobResult(cell, outcome.status, options, str(outcome.folder), error=outcome.error)
-        result = JobResult.of(cell, outcome.status, options, outcome.folder, outcome.record)
-        return replace(result, error=outcome.error)
+        return JobResult.of(cell, outcome.status, options, outcome.folder, outcome.record)
 
 
 def keep_number_of_threads() -> None:

@@ -66,7 +66,7 @@ class Finished:
         is allowed, since it may be an axis of the sweep."""
         if (self.convention, self.dev_pairs) != (record.convention, record.pairs_of_dev):
             return False
-        return record.is_over(Sources(self.texts, self.files if self.vectors == record.vectors else None))
+        return record.has_read(Sources(self.texts, self.files if self.vectors == record.vectors else None))
 
 
 def finished(path: Path, chosen: str) -> Finished | None:

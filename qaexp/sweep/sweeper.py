@@ -34,7 +34,7 @@ from qaexp.limits import violations
 from qaexp.mistakes import check_config, check_value
 from qaexp.processes import Process, begin_worker
 from qaexp.runs.identity import measured_options
-from qaexp.runs.other_runs import require_other_runs
+from qaexp.runs.other_runs import OTHER_RUNS, require_other_runs
 from qaexp.runs.record import RunRecord
 from qaexp.sweep.best import BEST_REMEDY, best_of_each_measure, write_best
 from qaexp.sweep.job import BEGUN, Job, JobResult, keep_number_of_threads
@@ -86,12 +86,12 @@ class Sweep(Sweeper):
             raise ConfigError(f"hydra.sweeper.pruner={pruner}: must be null or a pruner of Optuna, as in hydra/sweeper=tpe")
         usual = self._check(space)
         folder = Path(self._config.hydra.sweep.dir) / sweep_name(arguments)
+        if self._best:
+            require_writable(Path(self._best), BEST_REMEDY)
         with output_errors(folder, RUNS_REMEDY):
             folder.mkdir(parents=True, exist_ok=True)
             _remove_dead_outcomes(folder)
             outcomes = Path(tempfile.mkdtemp(prefix=OUTCOMES, dir=folder)).absolute()
-        if self._best:
-            require_writable(Path(self._best), BEST_REMEDY)
         program = self._program
         keep_number_of_threads()
         launcher = self._launcher(folder, Job(folder.absolute(), outcomes, usual, program, pruner, Process.of(os.getpid())))
@@ -145,6 +145,7 @@ class Sweep(Sweeper):
                 failed = JobResult(left[0], "failed", space.overrides(cells[left[0]]), error=sentence)
                 failed.write(outcomes)
                 watch.read_results()
+                fruitless = 0
 
     def _conclude(self, watch: Watch, folder: Path, seconds: float) -> None:
         """Write the best cell, and log how many jobs ran, were skipped and failed."""
@@ -187,10 +188,11 @@ class Sweep(Sweeper):
         require_files(composed)
         parser = OverridesParser.create()
         for key, value in ((key, value) for key, choices in values.items() for value in choices[1:]):
+            other = {**first, key: value}
             if is_choice(key):
-                other = self._compose(space.overrides({**first, key: value}))
-                if key.partition("/")[0] == "dataset":
-                    require_files(other)
+                require_files(self._compose(space.overrides(other)))
+            elif key in OTHER_RUNS:
+                require_other_runs(self._compose(space.overrides(other)))
             else:
                 check_value(key, str(value), parser.parse_override(f"{key}={value}").value(), usual)
         return usual

@@ -135,7 +135,7 @@ def _final_metrics(record: RunRecord) -> dict[str, int | float]:
 
 
 def _table(frame: pd.DataFrame) -> Any:
-    import wandb  # after `open_logger` has set the environment
+    import wandb  # after `open_wandb` has set the environment
 
     return wandb.Table(columns=list(frame.columns), data=frame.astype(object).to_numpy().tolist())
 
@@ -174,15 +174,15 @@ def open_loggers(cfg: DictConfig, record: RunRecord, folder: Path) -> Iterator[l
         ConfigError: a logger's package is missing, or it does not start.
     """
     others = {name: each for name, each in cfg.items() if OmegaConf.is_dict(each) and "_target_" in each}
-    started = [_started(str(name), each, folder, record) for name, each in others.items()]
-    with open_wandb(record, folder) as run:
-        failed = True
-        try:
+    started, status = list[Logger](), "failed"
+    try:
+        started += (_started(str(name), each, folder, record) for name, each in others.items())
+        with open_wandb(record, folder) as run:
             yield [*([run] if run else []), *started]
-            failed = False
-        finally:
-            for logger in started:
-                logger.finalize("failed" if failed else "success")
+        status = "success"
+    finally:
+        for logger in started:
+            logger.finalize(status)
 
 
 def _started(name: str, options: Mapping[str, Any], folder: Path, record: RunRecord) -> Logger:
@@ -223,9 +223,9 @@ def open_wandb(record: RunRecord, folder: Path) -> Iterator[RunLogger | Literal[
         return
     where = Path(run.dir).parent
     exit_code = 1
+    logger = RunLogger(project=record.config["logger"]["project"], save_dir=str(folder), experiment=run)
     with FileLock(where / OPEN_LOCK):
         try:
-            logger = RunLogger(project=record.config["logger"]["project"], save_dir=str(folder), experiment=run)
             for line in _lost_lines(record, folder, run):
                 logger.log_line(line, step=int(line["epoch"]))
             yield logger
@@ -233,9 +233,10 @@ def open_wandb(record: RunRecord, folder: Path) -> Iterator[RunLogger | Literal[
         finally:
             try:
                 wandb.finish(exit_code=exit_code)
-                atomic_write_text(where / CLOSED, f"{len(record.history)}\n")
+                if not logger.has_failed:
+                    atomic_write_text(where / CLOSED, f"{len(record.history)}\n")
             except Exception as error:
-                log.warning("W&B: %s; what it has logged may not be whole", _reason(error))
+                log.warning("W&B: %s; its last lines may be missing", _reason(error))
             log.info("W&B: %s", run.url if not run.offline else f"offline; upload with `wandb sync {where}`, or all runs with `qaexp sync`")
 
 

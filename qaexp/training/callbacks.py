@@ -63,12 +63,13 @@ def callbacks(
         )
     if odd := [name for name, each in zip(chosen, given, strict=True) if not isinstance(each, Callback)]:
         raise ConfigError(f"callbacks.{odd[0]} is no Lightning callback; derive its class from pytorch_lightning.Callback")
-    terminal = sys.stderr.isatty() and watchers is None and any(isinstance(each, ProgressBar) for each in given)
+    wanted = cfg.trainer.get("enable_progress_bar", True) and any(isinstance(each, ProgressBar) for each in given)
+    terminal = sys.stderr.isatty() and watchers is None and wanted
     kept: list[Callback] = [
         instantiate(best)(dirpath=folder),
         *(each for each in given if not isinstance(each, ProgressBar) or terminal),
         StopAsBefore(),
-        KeepHistory(folder, record, data.selection_metric),
+        KeepHistory(folder, record),
         LogEpochs(record),
         KeepScores(folder, record),
         KeepSignals(),
@@ -145,12 +146,16 @@ class StopEarly(EarlyStopping):
         """Whether it has asked the trainer to stop."""
         return self._asked
 
+    def state_dict(self) -> dict[str, Any]:
+        return {**super().state_dict(), "at_threshold": self._asked and self.wait_count < self.patience}
+
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Keeps the patience of this run, which may be larger than the saved one."""
         super().load_state_dict({**state_dict, "patience": self.patience})
+        self._asked = state_dict.get("at_threshold", False)
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        trainer.should_stop = self._asked = self.wait_count >= self.patience
+        trainer.should_stop = self._asked = self._asked or self.wait_count >= self.patience
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         by_another = trainer.should_stop and not self._asked
@@ -198,8 +203,8 @@ class KeepSignals(Callback):
 class KeepHistory(Callback):
     """Adds each whole epoch to the record, with the number of training steps and their seconds, and saves the record."""
 
-    def __init__(self, folder: Path, record: RunRecord, chosen: str) -> None:
-        self._folder, self._record, self._chosen = folder, record, chosen
+    def __init__(self, folder: Path, record: RunRecord) -> None:
+        self._folder, self._record = folder, record
         self._started = self._spent = 0.0
         self._steps = 0
 
@@ -212,7 +217,7 @@ class KeepHistory(Callback):
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         values = {name: value.item() for name, value in trainer.callback_metrics.items()}
-        self._record.add_epoch(trainer.current_epoch + 1, {"step": trainer.global_step, **values}, self._chosen)
+        self._record.add_epoch(trainer.current_epoch + 1, {"step": trainer.global_step, **values})
         self._record.steps += self._steps
         self._record.seconds["steps"] = round(self._record.seconds.get("steps", 0.0) + self._spent, 3)
         self._steps, self._spent = 0, 0.0

@@ -94,7 +94,6 @@ def evaluate_run(run: Path, overrides: Sequence[str] = (), folder: Path | None =
         raise ConfigError(f"{run} predicts {ours}, and dataset={data.name} has {theirs}; choose another data set")
     folder = folder or file.parent / "evaluations" / str(data.name)
     require_writable(folder / EVALUATION, name_another_place("--to FOLDER"))
-    _remove_former(folder)
     choose_matmul("auto")
     words = Words()
     if scorer.subwords:
@@ -108,6 +107,7 @@ def evaluate_run(run: Path, overrides: Sequence[str] = (), folder: Path | None =
             blocks = data.scoring_blocks(split)
             tracked = bar.track(blocks, total=len(blocks), description=split)
             scores[split] = score_blocks(scorer, tracked, data.splits[split].num_pairs)
+    _remove_former(folder)
     done = Evaluation(write_results(folder, scores, data, plan.get("key", "") or "qaexp"), words, data.convention, folder)
     facts = {
         "run": str(run),
@@ -121,7 +121,7 @@ def evaluate_run(run: Path, overrides: Sequence[str] = (), folder: Path | None =
         "commit": git_commit(),
         "versions": versions(),
     }
-    atomic_write_text(folder / EVALUATION, json.dumps(facts, indent=1) + "\n")
+    atomic_write_text(folder / EVALUATION, json.dumps(facts, indent=1) + "\n", name_another_place("--to FOLDER"))
     return done
 
 

@@ -7,15 +7,18 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from qaexp.data.batch import RankingBatch
+from qaexp.errors import ConfigError
 from qaexp.models.scorer import AnswerScorer
 
-WORTH = {"cpu": 0.5}
-"""The share of pairs with a gradient below which scoring them twice is cheaper than taking the gradients of all, by kind of device. On a
-GPU a second pass doubles the kernels, and it costs more for GGSA even where one pair in twelve has a gradient.
+MAX_SHARE_WITH_GRADIENT = {"cpu": 0.5}
+"""Below this share of pairs with a gradient, two passes are cheaper than one, by kind of device. On a GPU they never are: a second pass
+doubles the kernels, and costs more for GGSA even where one pair in twelve has a gradient.
 """
 
 ROUNDING = 0.02
 """How much the second pass may differ from the first, as a share of the largest score; so large because bfloat16 is coarse."""
+
+NO_GRADIENT = "the loss depends on no parameter of the model, so nothing can be learnt; does the model or the loss detach its scores?"
 
 LossOf = Callable[[Float[Tensor, "pair *class"]], tuple[Float[Tensor, ""], Float[Tensor, ""]]]
 """From scores to the loss, and to the number to minimise."""
@@ -43,10 +46,10 @@ class LearningPairs:
 
     def step(self, scorer: AnswerScorer, batch: RankingBatch, loss_of: LossOf) -> Objective:
         """Chooses the way that is cheaper by the pairs of the epoch so far. Calls `loss_of` once."""
-        worth = WORTH.get(batch.labels.device.type)
-        if worth is None:  # counting would make the CPU wait for the device
+        share = MAX_SHARE_WITH_GRADIENT.get(batch.labels.device.type)
+        if share is None:  # counting would make the CPU wait for the device
             return loss_of(scorer(batch))
-        few = self._repeatable and self._learning < worth * self._pairs
+        few = self._repeatable and self._learning < share * self._pairs
         return (self.through_few if few else self.through_all)(scorer, batch, loss_of)
 
     def through_all(self, scorer: AnswerScorer, batch: RankingBatch, loss_of: LossOf) -> Objective:
@@ -78,6 +81,8 @@ class LearningPairs:
         leaf = scores.detach().requires_grad_()
         with torch.enable_grad():
             loss, minimised = loss_of(leaf)
+        if not minimised.requires_grad:
+            raise ConfigError(NO_GRADIENT)
         (gradient,) = torch.autograd.grad(minimised, leaf)
         learning = torch.nonzero(gradient.reshape(len(gradient), -1).any(dim=1)).squeeze(1)
         self._pairs += len(gradient)

@@ -54,6 +54,21 @@ class Loss(ABC):
         """The pairs of a batch that need gradients: by default all."""
         return batch
 
+    def _require_one_score(self, scores: Float[Tensor, "pair *class"]) -> None:
+        if scores.ndim != 1:
+            raise ConfigError(
+                f"{type(self).__name__} takes one score of a pair, and this model gives {scores.shape[1]}, one for each class; "
+                "choose loss=class_cross_entropy"
+            )
+
+    def _require_negatives(self, wrong: Float[Tensor, "..."]) -> None:
+        """Raises: ConfigError, if all entries are the filler of `by_group`, so that no right candidate has a wrong one in its group."""
+        if not (wrong != torch.finfo(wrong.dtype).min).any():
+            raise ConfigError(
+                f"{type(self).__name__} compares a right candidate with wrong ones of its group, and no group of this batch has both; "
+                "choose dataset/negatives=pool or random, or loss=pointwise_cross_entropy"
+            )
+
 
 def as_loss(loss: Any) -> Loss:
     """Checks that what was built for `loss=` is a `Loss`, and returns it.
@@ -91,10 +106,10 @@ class PairwiseHinge(Loss):
     def __call__(
         self, scores: Float[Tensor, "pair *class"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]
     ) -> Float[Tensor, ""]:
-        _require_one_score(scores, "pairwise_hinge")
+        self._require_one_score(scores)
         right = labels == 1
         highest = by_group(scores, groups, keep=~right).amax(dim=1)[groups[right]]  # (right pair)
-        _require_negatives(highest, "pairwise_hinge")
+        self._require_negatives(highest)
         return (self.margin - scores[right] + highest).clamp(min=0).mean()
 
     def pairs_to_learn(self, scorer: AnswerScorer, batch: RankingBatch) -> RankingBatch:
@@ -123,10 +138,10 @@ class MeanHinge(Loss):
     def __call__(
         self, scores: Float[Tensor, "pair *class"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]
     ) -> Float[Tensor, ""]:
-        _require_one_score(scores, "mean_hinge")
+        self._require_one_score(scores)
         right = labels == 1
         wrong = by_group(scores, groups, keep=~right)[groups[right]]  # (right pair, place)
-        _require_negatives(wrong, "mean_hinge")
+        self._require_negatives(wrong)
         violations = self.margin - scores[right][:, None] + wrong
         return violations[wrong != torch.finfo(scores.dtype).min].clamp(min=0).mean()
 
@@ -145,18 +160,16 @@ class ListwiseSoftmax(Loss):
     0.6931471824645996
     """
 
-    name = "listwise_softmax"
-
     def __init__(self, temperature: PositiveFloat) -> None:
         self.temperature = temperature
 
     def __call__(
         self, scores: Float[Tensor, "pair *class"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]
     ) -> Float[Tensor, ""]:
-        _require_one_score(scores, self.name)
+        self._require_one_score(scores)
         right = labels == 1
         wrong = by_group(scores, groups, keep=~right)[groups[right]]  # (right pair, place)
-        _require_negatives(wrong, self.name)
+        self._require_negatives(wrong)
         logits = torch.cat([scores[right][:, None], wrong], dim=1)
         return -(logits / self.temperature).clamp(min=torch.finfo(scores.dtype).min).log_softmax(dim=1)[:, 0].mean()
 
@@ -173,8 +186,6 @@ class InfoNCE(ListwiseSoftmax):
     Raises:
         ConfigError: `dataset.batch_size` is 1, so that no batch has other examples.
     """
-
-    name = "info_nce"
 
     def require_match(self, scorer: AnswerScorer, data: RankingDataModule) -> None:
         super().require_match(scorer, data)
@@ -281,11 +292,11 @@ class MarginMSE(Loss):
         groups: Int[Tensor, " pair"],
         targets: Float[Tensor, " pair"] | None = None,
     ) -> Float[Tensor, ""]:
-        _require_one_score(scores, "margin_mse")
+        self._require_one_score(scores)
         assert targets is not None
         right = labels == 1
         wrong = by_group(scores, groups, keep=~right)[groups[right]]  # (right pair, place)
-        _require_negatives(wrong, "margin_mse")
+        self._require_negatives(wrong)
         there = wrong != torch.finfo(scores.dtype).min
         margins = scores[right][:, None] - wrong
         wanted = targets[right][:, None] - by_group(targets, groups, keep=~right)[groups[right]]
@@ -307,7 +318,7 @@ class PointwiseCrossEntropy(Loss):
     def __call__(
         self, scores: Float[Tensor, "pair *class"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]
     ) -> Float[Tensor, ""]:
-        _require_one_score(scores, "pointwise_cross_entropy")
+        self._require_one_score(scores)
         return F.binary_cross_entropy_with_logits(scores, labels.to(scores.dtype))
 
     def require_match(self, scorer: AnswerScorer, data: RankingDataModule) -> None:
@@ -347,23 +358,6 @@ class ClassCrossEntropy(Loss):
                 f"{type(self).__name__} takes classes, and dataset={data.name} has right and wrong candidates; "
                 "choose loss=pairwise_hinge or pointwise_cross_entropy"
             )
-
-
-def _require_negatives(wrong: Float[Tensor, "..."], loss: str) -> None:
-    """Raises: ConfigError, if all entries are the filler of `by_group`, so that no right candidate has a wrong one in its group."""
-    if not (wrong != torch.finfo(wrong.dtype).min).any():
-        raise ConfigError(
-            f"loss={loss} compares a right candidate with wrong ones of its group, and no group of this batch has both; "
-            "choose dataset/negatives=pool or random, or loss=pointwise_cross_entropy"
-        )
-
-
-def _require_one_score(scores: Float[Tensor, "pair *class"], loss: str) -> None:
-    if scores.ndim != 1:
-        raise ConfigError(
-            f"loss={loss} takes one score of a pair, and this model gives {scores.shape[1]}, one for each class; "
-            "choose loss=class_cross_entropy"
-        )
 
 
 def _warn_of_bounded_scores(scorer: AnswerScorer) -> None:

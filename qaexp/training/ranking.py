@@ -1,6 +1,7 @@
 """The LightningModule that trains any scorer on any ranking data, and scores whole splits."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,7 +16,7 @@ from qaexp.data.module import RankingDataModule
 from qaexp.ddp import all_gather_ragged, rank_and_world_size
 from qaexp.errors import ConfigError
 from qaexp.models.scorer import AnswerScorer
-from qaexp.training.learning_pairs import LearningPairs
+from qaexp.training.learning_pairs import NO_GRADIENT, LearningPairs
 from qaexp.training.losses import Loss
 from qaexp.training.module import ScoringModule
 
@@ -53,7 +54,7 @@ class RankingModule(ScoringModule):
         loss, objective = self._learning_pairs.step(self.scorer, share, loss_of)
         self.require_finite(loss, index)
         if not objective.requires_grad:
-            raise ConfigError("the loss depends on no parameter of the model, so nothing can be learnt; does it detach its scores?")
+            raise ConfigError(NO_GRADIENT)
         self.log("train/loss", loss, on_step=False, on_epoch=True, logger=False, batch_size=batch.num_groups)
         return objective
 
@@ -77,7 +78,7 @@ def share_of(batch: RankingBatch, process: int, processes: int) -> RankingBatch:
     if not mine.any():
         mine = batch.groups == 0
     share = batch.of_pairs(torch.nonzero(mine).squeeze(1))
-    return RankingBatch(**{**vars(share), "groups": share.groups.unique(return_inverse=True)[1]})
+    return replace(share, groups=share.groups.unique(return_inverse=True)[1])
 
 
 def loss_of_all(

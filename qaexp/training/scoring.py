@@ -54,7 +54,7 @@ class SplitScores:
         return self._scorer.encode_all(encode, block.tokens)
 
 
-def score_blocks(scorer: AnswerScorer, blocks: Iterable[ScoringBlock], num_pairs: int) -> Float[Tensor, " pair"]:
+def score_blocks(scorer: AnswerScorer, blocks: Iterable[ScoringBlock], num_pairs: int) -> Float[Tensor, "pair *class"]:
     """The scores of all pairs of a split, computed on the scorer's device and returned on the CPU."""
     split, device = SplitScores(scorer, num_pairs), scorer.device
     for block in blocks:

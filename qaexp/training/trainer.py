@@ -1,4 +1,4 @@
-"""Lightning's trainer, and learning rates that change with the epoch."""
+"""Lightning's trainer, and schedules of the learning rate."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Any
 import pytorch_lightning as pl
 from hydra.utils import instantiate
 from omegaconf import DictConfig
-from pytorch_lightning.callbacks import Callback, ProgressBar
+from pytorch_lightning.callbacks import Callback
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
@@ -73,9 +73,6 @@ def open_trainer(
     try:
         of_data = ("matmul", "limit_val_batches", "limit_test_batches")  # these are not for Lightning: see `limited_data`
         build = instantiate({name: value for name, value in with_batch_limits(cfg).items() if name not in of_data})  # type: ignore[arg-type]
-        if build.keywords.get("enable_progress_bar") is False:
-            callbacks = [each for each in callbacks if not isinstance(each, ProgressBar)]
-            enable_progress_bar = False
         trainer: pl.Trainer = build(
             logger=False,
             default_root_dir=build.keywords.get("default_root_dir") or folder,

@@ -15,7 +15,8 @@ from qaexp.runs.table import by_row, read_records, run_table
 
 def record(folder: Path, seed: int, score: float, status: str = "finished", fingerprint: str = "f", **options: str) -> None:
     """A run's folder with a record in it."""
-    command = " ".join([f"{name}={value}" for name, value in options.items()] + [f"seed={seed}", "output_dir=/anywhere", "logger=none"])
+    of_no_account = [f"seed={seed}", "output_dir=/anywhere", "logger=none", f"print_config={'diff' if seed % 2 else 'none'}"]
+    command = " ".join([*(f"{name}={value}" for name, value in options.items()), *of_no_account])
     config = {
         "seed": seed,
         "choices": {"model": "ggsa", "dataset": "wikiqa"},

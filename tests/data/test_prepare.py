@@ -25,7 +25,7 @@ from qaexp.data.datasets.insuranceqa import InsuranceQAReader
 from qaexp.data.datasets.toy import ToyReader
 from qaexp.data.datasets.wikiqa import WikiQAReader
 from qaexp.data.files import digest
-from qaexp.data.prepare import kept, prepared
+from qaexp.data.prepare import cached, prepared
 from qaexp.data.tokenise import published_tokens_v1, words_v1
 from qaexp.errors import BadDataError, ConfigError, MissingDataError, OutputError
 
@@ -126,7 +126,7 @@ def test_of_several_at_once_one_makes_the_entry_for_all(tmp_path: Path, caplog: 
             wait_for(lambda: caplog.text.count("another process is making") == 3)
             return "the same for all"
 
-        return kept(tmp_path / "entry", lambda folder: (folder / "content").read_text(), make, save)
+        return cached(tmp_path / "entry", lambda folder: (folder / "content").read_text(), make, save)
 
     def save(content: str, folder: Path) -> None:
         folder.mkdir()
@@ -147,7 +147,7 @@ def test_if_one_process_fails_to_make_an_entry_the_next_one_makes_it(tmp_path: P
         folder.mkdir()
         (folder / "content").write_text(content)
 
-    make = partial(kept, tmp_path / "entry", lambda folder: (folder / "content").read_text(), save=save)
+    make = partial(cached, tmp_path / "entry", lambda folder: (folder / "content").read_text(), save=save)
     with caplog.at_level("INFO"), ThreadPoolExecutor(2) as threads:
         first = threads.submit(make, fails)
         wait_for(lambda: any(tmp_path.glob(".entry-*")))

@@ -26,7 +26,7 @@ def test_printed_numbers_agree_with_every_claim(paper: str) -> None:
     found = claims(paper)
     assert len(found) >= 5
     for claim in found:
-        place = places[f"{paper}, {claim.said.place}"]
+        place = places[f"{paper}, {claim.statement.place}"]
         column = list(place.columns).index(claim.column)
         printed = {row.label: row.published[column] for row in place.rows}
         above, below = printed[claim.above], printed[claim.below]

@@ -47,8 +47,9 @@ rows:
 STATISTICS = """
 source: "Nobody 2016, Table 1"
 kind: statistics
-columns: {Train: {measure: questions}}
-rows: [{label: Toy, published: [50K]}]
+questions: as read
+columns: {Train: {measure: questions, of: [train]}}
+rows: [{label: Toy, datasets: [toy], published: [50K]}]
 """
 
 

@@ -45,6 +45,7 @@ def test_a_table_is_run_once_resumes_and_survives_a_failing_row(
     assert frame.loc["CNN", "status"] == "measured"
     assert 0 < float(frame.loc["CNN", "MAP"]) <= 100
     assert "Bad (toy), seed 1 failed: model.encoder.num_filters=0: must be at least 1" in caplog.text
+    assert "epoch 1/" not in caplog.text, "a line a run, not a line an epoch"
     entries = sorted(path.name for path in (tmp_path / "results" / "ledger").iterdir())
     assert len(entries) == 3
     caplog.clear()

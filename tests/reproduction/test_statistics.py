@@ -11,8 +11,9 @@ import pytest
 from qaexp.cli.data import main
 from qaexp.config import choices
 from qaexp.errors import ConfigError
+from qaexp.files import csv_text
 from qaexp.reproduction import statistics
-from qaexp.reproduction.statistics import MEASURED, MISSING, PARTIAL, measure, tables, to_csv
+from qaexp.reproduction.statistics import MEASURED, MISSING, PARTIAL, frame, measure, tables
 
 Make = Callable[..., Any]
 TABLE = """
@@ -55,7 +56,7 @@ def test_ours_stand_beside_the_printed_figures(experiments: Make, cache: None, t
     toys, insurance = rows = measure(table, str(tmp_path))
     assert (toys.status, toys.measured_on, list(toys.figures)) == (MEASURED, "dataset=toy", [1008, 288, None, None])
     assert (insurance.status, list(insurance.figures)) == (MISSING, [None] * 4)
-    assert to_csv(table, rows).splitlines() == [
+    assert csv_text(frame(table, rows)).splitlines() == [
         "data set,Train,Train (paper),Test,Test (paper),Test2,Test2 (paper),Candidates,Candidates (paper),status,measured on",
         "Toys,1008,1K,288,144,,7,,,measured,dataset=toy",
         "Insurance,,12887,,1800,,1800,,500,data missing,",

@@ -61,7 +61,7 @@ def test_a_configuration_without_places_is_compared_as_it_is() -> None:
 
 
 def test_a_folder_without_a_record_is_no_finished_run(tmp_path: Path) -> None:
-    with pytest.raises(RecordError, match=r"is no run's folder, which has a record\.json; name one"):
+    with pytest.raises(RecordError, match=r"has no record\.json, so it is not a run's folder; name one"):
         RunRecord.load(tmp_path)
     assert RunRecord.with_status(tmp_path, "finished") is None
 
@@ -69,19 +69,19 @@ def test_a_folder_without_a_record_is_no_finished_run(tmp_path: Path) -> None:
 def test_a_run_that_began_on_other_data_does_not_go_on() -> None:
     record = RunRecord(key="k", config={"dataset": {"name": "own"}}, seed=1, command="")
     vectors = {"source": "glove.txt", "files": ["c" * 16]}
-    record.of_data({"fingerprint": "a" * 64, "vectors": vectors}, "trec")
-    record.of_data({"fingerprint": "a" * 64, "vectors": vectors}, "trec")
+    record.note_data({"fingerprint": "a" * 64, "vectors": vectors}, "trec")
+    record.note_data({"fingerprint": "a" * 64, "vectors": vectors}, "trec")
     with pytest.raises(ConfigError, match=r"the data of own have changed since this run started \(aaaaaaaa then, bbbbbbbb now\)"):
-        record.of_data({"fingerprint": "b" * 64, "vectors": vectors}, "trec")
+        record.note_data({"fingerprint": "b" * 64, "vectors": vectors}, "trec")
     with pytest.raises(ConfigError, match=r"the word vectors of glove\.txt have changed since this run started; put the old file back"):
-        record.of_data({"fingerprint": "a" * 64, "vectors": {**vectors, "files": ["d" * 16]}}, "trec")
-    record.of_written_texts("e" * 64)
-    record.of_data({"fingerprint": "a" * 64, "vectors": vectors}, "trec")
-    record.of_written_texts("e" * 64)
+        record.note_data({"fingerprint": "a" * 64, "vectors": {**vectors, "files": ["d" * 16]}}, "trec")
+    record.note_written_texts("e" * 64)
+    record.note_data({"fingerprint": "a" * 64, "vectors": vectors}, "trec")
+    record.note_written_texts("e" * 64)
     with pytest.raises(ConfigError, match="the texts of own are written differently than when this run started"):
-        record.of_written_texts("f" * 64)
-    assert record.is_over(Sources("a" * 64, written=lambda: "e" * 64))
-    assert not record.is_over(Sources("a" * 64, written=lambda: "f" * 64))
+        record.note_written_texts("f" * 64)
+    assert record.has_read(Sources("a" * 64, written=lambda: "e" * 64))
+    assert not record.has_read(Sources("a" * 64, written=lambda: "f" * 64))
 
 
 def test_a_run_that_continues_with_other_code_or_hardware_says_from_which_epoch(
@@ -89,13 +89,13 @@ def test_a_run_that_continues_with_other_code_or_hardware_says_from_which_epoch(
 ) -> None:
     def go_on() -> RunRecord:
         record = RunRecord.resumed(tmp_path)
-        record.add_epoch(len(record.history) + 1, {"dev/map": 0.5}, "dev/map")
+        record.add_epoch(len(record.history) + 1, {"dev/map": 0.5})
         record.save(tmp_path)
         return record
 
     of = "qaexp.runs.record"
     monkeypatch.setattr(f"{of}.git_commit", lambda: "a" * 40)
-    begun = RunRecord.begin({"seed": 1, "dataset": {}, "data_dir": "/data", "cache_dir": "/cache"}, "")
+    begun = RunRecord.begin({"seed": 1, "dataset": {"selection_metric": "dev/map"}, "data_dir": "/data", "cache_dir": "/cache"}, "")
     begun.save(tmp_path)
     assert go_on().continued == []
     monkeypatch.setattr(f"{of}.hardware", lambda: {**begun.hardware, "processor": "another"})
@@ -110,7 +110,7 @@ def test_a_run_that_continues_with_other_code_or_hardware_says_from_which_epoch(
     [told] = caplog.messages
     assert f"commit {'a' * 40} before, {'b' * 40}+changes now; torch {begun.versions['torch']} before, 0.1 now" in told
     record = RunRecord.load(tmp_path)
-    record.add_epoch(2, {"dev/map": 0.5}, "dev/map")  # again: it was measured, and had no checkpoint
+    record.add_epoch(2, {"dev/map": 0.5})  # again: it was measured, and had no checkpoint
     assert [process["from_epoch"] for process in record.continued] == [2, 2]
     assert (record.commit, record.versions, record.hardware) == (begun.commit, begun.versions, begun.hardware)
 
@@ -125,9 +125,9 @@ def test_a_configuration_is_a_runs_own_wherever_its_folders_are_and_whatever_tab
 
 
 def test_the_first_of_equal_epochs_is_the_best_as_for_its_checkpoint() -> None:
-    record = RunRecord(key="", config={}, seed=1, command="")
+    record = RunRecord(key="", config={"dataset": {"selection_metric": "dev/map"}}, seed=1, command="")
     for epoch, value in enumerate((0.1, 0.5, 0.5), start=1):
-        record.add_epoch(epoch, {"dev/map": value}, "dev/map")
+        record.add_epoch(epoch, {"dev/map": value})
     assert record.best_epoch == 2
 
 

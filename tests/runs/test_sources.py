@@ -18,16 +18,16 @@ CONFIG = {"init_from": {"weights": "f"}}
 
 
 def test_the_same_files_are_those_of_a_run_and_what_is_unknown_does_not_count() -> None:
-    assert Sources(**NOW).are_those_of(DATA, CONFIG)
-    assert Sources("a").are_those_of(DATA, CONFIG)
-    assert Sources(**NOW).are_those_of({"fingerprint": "a", "weights": {"mini": "sha256:d"}}, {"init_from": {"key": "of an older record"}})
+    assert Sources(**NOW).match(DATA, CONFIG)
+    assert Sources("a").match(DATA, CONFIG)
+    assert Sources(**NOW).match({"fingerprint": "a", "weights": {"mini": "sha256:d"}}, {"init_from": {"key": "of an older record"}})
 
 
 def test_what_costs_time_is_not_asked_for_a_run_that_did_not_read_it() -> None:
     def asked(*_: object) -> Any:
         pytest.fail("it was asked")
 
-    assert Sources("a", ["b"], asked, asked, asked).are_those_of({"fingerprint": "a", "vectors": {}}, {})
+    assert Sources("a", ["b"], asked, asked, asked).match({"fingerprint": "a", "vectors": {}}, {})
 
 
 def test_a_commit_of_the_hub_alone_is_no_change() -> None:
@@ -47,4 +47,4 @@ def test_a_commit_of_the_hub_alone_is_no_change() -> None:
     ],
 )
 def test_other_files_are_noticed(part: str, other: Any) -> None:
-    assert not Sources(**{**NOW, part: other}).are_those_of(DATA, CONFIG)
+    assert not Sources(**{**NOW, part: other}).match(DATA, CONFIG)

@@ -108,7 +108,7 @@ def test_a_tokeniser_that_cannot_read_a_text_is_refused(option: str, tmp_path: P
     torch.save(checkpoint, tmp_path / "best.ckpt")
     with pytest.raises(
         CheckpointError,
-        match=r"has a tokeniser that cannot read a text .* delete its folder, then repeat .*, or take a copy",
+        match=r"has a tokeniser that cannot read a text .* delete its folder, then repeat .*, or restore it from a backup",
     ):
         qaexp.load(tmp_path)
 

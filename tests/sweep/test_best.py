@@ -154,6 +154,13 @@ def test_a_choice_of_several_files_stays_a_list() -> None:
     assert written["defaults"] == [{"override /callbacks": ["best_checkpoint", "progress_bar"]}, "_self_"]
 
 
+def test_the_best_of_a_model_without_epochs_names_none() -> None:
+    [job] = jobs(("model.k1=0.9", 0.5))
+    record = RunRecord("key", {"dataset": {"selection_metric": "dev/mrr"}}, 1, "model=bm25 model.k1=0.9")
+    assert "\n# qaexp" in (written := best_yaml(Best(job.options, [job]), record, 1))
+    assert "epoch" not in written
+
+
 def test_the_best_of_a_pre_training_names_its_command() -> None:
     [job] = jobs(("pairs.batch_size=64", 0.5))
     record = RunRecord("key", {"dataset": {"selection_metric": "dev/mrr"}}, 1, "pairs.batch_size=64", best_epoch=1, history=[{"epoch": 1}])

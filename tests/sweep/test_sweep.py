@@ -227,6 +227,15 @@ def test_data_that_are_not_there_are_named_once_before_anything_runs(
     assert not (tmp_path / "runs").exists()
 
 
+def test_what_a_later_value_of_a_sweep_reads_is_named_before_anything_runs(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    places = [f"data_dir={tmp_path}", f"output_dir={tmp_path / 'runs'}", f"cache_dir={tmp_path / 'cache'}", "dataset=toy", "logger=none"]
+    assert main(["-m", "model=bm25,nbow", "dataset/vectors=webtext300", *places]) == 2  # the first model reads no vectors
+    assert "webtext" in caplog.text
+    assert main(["-m", "model=nbow", "init_from=null,nowhere", *places]) == 2
+    assert "init_from=nowhere does not exist" in caplog.text
+    assert not (tmp_path / "runs").exists()
+
+
 def test_a_bad_run_is_pruned_and_stays_pruned(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     pruner = "hydra.sweeper.pruner={_target_:optuna.pruners.MedianPruner,n_startup_trials:2,n_warmup_steps:2}"
     options = arguments(tmp_path, "optimizer.lr=1e-2,2e-2,0", "trainer.max_epochs=4", pruner)

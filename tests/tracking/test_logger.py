@@ -188,7 +188,7 @@ def test_what_fails_of_w_and_b_is_a_warning_and_the_run_is_measured(
     assert record.status == "finished"
     assert record.metrics == RunRecord.load(folder).metrics
     assert caplog.text.count("Read-only file system; the run goes on without it") == 1
-    assert caplog.text.count("Read-only file system; what it has logged may not be whole") == 1
+    assert caplog.text.count("Read-only file system; its last lines may be missing") == 1
 
 
 def test_where_w_and_b_does_not_start_a_run_that_has_epochs_goes_on_and_another_is_refused(
@@ -451,6 +451,35 @@ def test_a_logger_of_ones_own_need_not_take_a_folder(record: RunRecord, tmp_path
     record.config["logger"]["mode"] = "none"
     with open_loggers(cfg, record, tmp_path) as [logger]:
         assert isinstance(logger, Bare)
+
+
+def test_lines_that_failed_to_be_logged_are_logged_when_the_run_is_resumed(
+    record: RunRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with open_wandb(record, tmp_path) as logger:
+        assert logger
+        with monkeypatch.context() as patch:
+            patch.setattr("wandb.sdk.wandb_run.Run.log", full)
+            logger.log_line({"epoch": 1, "dev/map": 0.25}, step=1)
+        record.history.append({"epoch": 1, "dev/map": 0.25})
+    time.sleep(1)  # W&B names folders by the second
+    with open_wandb(record, tmp_path):
+        pass
+    [resumed] = closed_runs(tmp_path)
+    assert [(line["_step"], line["dev/map"]) for line in resumed.history] == [(1, 0.25)]
+
+
+def test_a_logger_is_finished_if_another_does_not_start(record: RunRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    statuses = list[str]()
+    monkeypatch.setattr(Bare, "finalize", lambda self, status: statuses.append(status))
+    cfg = OmegaConf.create({"bare": {"_target_": f"{__name__}.Bare"}, "broken": {"_target_": f"{__name__}.Bare", "odd": 1}, "mode": "none"})
+    record.config["logger"]["mode"] = "none"
+    with pytest.raises(ConfigError, match="logger=broken does not start"), open_loggers(cfg, record, tmp_path):
+        pass
+    assert statuses == ["failed"]
 
 
 def lines_of_tensorboard(folder: Path) -> dict[str, list[float]]:

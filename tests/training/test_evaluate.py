@@ -101,7 +101,7 @@ def test_a_pretrained_model_reads_each_text_as_it_is_written(tmp_path: Path, tin
     for name, scores in by_ranker.items():
         assert [float(row[4]) for row in rows if row[0] == name] == pytest.approx(scores, abs=1e-6)
     record = RunRecord.load(run)
-    assert record.is_over(Sources(record.data["fingerprint"], written=instantiate(compose(own).dataset).corpus.written_fingerprint))
+    assert record.has_read(Sources(record.data["fingerprint"], written=instantiate(compose(own).dataset).corpus.written_fingerprint))
     assert "written" in record.data
 
 
@@ -184,6 +184,19 @@ def test_an_evaluation_replaces_an_earlier_one_of_the_same_name(tmp_path: Path, 
         "test.questions.csv",
         "test.run",
     ]
+
+
+def test_an_evaluation_that_is_interrupted_leaves_the_earlier_one(tmp_path: Path, own: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    run = trained(tmp_path, "model=bm25")
+    before = {path.name: path.read_bytes() for path in evaluate_run(run, own).folder.iterdir()}
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("qaexp.training.evaluate.score_blocks", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        evaluate_run(run, own)
+    assert {path.name: path.read_bytes() for path in (run / "evaluations" / "own").iterdir()} == before
 
 
 def test_mistakes_are_one_sentence(tmp_path: Path, own: list[str]) -> None:

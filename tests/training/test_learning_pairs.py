@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from qaexp.config import compose
 from qaexp.data.batch import RankingBatch
+from qaexp.errors import ConfigError
 from qaexp.models.scorer import AnswerScorer, Similarity
 from qaexp.training.learning_pairs import LearningPairs
 from qaexp.training.losses import PairwiseHinge
@@ -38,6 +39,15 @@ def scorer(*overrides: str) -> AnswerScorer:
     torch.manual_seed(5)
     cfg = compose(["model=ggsa", "model.embedding.dropout_rate=0.0", *overrides])
     return instantiate(cfg.model, vectors=torch.randn(60, 12)).train()
+
+
+def test_a_loss_that_detaches_its_scores_is_named(batch: RankingBatch) -> None:
+    def detached(scores: Float[Tensor, " pair"]) -> tuple[Tensor, Tensor]:
+        loss = scores.detach().sum()
+        return loss, loss
+
+    with pytest.raises(ConfigError, match="does the model or the loss detach its scores"):
+        LearningPairs().step(scorer(), batch, detached)
 
 
 class Steps:
@@ -137,7 +147,7 @@ def test_a_step_has_one_pass_unless_a_second_is_known_to_pay(batch: RankingBatch
     steps = Steps(scorer(), batch)
     margin = margin_for(steps, num_learning=1)
     counted = steps.step(margin)  # the first of an epoch: through all
-    monkeypatch.setattr("qaexp.training.learning_pairs.WORTH", {})
+    monkeypatch.setattr("qaexp.training.learning_pairs.MAX_SHARE_WITH_GRADIENT", {})
     for _ in range(2):
         loss, gradients = steps.step(margin)
         assert loss == counted[0]

@@ -43,6 +43,14 @@ class Digits(AnswerScorer):
         return _number(text["states"][:, :, 0]) if self.with_states else text["vector"][:, 0]
 
 
+class Classes(Digits):
+    """Gives a pair the scores of two classes."""
+
+    def score(self, question: Text, candidate: Text) -> Float[Tensor, "pair class"]:
+        score = super().score(question, candidate)
+        return torch.stack([score, -score], dim=1)
+
+
 def _number(digits: Tensor) -> Tensor:
     """[1, 2, 0] is 12; zeros behind it are padding."""
     value = torch.zeros(len(digits))
@@ -141,3 +149,8 @@ def test_blocks_that_were_scored_before_are_skipped() -> None:
         split.add(block)
     assert split.scores.tolist() == [7, 1000 + 8912, 7, 7, 345_000 + 8912, 7]  # a block counts as a whole
     assert (split.num_scored, sum(scorer.pairs_at_once)) == (6, 2)
+
+
+def test_a_model_of_classes_gives_a_score_of_each() -> None:
+    blocks = [question([1], [2]), candidate([[3], [4]], [0, 1, 2], [0, 1, 1], [0, 0, 1])]
+    assert score_blocks(Classes(with_states=False), blocks, 3).tolist() == [[1003, -1003], [2003, -2003], [2004, -2004]]

@@ -16,7 +16,7 @@ from qaexp.evaluation.metrics import RankingMetrics
 ERRORS = 4.0
 """How many standard errors a scorer that knows nothing may be off. By chance it is off by more once in 16,000 comparisons."""
 
-TOLD = 0.5
+MAX_SHARE_OF_WAY = 0.5
 """The largest acceptable share of the way from chance to a perfect P@1, for an order that belongs to the data set."""
 
 OK, NOTE, LEAK, BROKEN = "OK", "note", "LEAK", "BROKEN"
@@ -117,16 +117,16 @@ def _order_in_use(split: str, metrics: RankingMetrics, shuffled: bool) -> Findin
 
 
 def _of_order(split: str, canary: str, metrics: RankingMetrics, must_be_chance: bool) -> Finding:
-    """The order in which models get the candidates. An order that belongs to the data set may reveal the labels up to TOLD; any other must
-    not reveal them at all.
+    """The order in which models get the candidates. An order that belongs to the data set may reveal the labels up to
+    MAX_SHARE_OF_WAY; any other must not reveal them at all.
     """
     means, expected = _means(metrics), _chance(metrics)
     if _side(means, expected) == 0:
         return Finding(split, canary, OK, means, expected, "")
-    told = _told(metrics, means, expected)
-    if must_be_chance or told > TOLD:
+    share = _share_of_way(metrics, means, expected)
+    if must_be_chance or share > MAX_SHARE_OF_WAY:
         return Finding(split, canary, LEAK, means, expected, "the order of the candidates reveals the labels: set dataset.shuffle_seed")
-    remark = f"the order that the convention keeps is {told:.0%} of the way from chance to a perfect P@1: a baseline to beat"
+    remark = f"the order that the convention keeps is {share:.0%} of the way from chance to a perfect P@1: a baseline to beat"
     return Finding(split, canary, NOTE, means, expected, remark)
 
 
@@ -184,16 +184,16 @@ def _remembered(
     metrics = data.metrics(split, _scores(places))
     means, expected = _means(metrics), _chance(metrics)
     side = _side(means, expected)
-    told = _told(metrics, means, expected)
+    share = _share_of_way(metrics, means, expected)
     remark = {
         0: "",
-        1: f"candidates recur: remembering what was right in training is {told:.0%} of the way from chance to a perfect P@1",
+        1: f"candidates recur: remembering what was right in training is {share:.0%} of the way from chance to a perfect P@1",
         -1: "candidates recur with other labels: right candidates of training tend to be wrong here",
     }[side]
-    return Finding(split, "right in train", OK if side == 0 else LEAK if told > TOLD else NOTE, means, expected, remark)
+    return Finding(split, "right in train", OK if side == 0 else LEAK if share > MAX_SHARE_OF_WAY else NOTE, means, expected, remark)
 
 
-def _told(metrics: RankingMetrics, means: Mapping[str, float], expected: Mapping[str, Chance]) -> float:
+def _share_of_way(metrics: RankingMetrics, means: Mapping[str, float], expected: Mapping[str, Chance]) -> float:
     """The share of the way from chance to a perfect P@1."""
     return (means["p@1"] - expected["p@1"].mean) / max(_share_answered(metrics) - expected["p@1"].mean, 1e-9)
 

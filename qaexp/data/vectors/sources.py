@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from qaexp.data.corpus import RankingCorpus
 from qaexp.data.fetch.remotes import fetch_hint
 from qaexp.data.files import locate, progress
-from qaexp.data.prepare import kept, remembered_digest
+from qaexp.data.prepare import cached, remembered_digest
 from qaexp.data.vectors.glove import packaged_glove, read_glove, read_packaged_glove
 from qaexp.data.vectors.word2vec import is_word2vec, read_word2vec
 from qaexp.data.vocabulary import PADDING, SPECIAL_WORDS, UNKNOWN
@@ -106,7 +106,7 @@ class PublishedVectors:
         def load(folder: Path) -> tuple[np.ndarray, np.ndarray, float]:
             return _load_published(folder, corpus.vocabulary.words[len(SPECIAL_WORDS) :])
 
-        rows, taken, deviation = kept(folder, load, read, _save_published, checks_itself=("matrix.npy",))
+        rows, taken, deviation = cached(folder, load, read, _save_published, checks_itself=("matrix.npy",))
         says = taken.any(axis=1)
         known = np.flatnonzero(rows >= 0)[says] + len(SPECIAL_WORDS)
         matrix = _drawn(len(corpus.vocabulary), taken.shape[1], deviation, seed)
@@ -174,7 +174,7 @@ class OwnTextVectors:
             log.info("training word2vec on the data set's own text (once; kept in %s)", folder)
             return self._train(corpus, seed)
 
-        return kept(folder, _load_own, train, _save_own)
+        return cached(folder, _load_own, train, _save_own)
 
     def _train(self, corpus: RankingCorpus, seed: int) -> WordVectors:
         from gensim.models import Word2Vec  # takes half a second to import, needed once per data set

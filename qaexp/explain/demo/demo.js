@@ -103,10 +103,12 @@ async function rank() {
 }
 
 async function draw() {
-  if (!state.result) { results.replaceChildren(); return; }
-  const shown = await Promise.all([...state.open].map(async (place) => [place, place < state.result.texts.length ? await ask("look", { question: state.result.question, candidates: [state.result.texts[place]] }) : []]));
+  const result = state.result;
+  if (!result) { results.replaceChildren(); return; }
+  const shown = await Promise.all([...state.open].map(async (place) => [place, place < result.texts.length ? await ask("look", { question: result.question, candidates: [result.texts[place]] }) : []]));
+  if (state.result !== result) return; // the texts were changed meanwhile
   const focus = document.activeElement?.dataset?.at;
-  results.replaceChildren(make("div", { class: several ? "rankings" : "" }, state.result.runs.map((run, number) => ranking(run, number, new Map(shown)))));
+  results.replaceChildren(make("div", { class: several ? "rankings" : "" }, result.runs.map((run, number) => ranking(run, number, new Map(shown)))));
   if (focus) results.querySelector(`[data-at="${focus}"]`)?.focus();
 }
 

@@ -34,13 +34,13 @@ class RankedSplit:
     questions: Sequence[int]
     """The questions that were ranked, as places in the split."""
     pairs: Sequence[np.ndarray]
-    """Of each question: its pairs, as places in the split."""
+    """The pairs of each question, as places in the split."""
     ranks: Sequence[Mapping[int, int]]
-    """Of each run: pair to rank."""
+    """For each run, pair to rank."""
     scores: Sequence[Mapping[int, Any]]
-    """Of each run: pair to score or, with classes, to the score of each class."""
+    """For each run, pair to score or, with classes, to the score of each class."""
     values: Sequence[pd.DataFrame]
-    """Of each run: a row of measures for each question."""
+    """For each run, a row of measures for each question."""
 
     def first_right(self, run: int) -> list[int]:
         """The rank of each question's best right answer, 0 if it has none."""
@@ -184,7 +184,7 @@ def _question_texts(ranked: RankedSplit, data: RankingDataModule) -> list[str]:
 
 
 def pools_of(ranked: RankedSplit, data: RankingDataModule, text_numbers: Mapping[int, int]) -> list[dict[str, Any]]:
-    """Of each question its candidates: numbers of texts, ids, labels and, of each run, ranks and scores."""
+    """The candidates of each question: numbers of texts, ids, labels, and the ranks and scores of every run."""
     split, pools = ranked.split, list[dict[str, Any]]()
     for pool in (list[int](pairs.tolist()) for pairs in ranked.pairs):
         pools.append(

@@ -8,8 +8,7 @@ import html
 import json
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +64,7 @@ def write_report(
     contents["looks"] = {"questions": list(looks), "asked": attention}
     lengths = [len(json.dumps(each)) for each in looks.values()]
     contents["looks"]["starts"] = _divide("looks", list(looks.values()), lengths, LOOKS_IN_PART, parts)
-    return list(_write(to, f"{' and '.join(run['name'] for run in contents['runs'])}: report", contents, parts))
+    return _write(to, f"{' and '.join(run['name'] for run in contents['runs'])}: report", contents, parts)
 
 
 def _divide(name: str, values: Sequence[Any], sizes: Iterable[int], limit: int, parts: dict[str, Any]) -> list[int]:
@@ -81,7 +80,7 @@ def _divide(name: str, values: Sequence[Any], sizes: Iterable[int], limit: int, 
     return starts
 
 
-def _write(to: Path, title: str, contents: dict[str, Any], parts: dict[str, Any]) -> Iterator[Path]:
+def _write(to: Path, title: str, contents: dict[str, Any], parts: dict[str, Any]) -> list[Path]:
     page = to if to.suffix in (".html", ".htm") else to / "index.html"
     folder = page.with_name(f"{page.stem}_files")
     packed = {name: _packed(part) for name, part in parts.items()}
@@ -102,7 +101,7 @@ def _write(to: Path, title: str, contents: dict[str, Any], parts: dict[str, Any]
     for earlier in folder.glob("*-*.js") if folder.is_dir() else ():
         if earlier.name not in written and re.fullmatch(r"(pools|texts|looks)-\d+\.js", earlier.name):
             earlier.unlink()
-    yield from chain([page], [folder] if apart else [])
+    return [page, folder] if apart else [page]
 
 
 def html_page(title: str, style: str, script: str, folder: str = "", parts: str = "") -> str:

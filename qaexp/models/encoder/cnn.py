@@ -4,14 +4,13 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import torch
-from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from qaexp.errors import ConfigError
 from qaexp.limits import PositiveInt
 from qaexp.models.masking import zero_padding
 from qaexp.models.ops.convolution import convolve_words
+from qaexp.models.ops.grid import max_of_neighbours
 from qaexp.models.stage import Encoder
 from qaexp.models.types import Text
 
@@ -100,16 +99,3 @@ class StackedCNN(Encoder):
             z = convolve_words(zero_padding(z, mask), convolution.weight, convolution.bias, after=self.after).relu()
             z, mask = max_of_neighbours(zero_padding(z, mask), dim=1), mask[:, ::2]
         return {"mask": mask, "states": z}
-
-
-def max_of_neighbours(z: Float[Tensor, "..."], dim: int) -> Float[Tensor, "..."]:
-    """The maximum of every two neighbours along an axis. Units are at least 0, so an odd length is padded with 0.
-
-    Torch's own max-pooling is avoided because its gradients depend on the order of threads on a GPU.
-
-    >>> max_of_neighbours(Tensor([1.0, 4.0, 2.0]), dim=0).tolist()
-    [4.0, 2.0]
-    """
-    after = z.ndim - 1 - dim
-    even = F.pad(z, [0, 0] * after + [0, z.shape[dim] % 2])
-    return even.unflatten(dim, (-1, 2)).amax(dim=dim + 1)

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from qaexp.data.batch import RankingBatch, token_mask
 from qaexp.data.corpus import RankingCorpus
+from qaexp.data.tokenise import TextReader
 from qaexp.data.vocabulary import SPECIAL_WORDS, UNKNOWN, Vocabulary
 from qaexp.errors import ConfigError
 from qaexp.models.lexical.bag import content_words
@@ -32,12 +33,17 @@ class WordOverlapFeatures(nn.Module):
     Reading: μ and σ are mean and deviation over the training pairs. Severyn & Moschitti's release has such a scaler (switched off).
     Unscaled, the features are a few hundredths, beside vectors of size one, and are learned too late: they did not improve the CNN + LR of
     Yu et al. 2014 on TrecQA.
+
+    Raises:
+        ConfigError: the model reads subwords.
     """
 
     num_features = 4
 
-    def __init__(self, num_words: int) -> None:
+    def __init__(self, num_words: int, subwords: TextReader | None) -> None:
         super().__init__()
+        if subwords:
+            raise ConfigError("overlap=true counts common words, and this model reads subwords; set it to false")
         self.idf: Tensor
         self.content: Tensor
         self.mean: Tensor

@@ -8,7 +8,6 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from qaexp.models.encoder.cnn import max_of_neighbours
 from qaexp.models.masking import masked_amax
 
 
@@ -38,6 +37,19 @@ def k_largest(
     values = F.pad(values, (0, max(0, k - values.shape[2])), value=lowest).topk(k, dim=2).values
     there = mask.flatten(2).sum(dim=2, keepdim=True) > torch.arange(k, device=mask.device)  # (pair, 1, k)
     return values.masked_fill(~there, 0.0)
+
+
+def max_of_neighbours(z: Float[Tensor, "..."], dim: int) -> Float[Tensor, "..."]:
+    """The maximum of every two neighbours along an axis. Units are at least 0, so an odd length is padded with 0.
+
+    Torch's own max-pooling is avoided because its gradients depend on the order of threads on a GPU.
+
+    >>> max_of_neighbours(Tensor([1.0, 4.0, 2.0]), dim=0).tolist()
+    [4.0, 2.0]
+    """
+    after = z.ndim - 1 - dim
+    even = F.pad(z, [0, 0] * after + [0, z.shape[dim] % 2])
+    return even.unflatten(dim, (-1, 2)).amax(dim=dim + 1)
 
 
 def max_of_blocks(grid: Float[Tensor, "pair slice question_length candidate_length"]) -> Float[Tensor, "pair slice row column"]:

@@ -53,7 +53,7 @@ class MVLSTM(AnswerScorer):
         self.encoder = encoder(input_dim=self.embedding.output_dim)
         self.match = match(input_dim=self.encoder.output_dim)
         self.k = k
-        self.overlap = WordOverlapFeatures(num_words=len(vectors)) if overlap else None
+        self.overlap = WordOverlapFeatures(len(vectors), self.subwords) if overlap else None
         num_features = WordOverlapFeatures.num_features if overlap else 0
         self.classifier = Classifier(self.match.num_slices * k + num_features, hidden_dim, nn.ReLU(), num_classes)
         if initial_bias is not None:

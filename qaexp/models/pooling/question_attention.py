@@ -58,9 +58,9 @@ class QuestionAttention(Stage):
         m = candidate["keys"] + self.W_qm(o_q).unsqueeze(1)  # (pair, length, dim)
         s = masked_softmax(self.w_ms(m.tanh()).squeeze(-1), mask)  # (pair, length)
         show("attention", s)
-        weights = s * mask.sum(dim=1, keepdim=True)  # L·s
         if self.pool == "mean":  # mean_t L·s(t)·h(t) = Σ_t s(t)·h(t), without a copy of the states
             return {"vector": o_q}, {"vector": torch.einsum("pt,ptd->pd", s * mask, candidate["states"])}
+        weights = s * mask.sum(dim=1, keepdim=True)  # L·s
         return {"vector": o_q}, {"vector": masked_max(candidate["states"] * weights.unsqueeze(-1), mask)}
 
     def _over_time(self, states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "text length"]) -> Float[Tensor, "text dim"]:

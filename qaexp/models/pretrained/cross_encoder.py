@@ -14,6 +14,7 @@ from qaexp.models.pretrained.subwords import Subwords
 from qaexp.models.pretrained.transformer import trained
 from qaexp.models.pretrained.weights import open_model
 from qaexp.models.scorer import AnswerScorer
+from qaexp.models.similarity.bilinear import by_class
 from qaexp.models.types import Text
 
 
@@ -72,8 +73,7 @@ class CrossEncoder(AnswerScorer):
         ids, types, mask = self._subwords.inputs(question["tokens"], candidate["tokens"])
         ids = ids.masked_fill(~mask, self.model.config.pad_token_id)  # type: ignore[union-attr]  # decoders score at the last other token
         known = {"token_type_ids": types} if getattr(self.model.config, "type_vocab_size", 0) > 1 else {}  # type: ignore[union-attr]
-        scores = self.model(input_ids=ids, attention_mask=mask.long(), **known).logits
-        return scores.squeeze(1) if scores.shape[1] == 1 else scores
+        return by_class(self.model(input_ids=ids, attention_mask=mask.long(), **known).logits)
 
 
 def _in_float32(layer: nn.Module, inputs: tuple[Any, ...], output: Tensor) -> Tensor:

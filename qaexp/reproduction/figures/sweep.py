@@ -104,7 +104,7 @@ class Scale:
     @property
     def in_order(self) -> list[str]:
         """The distinct groups by height."""
-        return sorted(set(self.groups), key=lambda group: self.height_of(group))
+        return sorted(set(self.groups), key=self.height_of)
 
     def height_of(self, group: str) -> float:
         """The mean height of its runs."""

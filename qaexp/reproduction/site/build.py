@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -23,7 +23,7 @@ from qaexp.reproduction.content import EXPERIMENTS
 from qaexp.reproduction.ledger import Entry, Ledger
 from qaexp.reproduction.overview import BELIEVED
 from qaexp.reproduction.page import CLAIMS_EXPLAINED, notes_of
-from qaexp.reproduction.site.tables import FIELD_PAPER, STATUSES, Shown, read_csv, read_table, record_page
+from qaexp.reproduction.site.tables import FIELD_PAPER, Shown, read_csv, read_table, record_page
 from qaexp.reproduction.spec import Figure, Table, result_figures, result_tables, tunings
 
 CRITICAL_DIFFERENCE = "CriticalDifference"
@@ -76,6 +76,12 @@ class _Site:
         self.entries = {entry.file_key: entry for entry in Ledger(results / "ledger").entries}
         tables, figures, grids = result_tables(experiments), result_figures(experiments), tunings(experiments)
         self.shown = [read_table(table, results, self.entries) for table in (*tables, *figures, *grids)]
+        self.shown_in = defaultdict[str, list[tuple[Shown, str]]](list)
+        """The page of a record to the tables and rows that show it."""
+        for shown in self.shown:
+            for line in shown.lines:
+                for page in {seed.record for number in line.numbers for seed in number.seeds}:
+                    self.shown_in[page].append((shown, line.label))
         self.claims = {path.parent.name: read_csv(path) for path in sorted(results.glob("*/claims.csv"))}
         self.environment = Environment(
             loader=PackageLoader("qaexp.reproduction.site"),
@@ -86,7 +92,7 @@ class _Site:
         )
         self.environment.filters["data_set"] = data_set_in_words
         self.environment.filters["inline"] = lambda text: Markup(_with_links_to_pages(_MARKDOWN.renderInline(text)))
-        self.environment.globals |= {"statuses": STATUSES, "verdicts": VERDICTS, "slug": _slug}
+        self.environment.globals["slug"] = _slug
 
     def write(self) -> None:
         papers = self._papers()
@@ -143,8 +149,7 @@ class _Site:
 
     def _table_page(self, shown: Shown) -> None:
         table = shown.table
-        place = f"{'Figure' if isinstance(table, Figure) else 'Table'} {table.number}"
-        claims = [line for line in self.claims.get(table.paper, []) if line["of"] == place]
+        claims = [line for line in self.claims.get(table.paper, []) if line["of"] == table.place]
         pictures = [shown] if shown.picture else []
         if shown.leaderboard:
             pictures += [
@@ -172,17 +177,12 @@ class _Site:
         """A page in Markdown, with the files that it shows and links to."""
         html = _markdown(path.read_text(encoding="utf-8").partition("\n")[2])
         for link in re.findall(r'(?:href|src)="([^"#:]+)"', html):
-            if (path.parent / link).is_file():
-                self._copy(path.parent / link)
+            linked = (path.parent / link).resolve()
+            if linked.is_file() and linked.is_relative_to(self.results.resolve()):
+                self._copy(self.results / linked.relative_to(self.results.resolve()))
         self._page(str(path.relative_to(self.results).with_suffix(".html")), "text.html", title=_title(path), text=Markup(html))
 
     def _record_page(self, entry: Entry) -> None:
-        shown_in = [
-            (shown, line.label)
-            for shown in self.shown
-            for line in shown.lines
-            if any(seed.record == record_page(entry) for number in line.numbers for seed in number.seeds)
-        ]
         report = self.results / "reports" / f"{entry.file_key}.html"
         if report.is_file():
             self._copy(report)
@@ -190,7 +190,7 @@ class _Site:
             record_page(entry),
             "record.html",
             entry=entry,
-            shown_in=shown_in,
+            shown_in=self.shown_in[record_page(entry)],
             report=f"reports/{report.name}" if report.is_file() else "",
             curves=list(_curves(entry)),
             metrics=_metrics(entry),

@@ -10,13 +10,10 @@ from pathlib import Path
 
 from qaexp.errors import MissingDataError
 from qaexp.explain.names import data_set_in_words
-from qaexp.reproduction.cell_state import MEASURED, MISSING, NOT_RUN, PARTIAL, QUICK
 from qaexp.reproduction.ledger import Entry
-from qaexp.reproduction.measured import PUBLISHED, of_each_setting
+from qaexp.reproduction.measured import STATUSES, of_each_setting
 from qaexp.reproduction.page import LETTERS
 from qaexp.reproduction.spec import Column, Figure, Row, Table, Tuning
-
-STATUSES = (MEASURED, PARTIAL, QUICK, NOT_RUN, MISSING, PUBLISHED)
 
 FIELD_PAPER = "field"
 """The folder of tables that no paper prints: a leaderboard."""
@@ -38,16 +35,12 @@ class Number:
     column: str
     ours: str = ""
     half: str = ""
+    """Half the width of the 95% interval; empty for one seed or an exact number."""
     paper: str = ""
     verdict: str = ""
     status: str = ""
     command: str = ""
     seeds: Sequence[SeedValue] = ()
-
-    @property
-    def interval(self) -> str:
-        """Half the width of the 95% interval; empty for one seed or an exact number."""
-        return self.half if self.half and float(self.half) else ""
 
     @property
     def verdict_word(self) -> str:
@@ -66,8 +59,7 @@ class Line:
     numbers: Sequence[Number]
     status: str
     best: str = ""
-    """Of a tuning, its best value in words."""
-    note: str = ""
+    """The best value in words; tunings only."""
     rank: int | None = None
 
     @property
@@ -107,7 +99,7 @@ class Shown:
 
     @property
     def intervals(self) -> bool:
-        return any(number.interval for line in self.lines for number in line.numbers)
+        return any(number.half for line in self.lines for number in line.numbers)
 
     @property
     def is_tuning(self) -> bool:
@@ -116,8 +108,7 @@ class Shown:
     @property
     def make(self) -> str:
         """The command that makes it."""
-        kind = "tuning" if self.is_tuning else f"{'figure' if isinstance(self.table, Figure) else 'table'}{self.table.number}"
-        return f"make reproduce-{kind} PAPER={self.table.paper}"
+        return f"make reproduce-{'tuning' if self.is_tuning else self.table.name} PAPER={self.table.paper}"
 
     @cached_property
     def reasons(self) -> dict[str, str]:
@@ -187,7 +178,7 @@ def _line(table: Table, row: Row, line: Mapping[str, str], records: Mapping[str,
             )
         )
     best = line["verdict"] if isinstance(table, Tuning) else ""
-    return Line(row.label, numbers, line["status"], best, row.note)
+    return Line(row.label, numbers, line["status"], best)
 
 
 def _seeds(table: Table, column: Column, entries: Sequence[Entry]) -> list[SeedValue]:

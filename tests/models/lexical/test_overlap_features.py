@@ -19,12 +19,16 @@ POOLS = {
 }
 
 
+def features_over(num_words: int) -> WordOverlapFeatures:
+    return WordOverlapFeatures(num_words, subwords=None)
+
+
 def test_features_equal_set_operations() -> None:
     builder = CorpusBuilder()
     numbers = [builder.text(text.split()) for text in TEXTS]
     builder.split("train")
     corpus = builder.build()
-    features = WordOverlapFeatures(len(corpus.vocabulary))
+    features = features_over(len(corpus.vocabulary))
     features.fit(corpus, lambda _: [])
     tokens = torch.from_numpy(corpus.texts.padded(torch.tensor(numbers).numpy(), 20))
     measured = features(tokens[[0, 0, 0, 2]], tokens[[1, 2, 3, 2]])
@@ -39,14 +43,14 @@ def test_features_equal_set_operations() -> None:
 
 
 def test_padding_and_repeats_add_nothing() -> None:
-    features = WordOverlapFeatures(10)
+    features = features_over(10)
     short, long = torch.tensor([[3, 3, 4]]), torch.tensor([[3, 5, 0, 0, 0]])
     assert features(short, long)[0, 0].item() == pytest.approx(1 / 5)
     assert features(torch.zeros(1, 3, dtype=torch.int64), long)[0].tolist() == [0.0] * 4
 
 
 def test_unknown_words_match_nothing() -> None:
-    assert WordOverlapFeatures(10)(torch.tensor([[3, 1]]), torch.tensor([[1, 3]]))[0, 0].item() == pytest.approx(1 / 4)
+    assert features_over(10)(torch.tensor([[3, 1]]), torch.tensor([[1, 3]]))[0, 0].item() == pytest.approx(1 / 4)
 
 
 def test_texts_with_fields_are_refused() -> None:
@@ -54,7 +58,7 @@ def test_texts_with_fields_are_refused() -> None:
     builder.text(["water"], ["it", "boils"])
     corpus = builder.build()
     with pytest.raises(ConfigError, match=r"of one field: leave them out with model\.similarity\.overlap=false"):
-        WordOverlapFeatures(len(corpus.vocabulary)).fit(corpus, lambda _: [])
+        features_over(len(corpus.vocabulary)).fit(corpus, lambda _: [])
 
 
 def corpus(split: str) -> RankingCorpus:
@@ -66,7 +70,7 @@ def corpus(split: str) -> RankingCorpus:
 
 
 def features_of(corpus: RankingCorpus) -> torch.Tensor:
-    features = WordOverlapFeatures(len(corpus.vocabulary))
+    features = features_over(len(corpus.vocabulary))
     features.fit(corpus, lambda _: [])
     (split,) = corpus.splits.values()
     texts = (split.questions[split.pair_question], split.candidates)
@@ -86,9 +90,9 @@ def test_features_are_unscaled_without_training_pairs() -> None:
 
 
 def test_a_saved_model_keeps_the_scale() -> None:
-    features = WordOverlapFeatures(len(corpus("train").vocabulary))
+    features = features_over(len(corpus("train").vocabulary))
     features.fit(corpus("train"), lambda _: [])
-    loaded = WordOverlapFeatures(len(corpus("train").vocabulary))
+    loaded = features_over(len(corpus("train").vocabulary))
     loaded.load_state_dict(features.state_dict())
     assert torch.equal(loaded.mean, features.mean)
     assert not torch.equal(loaded.mean, torch.zeros(4))
@@ -96,7 +100,7 @@ def test_a_saved_model_keeps_the_scale() -> None:
 
 def test_a_scorer_fits_the_features_that_it_uses() -> None:
     words = len(corpus("train").vocabulary)
-    scorer, features = built("model=mv_lstm", "model.overlap=true", words=words, dim=6), WordOverlapFeatures(words)
+    scorer, features = built("model=mv_lstm", "model.overlap=true", words=words, dim=6), features_over(words)
     for each in (scorer, features):
         each.fit(corpus("train"), lambda _: [])
     for name, fitted in features.state_dict().items():
@@ -109,7 +113,7 @@ def test_a_feature_that_is_constant_in_training_is_not_scaled() -> None:
     asked, given = (builder.text(text.split()) for text in ("boiling water", "cold ice"))
     builder.question("train", "1", asked, [("a", given, 1)])
     corpus = builder.build()
-    features = WordOverlapFeatures(len(corpus.vocabulary))
+    features = features_over(len(corpus.vocabulary))
     features.fit(corpus, lambda _: [])
     tokens = torch.from_numpy(corpus.texts.padded(np.array([asked, given]), 4))
     assert features.deviation.tolist() == [1.0] * 4

@@ -194,7 +194,7 @@ def test_other_weights_in_the_same_folder_run_again(tmp_path: Path, caplog: pyte
     assert former.record.history != again.record.history
     resumed = RunRecord.load(again.folder)
     with pytest.raises(ConfigError, match=r"the pretrained weights .* have changed since this run started"):
-        resumed.of_weights(former.record.data["weights"])
+        resumed.note_weights(former.record.data["weights"])
 
 
 @pytest.mark.parametrize("model", ["bi_encoder", "cross_encoder"])
