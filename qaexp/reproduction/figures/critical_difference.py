@@ -74,7 +74,7 @@ class CriticalDifference:
                 bars.plot([place, place], [end + 0.3, start - 0.3], ":", color=INK, linewidth=1)
         bars.set_xlim(-0.5, max(MANY_GROUPS, len(groups)) - 0.5)  # a few bars stand beside the means, at the left
         bars.set_axis_off()
-        write_footer(figure, measured, intervals=True)
+        write_footer(figure, measured, "; grey bars: no significant difference", intervals=True)
         return figure
 
 
