@@ -39,6 +39,8 @@ def test_the_choices_of_a_teacher_are_not_those_of_its_student() -> None:
         entry_of("a", 1, [0.5]), command="dataset=toy init_from=(seed=1) loss.teacher=(dataset=wikiqa dataset/vectors=glove300)"
     )
     assert (entry.choice("dataset"), entry.choice("dataset/vectors")) == ("toy", "")
+    student = replace(entry, config={"loss": {"teacher": {"key": "t", "path": "runs/teacher"}}, "init_from": None})
+    assert student.command_line == "qaexp dataset=toy seed=1 loss.teacher=FOLDER"
 
 
 def test_runs_with_other_settings_or_data_have_their_own_entries(tmp_path: Path) -> None:

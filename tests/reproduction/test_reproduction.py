@@ -10,17 +10,19 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from made_up_questions import write_questions
+from omegaconf import OmegaConf
 from small_table import TABLE, TINY, entry_of
 
 from qaexp.cli import reproduce
 from qaexp.cli.command import USER_ERROR
-from qaexp.config import choices
+from qaexp.config import choices, compose
 from qaexp.errors import ConfigError
 from qaexp.reproduction import cells, reproduction, runs
 from qaexp.reproduction.cells import Keys, alternatives
 from qaexp.reproduction.ledger import Ledger
 from qaexp.reproduction.plan import Choice, Run, plan
 from qaexp.reproduction.spec import Column, Row, Setting, Table, result_figures, result_tables
+from qaexp.runs.identity import measured_config
 from qaexp.runs.store import Outcome, run_overrides
 
 
@@ -124,13 +126,15 @@ def test_entries_that_no_table_shows_are_named_and_pruned(
 def test_runs_on_a_part_of_the_data_stay_when_the_whole_arrives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = Table(**{**TABLE.__dict__, "settings": {**TABLE.settings, "toy": Setting(["wikiqa", "toy"])}})
     folder = empty_ledger_of(table, tmp_path, monkeypatch)
-    names = {Keys(tmp_path / "plans").of(cell, [1])[0].whole: cell.dataset for cell in alternatives(table, table.rows[2], "toy")}
-    for key, dataset in names.items():
-        entry = {**asdict(entry_of(key, 1, [0.5])), "command": f"model=qa_cnn dataset={dataset}"}
-        (folder / f"{key}.json").write_text(json.dumps(entry))
+    whole, part = alternatives(table, table.rows[2], "toy")
+    entry = asdict(entry_of(Keys(tmp_path / "plans").of(whole, [1])[0].whole, 1, [0.5]))
+    (folder / "whole.json").write_text(json.dumps({**entry, "command": "model=qa_cnn dataset=wikiqa"}))
+    config = OmegaConf.to_container(compose([*part.seeded(1), "trainer.max_epochs=1"]), resolve=True)
+    lower_limit = {"key": "another", "config": measured_config(config), "best_epoch": None}  # patience had ended it before
+    (folder / "part.json").write_text(json.dumps({**entry, **lower_limit}))
+    (folder / "other.json").write_text(json.dumps({**entry, **lower_limit, "key": "other", "config": {}}))
     assert reproduce.main(["--no-run", "--prune", "--results", str(tmp_path / "results")]) == 0
-    assert {path.stem for path in folder.iterdir()} == names.keys()
-    assert len(names) == 2
+    assert sorted(path.stem for path in folder.iterdir()) == ["part", "whole"]
 
 
 def test_a_bar_counts_each_table_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

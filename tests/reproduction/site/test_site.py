@@ -87,6 +87,17 @@ def test_a_folder_without_results_is_named(tmp_path: Path) -> None:
         build(tmp_path, tmp_path / "site")
 
 
+def test_a_page_brings_the_files_of_the_results_that_it_links_to_and_no_others(tmp_path: Path) -> None:
+    results, to = tmp_path / "results", tmp_path / "site" / "inner"
+    (results / "ledger").mkdir(parents=True)
+    for name in ("LICENSE", "results/numbers.csv"):
+        (tmp_path / name).write_text("a file")
+    (results / "own.md").write_text("# Own\n\n[ours](numbers.csv), [not ours](../LICENSE)\n")
+    build(results, to)
+    assert (to / "numbers.csv").is_file()
+    assert [path.name for path in to.parent.iterdir()] == ["inner"]
+
+
 def test_a_csv_that_is_older_than_its_table_is_named(tmp_path: Path) -> None:
     """It ended in a KeyError."""
     shutil.copytree(RESULTS / "ledger", tmp_path / "ledger")
