@@ -43,7 +43,7 @@ TRAINER_VALUES: Mapping[str, tuple[Sequence[Any], str]] = {
     "num_nodes": ((None, 1), "all processes of a run must be on one machine, as they share its folder; leave it out"),
     "num_sanity_val_steps": ((None, 0, -1), "a part of dev gives no metrics; leave it out, or try all parts of a run with debug=fdr"),
     "logger": ((None, False), "loggers are chosen with logger=NAME, such as logger=csv; leave it out"),
-    "reload_dataloaders_every_n_epochs": ((0, 1), "must be 1, or 0 for the same batches in every epoch: a resumed run would have others"),
+    "reload_dataloaders_every_n_epochs": ((0, 1), "must be 1, or 0 for the same batches in every epoch; else a resumed run differs"),
     **dict.fromkeys(("val_check_interval", "check_val_every_n_epoch", "max_steps", "max_time"), ((None,), WHOLE_EPOCHS)),
 }
 """Limits of some options of Lightning's trainer, with reasons: other values would put wrong numbers into a record."""
@@ -116,7 +116,7 @@ def parameter_types(target: str) -> Mapping[str, Any]:
 
 
 def _fault(value: Any, annotation: Any) -> str:
-    """What a value must be but is not; empty if the value is within its limits or has none.
+    """Says what a value must be, such as `must be at least 1`. Empty if the value is within its limits or has none.
 
     >>> [_fault(value, PositiveInt | None) for value in (1, None, 0, 2.5)]
     ['', '', 'must be at least 1', 'must be a whole number']

@@ -247,7 +247,7 @@ def _keys_of(cfg: Any) -> list[str]:
 
 
 def _parameters(cfg: Any, key: str) -> list[str] | None:
-    """The constructor parameters of the class whose options `key` is among; None where there is no class, or it takes any keyword.
+    """The constructor parameters of the class that the option `key` belongs to; None if there is no class, or it takes any keyword.
 
     Raises:
         ConfigError: there is no such class.

@@ -66,7 +66,7 @@ class Retrieved:
     questions: Int[np.ndarray, " question"]
     offsets: Int[np.ndarray, " question_and_end"]
     answers: Int[np.ndarray, " hit"]
-    """Texts, best first, concatenated: those of question q are `offsets[q]:offsets[q + 1]`."""
+    """Texts, best first, concatenated: those of `questions[i]` are `answers[offsets[i]:offsets[i + 1]]`."""
 
     def save(self, folder: Path) -> None:
         folder.mkdir()

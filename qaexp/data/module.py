@@ -170,7 +170,7 @@ class RankingDataModule(pl.LightningDataModule):
             if not used.num_questions:
                 lacking = "candidates" if self._keep_unanswered and name != "train" else "a right candidate"
                 fault = f"split {name}: none of its {split.num_questions} questions has {lacking}, so there is nothing to learn or measure"
-                remedy = "Put the published files in place of these; of your own, give questions a candidate that is labelled 1."
+                remedy = "Restore the published files; in your own data, give questions a candidate that is labelled 1."
                 raise BadDataError(f"data set {self.name}", [fault], remedy)
             if name == "train" and self._train_fraction < 1:
                 used = used.keep(self._drawn(used.num_questions))

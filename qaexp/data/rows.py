@@ -83,8 +83,9 @@ class _Columns:
         return found
 
     def is_header(self, fields: Sequence[str]) -> bool:
-        """Whether a first line holds headings by which columns are found. It does if the user names columns, if the number of fields is not
-        that of the required columns, or if the line ends in a heading of labels and has another heading in the wrong place.
+        """Whether a first line holds headings. It does if the user names columns, if its number of fields is not that of the required
+        columns, if it has a heading for each required column, or if it ends in a heading of labels and has another heading in the wrong
+        place.
         """
         if self.named or len(fields) != len(self.required):
             return True

@@ -12,7 +12,7 @@ from qaexp.errors import ConfigError
 
 OVER_BOTH_TEXTS = ("grid", "alignment")
 OVER_ONE_TEXT = ("attention", "gate", "gates")
-"""The names of what is over words, or their ends."""
+"""Names of tensors whose values lie over words: OVER_BOTH_TEXTS are whole names, OVER_ONE_TEXT are the ends of names."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def standing_out(values: Float[np.ndarray, "neuron *some"]) -> Float[np.ndarray,
 
 
 def _one_text(side: str, what: str, words: Mapping[str, Sequence[str]]) -> Sequence[str] | None:
-    """The words of the text that values are over. In a pair it is the answer, unless the name begins with `question_`."""
+    """The words that a tensor's values belong to: in a pair the answer's, unless the name begins with `question_`."""
     if not what.endswith(OVER_ONE_TEXT):
         return None
     return words[side] if side in words else words["question" if what.startswith("question_") else "candidate"]

@@ -45,7 +45,7 @@ def _task(record: RunRecord) -> str:
 
 
 def _public(weights: str) -> str:
-    """The name of weights. Of a folder, only the last part: the rest is of this machine."""
+    """The public name of pretrained weights: for an absolute path its last part only, since the rest describes this machine."""
     return Path(weights).name if Path(weights).expanduser().is_absolute() else weights
 
 

@@ -250,8 +250,8 @@ class Scorer(AnswerScorer):
             return text
         if "states" in text and text["states"].shape[1] != tokens.shape[1]:
             raise ConfigError(
-                f"{type(encoder).__name__} shortens texts, and {type(self.pooling).__name__} reads its states beside the words that word "
-                "overlap is counted of; set model.similarity.overlap=false, or choose a pooling of each text by itself, such as max"
+                f"word overlap needs a state for each word, and {type(encoder).__name__} shortens texts before {type(self.pooling).__name__} "
+                "reads them; set model.similarity.overlap=false, or choose a pooling of each text by itself, such as max"
             )
         return {**text, "tokens": tokens, "mask": words["mask"]}
 

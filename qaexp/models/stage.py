@@ -55,7 +55,7 @@ class Encoder(Stage):
     An encoder with a natural joint (a residual block, a convolution before a recurrence) splits its work there: `begin` returns what
     stands at the joint under a name of its own, and only `finish` has to run once for each pair. Others do all their work in `finish`.
 
-    An encoder whose last state has read the whole text returns it as `last`, beside `states`; one whose first state has, as `first`.
+    An encoder returns `last` beside `states` if its last state has read the whole text, and `first` if its first state has.
     """
 
     skips_padding: ClassVar[bool] = False
@@ -88,10 +88,10 @@ class Words(Encoder):
 
 
 class Interaction(Stage):
-    """Where two texts first meet before pooling; a `pairwise` one maps (question, candidate) to (question, candidate).
+    """Where two texts first meet before pooling. If it is `pairwise`, `forward` maps (question, candidate) to (question, candidate).
 
-    One inside the candidate's encoder names what it reads there as `candidate_joint`. Others inside an encoder override `encode` to stop at
-    its first half, and `finish` to run the second half, if they do not do that work themselves.
+    An interaction inside the candidate's encoder sets `candidate_joint` to the key that it reads there. Any other interaction inside an
+    encoder overrides `encode`, to stop at the first half. It also overrides `finish`, to run the second half, unless `forward` does that.
     """
 
     candidate_joint: ClassVar[str] = ""

@@ -65,8 +65,8 @@ def _parsed(path: Path, changed: int) -> bytes:
 def with_inherited(path: Path, content: dict[str, Any], visited: Sequence[Path] = ()) -> dict[str, Any]:
     """A table's content with what it inherits from tables beside it (`table3`) or of another paper (`../ggsa/table3`).
 
-    `like: table3` in the file, without `rows`, takes all rows of that table which run. In a row, it takes what the row of the same label
-    runs there, and `like: {table3: GGSA}` what the row of that label runs.
+    `like: table3` in a file without `rows` takes all rows of that table that run. `like: table3` in a row takes what the row of the same
+    label runs there, and `like: {table3: GGSA}` what the row GGSA runs.
 
     Raises:
         ConfigError: there is no such table or row, or a table inherits from itself.

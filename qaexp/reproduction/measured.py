@@ -169,7 +169,7 @@ def by_setting_text(texts: Mapping[str, str]) -> str:
 
 
 def of_each_setting(text: str, names: Sequence[str]) -> dict[str, str]:
-    """Reverses `by_setting_text`: the text of each of these settings or columns, of those that have one.
+    """Reverses `by_setting_text`: maps each setting or column to its text. Names without a text are left out.
 
     >>> of_each_setting("TRAIN: 5; TRAIN-ALL: 2", ["TRAIN", "TRAIN-ALL"]), of_each_setting("5", ["TRAIN", "TRAIN-ALL"])
     ({'TRAIN': '5', 'TRAIN-ALL': '2'}, {'TRAIN': '5', 'TRAIN-ALL': '5'})
@@ -188,10 +188,10 @@ def best_values(tuning: Tuning, states: Mapping[tuple[str, str], CellState]) -> 
 
 
 def values_in_tables(tuning: Tuning) -> dict[str, str]:
-    """Row to the column whose value the paper's tables and figures are run with.
+    """Maps each row to the column whose value the paper's tables and figures use.
 
-    It is the column that has the same options as a cell of theirs, but for the data set and the number of epochs: a value that was chosen
-    on TRAIN of TREC QA may be used on TRAIN-ALL.
+    The column has the same options as one of their cells, apart from the data set and the number of epochs: a value that was chosen on
+    TRAIN of TREC QA may be used on TRAIN-ALL.
     """
 
     def options(cell: Cell) -> frozenset[str]:

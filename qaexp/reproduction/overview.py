@@ -18,8 +18,7 @@ from qaexp.reproduction.statistics import StatisticsTable
 from qaexp.runs.table import markdown
 
 BELIEVED = "believed.md"
-"""In a folder of results: what they support, how strongly, and why. Written by hand, and not there for results of your own, unless you
-write it."""
+"""A file in the folder of results, written by hand: what the results support, how strongly, and why. It is optional."""
 
 EXPLAINED = """\
 Rows are the paper's, in its order. A cell has the number that we measured, and the paper's in brackets. Ours is the mean over seeds; \
@@ -93,7 +92,7 @@ def write_overview(
 
 
 def _median_points(claims: pd.DataFrame) -> str:
-    """The median of what the tests of a paper's claims can find."""
+    """The median, over a paper's claims, of the smallest difference that their tests detect."""
     points = [float(each) for each in claims[POINTS] if each]
     return f"{median(points):.1f} points" if points else ""
 

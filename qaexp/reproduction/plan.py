@@ -121,7 +121,7 @@ def _has_read(now: Sources, entry: Entry) -> bool:
 
 
 def _of_present_teachers(entries: Mapping[int, Entry | None], teacher: Cell, ledger: Ledger, keys: Keys) -> dict[int, Entry | None]:
-    """The entries of students whose teacher's run is on the present files and was not made again after theirs."""
+    """For each seed, the student's entry; None if its teacher has no run on the present files, or one that started later."""
     reads_the_same = partial(_has_read, _sources(teacher))
     taught = dict(zip(teacher.table.seeds, keys.of(teacher, teacher.table.seeds), strict=True))
     teachers = {seed: ledger.find(key, reads_the_same) for seed, key in taught.items()}
@@ -183,13 +183,13 @@ class Times:
         return cls([Past.of(entry) for entry in ledger.entries])
 
     def expected(self, run: Run, begun: RunRecord | None = None) -> float | None:
-        """The expected seconds of a run, estimated from the most similar past runs on its data set. If it has `begun`, the seconds that are
-        left, where an epoch takes as long as its own epochs did.
+        """The expected seconds of a run, from the most similar past runs on its data set. If it has `begun`, the seconds that are left, at
+        the pace of its own epochs.
 
-        Its number of epochs is their mean, or its limit if it cannot stop early, and at least one more than its patience. An epoch takes as
-        long as in the newest of them.
-        Similarity is the share of common overrides. None if no past run counts: on the same data set, with epochs that are the same part
-        of the training batches.
+        The number of epochs is the mean over those past runs, at least one more than the run's patience, and at most its limit. An epoch
+        takes as long as in the newest of them.
+        Similarity is the share of common overrides. None if no past run has the same data set, and the same part of the training batches
+        as an epoch.
         """
         alike = self._most_like(run)
         if not alike:

@@ -47,9 +47,9 @@ class Row:
     """Choices of `dataset=`; the first one on disk is measured."""
     overrides: Sequence[str] = ()
     file: str = ""
-    """In place of `datasets`, a file in the data folder ..."""
+    """A file in the data folder, in place of `datasets`."""
     read_by: str = ""
-    """... and the one of FILE_MEASURES that reads it."""
+    """The name in FILE_MEASURES of the function that reads `file`."""
 
 
 @dataclass(frozen=True)

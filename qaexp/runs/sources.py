@@ -23,7 +23,7 @@ class Sources:
     """Gives the configuration with pinned runs. Only called if a run started from another run or learned from one."""
 
     def match(self, data: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
-        """Whether a record's data and configuration name the same. Older records lack some digests, which then do not count."""
+        """Whether the run of this record read the same. A digest that the record lacks, as older ones do, is not compared."""
         if data.get("fingerprint") != self.fingerprint:
             return False
         files, written, weights = data.get("vectors", {}).get("files"), data.get("written"), data.get("weights", {})

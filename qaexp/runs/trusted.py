@@ -40,7 +40,7 @@ class Kind:
     parts: Sequence[str] = ()
     """The attributes that it has, where there is no such class."""
     library: str = ""
-    """Whose classes are admitted, beside those of qaexp and of trusted packages."""
+    """A library whose classes are admitted as well, besides those of qaexp and of trusted packages; may be empty."""
 
     def admits(self, part: Any) -> bool:
         return isclass(part) and (issubclass(part, get_object(self.base)) if self.base else all(hasattr(part, each) for each in self.parts))
@@ -91,7 +91,7 @@ HYDRA_KEYS: Mapping[str, type | tuple[type, ...]] = {"_partial_": bool, "_recurs
 """What Hydra reads beside `_target_`."""
 
 OF_ONES_OWN = OfOnesOwn("part that this slot takes")
-"""What other slots take: options of the user's own classes."""
+"""For slots that are not in SLOTS, the options of the user's own classes: any class of a trusted package."""
 
 
 def saved_config(folder: Path, **places: str) -> DictConfig:

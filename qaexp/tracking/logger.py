@@ -44,7 +44,7 @@ HARDEST_LISTED = 20
 QUESTIONS_LISTED, CANDIDATES_LISTED = 100, 10
 """How many questions, and candidates of each, the tables `ranking/<split>` show."""
 CLOSED = "closed.txt"
-"""In the folder of a W&B run that was closed, not killed: how many epochs it and those before it have logged."""
+"""A file in a W&B run's folder, written when the run is closed; a killed run has none. It holds the number of epochs logged so far."""
 
 
 def _without_failing(method: Callable[..., None]) -> Callable[..., None]:

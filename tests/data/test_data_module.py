@@ -160,7 +160,7 @@ def test_a_split_without_a_question_to_use_is_refused(wikiqa: Make, module: Make
         _ = data.splits
     assert str(error.value) == (
         "data set small: 1 fault\n  split train: none of its 2 questions has a right candidate, so there is nothing to learn or measure\n"
-        "Put the published files in place of these; of your own, give questions a candidate that is labelled 1."
+        "Restore the published files; in your own data, give questions a candidate that is labelled 1."
     )
 
 

@@ -55,15 +55,16 @@ class Pool:
 
 @dataclass(frozen=True)
 class OwnReader:
-    """Reads `train`, `dev` and `test` as TSV, CSV, JSONL or parquet from a folder, or one such file with a column `split`, or a folder
-    that the library `datasets` saved. Without that column, a single file of another name is a test split. See `qaexp.data.rows` for how
-    columns are found.
+    """Reads TSV, CSV, JSONL or parquet: a folder with the files `train`, `dev` and `test`, or one file with a column `split`. One file
+    of another name without that column is a test split. A folder that the library `datasets` saved can be read, too. `qaexp.data.rows`
+    says how columns are found.
 
-    A line is a pair, or a pool: its candidate is then a list of texts, with a list of labels, or a list of objects. Lines with the same
-    question, wherever they stand in a file, are its pool; of equal ones the first counts. Questions with the same id are one question.
-    Without ids, questions are one if they have the same words and look the same (see `seen`), so a no-break space or a byte order mark does
-    not split a pool. A question without an id is named by its line, `Q12`; a candidate by a digest of its words and its line,
-    `2cbb8e1f85-12`. With the line alone, ties would depend on where files put right candidates.
+    A line is a pair or a pool. The candidate of a pool is a list of texts, beside a list of labels, or a list of objects. Lines with the
+    same question form one pool, wherever they stand in a file; of equal pairs the first counts.
+
+    Questions with the same id are one question. Without ids, questions are one if they have the same words and look the same (see `seen`):
+    a no-break space or a byte order mark makes no difference. Without an id, a question is named by its line (`Q12`), a candidate by a
+    digest of its words and its line (`2cbb8e1f85-12`). With the line alone, ties would depend on where files put right candidates.
     """
 
     folder: str

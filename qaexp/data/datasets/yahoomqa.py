@@ -48,9 +48,9 @@ class YahooMQAReader(ABC):
     question is in two splits. An answer equal to the right one is never a wrong one. Pools are drawn once, so that every epoch shows the
     same; a pool of 10 holds that of 5.
 
-    Departs: with `wrong_from: split`, wrong answers come from the pairs of the same split, and not from the whole answer set. That is for
-    small sets: drawn from all splits, most wrong answers of dev and test would be right answers of training questions, while their right
-    answers are new. Then whatever a model remembers of an answer would count against it. `wrong_from: all` is the published way.
+    Departs: with `wrong_from: split`, wrong answers come from the question's own split, not from the whole answer set. That is for small
+    sets: there, wrong answers of dev and test that are drawn from all splits would mostly be right answers of training questions, while
+    the right answers of dev and test are new. Remembering answers would then lower the score. `wrong_from: all` is the published way.
 
     Departs: if too few answers share a word with the right one, the missing ones are drawn at random from the same set of answers, and
     counted.

@@ -30,7 +30,8 @@ ADMITTED = {(module, kind.__name__): kind for module in ("builtins", "__builtin_
 class RestrictedUnpickler(pickle._Unpickler):
     """Unpickles builtin containers, strings and numbers only. It stops at any other name before importing it.
 
-    Python's own unpickler, three times as slow: that in C allocates as much memory as the largest index in the file asks for.
+    It is the unpickler written in Python, three times as slow as the one in C, which allocates as much memory as the largest index in the
+    file asks for.
 
     >>> RestrictedUnpickler(io.BytesIO(pickle.dumps({"train": [("why", {1, 2.5})]}))).load()
     {'train': [('why', {1, 2.5})]}
@@ -59,10 +60,10 @@ DAMAGED = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, Lookup
 class YahooQAReader:
     """Reads `env.pkl.zip`, a zip archive with one pickle.
 
-    The file could not be obtained here, so its content was not seen. The layout is the one that its repository states
-    (vanzytay/YahooQA_Splits, readme.md: a dictionary, "split into train, test and dev, which are by itself, dictionaries of the format
-    train_QA[question] = [[ans1,0],[ans2,1],[ans3],0] etc.") and that public programs rely on, which go through `env[split].items()` and
-    take each candidate apart into text and label. A file in another layout is refused, and the error shows the keys that were found.
+    The file could not be obtained here, so its content is unknown. Its layout is taken from the readme of its repository
+    (vanzytay/YahooQA_Splits: a dictionary, "split into train, test and dev, which are by itself, dictionaries of the format
+    train_QA[question] = [[ans1,0],[ans2,1],[ans3],0] etc.") and from public programs, which go through `env[split].items()` and split each
+    candidate into text and label. A file in another layout is refused, and the error shows the keys that were found.
 
     Reading: a text is a string or a list of words. A list is joined by spaces; then the tokeniser splits the text. Python 2 wrote the file:
     its byte strings are taken as UTF-8, and texts with other bytes are counted. Repeated candidates stay, as the published number of pairs

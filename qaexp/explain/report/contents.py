@@ -245,7 +245,7 @@ def _facts(record: RunRecord) -> list[tuple[str, str]]:
 
 
 def _scores(run: Path, record: RunRecord, data: RankingDataModule, known: Mapping[str, pd.DataFrame]) -> list[dict[str, Any]]:
-    """Of each split: its measures, with half the width of their 95% intervals over its questions. Splits in `known` are not read again."""
+    """For each split, its measures, with half the width of their 95% intervals over questions. Splits in `known` are not read again."""
     found = []
     for name, metrics in record.metrics.items():
         split = name.removesuffix(" titles")  # pre-training ranks by titles
@@ -297,7 +297,7 @@ def _comparisons(ranked: RankedSplit) -> list[dict[str, Any]]:
 
 
 def _finite(value: Any) -> Any:
-    """None in place of what JSON lacks."""
+    """None for NaN and infinity, which JSON cannot hold; other values unchanged."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

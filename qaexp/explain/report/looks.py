@@ -63,7 +63,7 @@ def looks_of(
 
 
 def _telling(ranked: RankedSplit, question: int) -> list[int]:
-    """The places in its pool of the candidates that a run ranks first, and of the right answers that a run ranks best."""
+    """For each run, its first-ranked candidate and its best-ranked right answer: their positions in the question's pool."""
     pool, chosen = ranked.pairs[question].tolist(), set[int]()
     for ranks in ranked.ranks:
         order = sorted(range(len(pool)), key=lambda place: ranks[pool[place]])

@@ -20,7 +20,7 @@ class QRNN(Encoder):
         h_t = o_t ⊙ c_t
 
     Tay et al. 2018, "Quasi Recurrent Neural Network". At the joint a text has `qrnn_gates` (text, length, 3 dim): Z, F and O
-    side by side. Its eq. 1 has no biases, nor has its count of 3·k·d·m.
+    side by side. The paper's eq. 1 has no biases, and its parameter count of 3·k·d·m includes none.
 
     Reading: words before the first one are zeros (Bradbury et al. 2016, §2, mask their convolutions so).
 

@@ -52,9 +52,9 @@ class SelfAttention(Encoder):
     Reading: scores are printed with √D although a head is D/n wide. `scale_by: head` divides by √(D/n), as Vaswani et
     al. 2017 do; `scale_by: model` divides by the printed √D.
 
-    Departs: §2.2 "adds positional encoding to the input embeddings" with no α, `input_scale`; Vaswani et al. 2017, §3.4, multiply
-    embeddings by √D. Positions have norm √(D/2) (12 for D = 300), and much shorter word vectors would have little weight beside them: α = 5
-    brings vectors of norm 3, as in `dataset/vectors=own_text`, to 15.
+    Departs: §2.2 "adds positional encoding to the input embeddings" as they are. Here they are multiplied by α, `input_scale`, as Vaswani
+    et al. 2017, §3.4, multiply them by √D. Positions have norm √(D/2) (12 for D = 300), and much shorter word vectors would have little
+    weight beside them: α = 5 brings vectors of norm 3, as in `dataset/vectors=own_text`, to 15.
 
     Shows `attention` (text, head, length, length), from word to word.
 

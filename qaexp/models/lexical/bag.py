@@ -1,4 +1,4 @@
-"""Texts as bags of n-grams: numbering n-grams, counting them in a text and in a collection, and looking one text's up in another."""
+"""Texts as bags of n-grams: numbers n-grams, counts them in a text or a collection, and looks up one text's n-grams in another's bag."""
 
 from collections.abc import Iterator
 from typing import Any

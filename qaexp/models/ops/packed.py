@@ -65,7 +65,7 @@ def _kernels_precision(states: Float[Tensor, "text length dim"]) -> Iterator[Flo
 
 
 def freeze_second_bias(layer: nn.RNNBase) -> None:
-    """Fix torch's second bias, which it adds to U·h, at zero: the papers' cells have one bias, and so have their parameter counts."""
+    """Fix torch's second bias, which it adds to U·h, at zero: the papers' cells and their parameter counts have one bias only."""
     for name, parameter in layer.named_parameters():
         if name.startswith("bias_hh"):
             nn.init.zeros_(parameter)

@@ -66,8 +66,8 @@ class _StatePooling(Stage):
     def forward(self, text: Text) -> Text:
         if self.state not in text:
             raise ConfigError(
-                f"model/pooling={self.choice} takes the {self.state} state for the text, and this encoder gives {', '.join(text)} alone: "
-                f"no state of it has read the whole text; choose {self.encoders}, or another pooling"
+                f"model/pooling={self.choice} needs a {self.state} state that has read the whole text, and this encoder gives "
+                f"{', '.join(text)} alone; choose {self.encoders}, or another pooling"
             )
         return {"vector": text[self.state]}
 

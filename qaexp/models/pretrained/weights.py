@@ -143,8 +143,8 @@ def open_model(weights: str, head: int | None = None) -> nn.Module:
 
     Raises:
         MissingDataError: as `weights_folder`.
-        ConfigError: transformers cannot open the weights, for example because it does not know the model; states are wanted of a model
-            with encoder and decoder; or the head has another size.
+        ConfigError: transformers cannot open the weights, for example because it does not know the model; the weights are of an
+            encoder and a decoder, and there is no `head`; or the head has another size.
     """
     transformers = _transformers()
     import torch
