@@ -250,8 +250,9 @@ class Scorer(AnswerScorer):
             return text
         if "states" in text and text["states"].shape[1] != tokens.shape[1]:
             raise ConfigError(
-                f"word overlap needs a state for each word, and {type(encoder).__name__} shortens texts before {type(self.pooling).__name__} "
-                "reads them; set model.similarity.overlap=false, or choose a pooling of each text by itself, such as max"
+                f"word overlap needs a state for each word, and {type(encoder).__name__} shortens texts before "
+                f"{type(self.pooling).__name__} reads them; set model.similarity.overlap=false, or choose a pooling of each text by "
+                "itself, such as max"
             )
         return {**text, "tokens": tokens, "mask": words["mask"]}
 
