@@ -40,7 +40,7 @@ FIGURES_REMEDY = name_another_place("--to FOLDER")
 
 @contextmanager
 def output_errors(path: Path, remedy: str) -> Iterator[None]:
-    """Turns an error of the file system into an OutputError that ends with `remedy`, or with another one before it if the disk is full."""
+    """Turns an error of the file system into an OutputError that ends with `remedy`. If the disk is full, it also advises to free space."""
     try:
         yield
     except OSError as error:

@@ -43,7 +43,7 @@ def _stop(signum: int, frame: FrameType | None) -> None:
 
 
 def _at_work(worker: BaseProcess) -> bool:
-    """Whether a worker runs a job: it catches SIGTERM only then. Without /proc: whether the worker is alive."""
+    """Whether a worker is running a job. It catches SIGTERM only during a job. Without /proc: whether the worker is alive."""
     try:
         caught = re.search(r"^SigCgt:\s*(\w+)", Path(f"/proc/{worker.pid}/status").read_text(encoding="utf-8", errors="replace"), re.M)
     except OSError:

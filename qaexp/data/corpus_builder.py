@@ -20,10 +20,10 @@ Candidate = tuple[str, int, int] | tuple[str, int, int, float]
 
 
 class RespelledText(int):
-    """The number of a text whose words an earlier text has in another spelling. As an int it equals the earlier text's number."""
+    """The number of a text with the words of an earlier text in another spelling. It equals the number of the earlier text."""
 
     as_spelled: int
-    """This spelling's own number in the corpus: −1 for the first further spelling, −2 for the second, …"""
+    """The number of the spelling: −1 for the first further spelling in the corpus, −2 for the second, …"""
 
 
 LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")

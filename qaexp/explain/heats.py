@@ -66,14 +66,16 @@ def heats(shown: Mapping[str, Tensor], question: Sequence[str], answer: Sequence
 
 
 def neurons_of(name: str, tensor: Tensor, question: Sequence[str], answer: Sequence[str]) -> Float[np.ndarray, "neuron row column"] | None:
-    """The tensor that a model showed under `name`, as one grid of question words by answer words for each neuron; None if it has
-    fewer than two grids."""
+    """One grid of question words by answer words for each neuron, from the tensor that a model showed as `name`.
+
+    None if there are fewer than two grids.
+    """
     slices = _grid(name, tensor, question, answer)
     return slices if slices is not None and len(slices) > 1 else None
 
 
 def _grid(name: str, tensor: Tensor, question: Sequence[str], answer: Sequence[str]) -> Float[np.ndarray, "slice row column"] | None:
-    """The tensor that a model showed under `name`, as grids of question words by answer words; None if it is no grid."""
+    """Grids of question words by answer words, from the tensor that a model showed as `name`. None if it is no grid."""
     side, _, what = name.partition(".")
     if side != "pair" or what not in OVER_BOTH_TEXTS or tensor.shape[-2:] != (len(question), len(answer)):
         return None

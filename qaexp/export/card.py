@@ -45,7 +45,7 @@ def _task(record: RunRecord) -> str:
 
 
 def _public(weights: str) -> str:
-    """The public name of pretrained weights: for an absolute path its last part only, since the rest describes this machine."""
+    """The public name of pretrained weights: a hub name unchanged, and of an absolute path only the folder's name."""
     return Path(weights).name if Path(weights).expanduser().is_absolute() else weights
 
 

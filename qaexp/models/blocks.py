@@ -30,7 +30,7 @@ MAX_TOKENS = {"cpu": 2**13, "cuda": 2**15}
 """The most tokens of either side, padding included, to gather at once when scoring without gradients."""
 
 MAX_NUMBERS = 2**24
-"""For texts encoded as vectors: the most numbers of either side to gather at once when scoring without gradients."""
+"""The same limit for texts that are encoded as vectors, in numbers instead of tokens."""
 
 
 def encode_fields(encode: Callable[[Tensor], Text], tokens: Int[Tensor, "text *field length"]) -> Text:

@@ -103,7 +103,7 @@ class Interaction(Stage):
         return require_key("states", encoder(words), encoder, "encoder")
 
     def finish(self, side: str, encoder: Encoder, text: Text) -> Text:
-        """The rest of the encoder's work, once the two texts have met: its second half if they meet inside it, else nothing."""
+        """If the two texts met inside the encoder, runs its second half. Otherwise returns the text unchanged."""
         return encoder.finish(text) if self.candidate_joint and side == "candidate" else text
 
     def first_half(self, encoder: Encoder, words: Text, key: str) -> Text:

@@ -121,7 +121,7 @@ def _has_read(now: Sources, entry: Entry) -> bool:
 
 
 def _of_present_teachers(entries: Mapping[int, Entry | None], teacher: Cell, ledger: Ledger, keys: Keys) -> dict[int, Entry | None]:
-    """For each seed, the student's entry; None if its teacher has no run on the present files, or one that started later."""
+    """Maps each seed to the student's entry. None if the teacher has no run on the present files, or was trained after the student."""
     reads_the_same = partial(_has_read, _sources(teacher))
     taught = dict(zip(teacher.table.seeds, keys.of(teacher, teacher.table.seeds), strict=True))
     teachers = {seed: ledger.find(key, reads_the_same) for seed, key in taught.items()}
@@ -183,8 +183,8 @@ class Times:
         return cls([Past.of(entry) for entry in ledger.entries])
 
     def expected(self, run: Run, begun: RunRecord | None = None) -> float | None:
-        """The expected seconds of a run, from the most similar past runs on its data set. If it has `begun`, the seconds that are left, at
-        the pace of its own epochs.
+        """The expected seconds of a run, estimated from the most similar past runs on its data set. With `begun`, the record of a run that
+        was interrupted, the seconds that are left at the pace of its own epochs.
 
         The number of epochs is the mean over those past runs, at least one more than the run's patience, and at most its limit. An epoch
         takes as long as in the newest of them.

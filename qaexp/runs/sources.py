@@ -23,7 +23,7 @@ class Sources:
     """Gives the configuration with pinned runs. Only called if a run started from another run or learned from one."""
 
     def match(self, data: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
-        """Whether the run of this record read the same. A digest that the record lacks, as older ones do, is not compared."""
+        """Whether a run with these `data` and `config` in its record read the same. Digests that an older record lacks are not compared."""
         if data.get("fingerprint") != self.fingerprint:
             return False
         files, written, weights = data.get("vectors", {}).get("files"), data.get("written"), data.get("weights", {})

@@ -91,7 +91,7 @@ HYDRA_KEYS: Mapping[str, type | tuple[type, ...]] = {"_partial_": bool, "_recurs
 """What Hydra reads beside `_target_`."""
 
 OF_ONES_OWN = OfOnesOwn("part that this slot takes")
-"""For slots that are not in SLOTS, the options of the user's own classes: any class of a trusted package."""
+"""Slots that are not in SLOTS are options of the user's own classes. They take any class of a trusted package."""
 
 
 def saved_config(folder: Path, **places: str) -> DictConfig:

@@ -21,10 +21,10 @@ ROUNDING = 0.02
 NO_GRADIENT = "the loss depends on no parameter of the model, so nothing can be learnt; does the model or the loss detach its scores?"
 
 LossOf = Callable[[Float[Tensor, "pair *class"]], tuple[Float[Tensor, ""], Float[Tensor, ""]]]
-"""Maps scores to the loss, which is logged, and to the number that this process minimises."""
+"""A function from scores to two numbers: the loss, which is logged, and the number that this process minimises."""
 
 Objective = tuple[Float[Tensor, ""], Float[Tensor, ""]]
-"""The loss, which is logged, and a number for the backward pass. Its gradient is that of the number to minimise; its value may differ."""
+"""Two numbers: the loss, which is logged, and one for the backward pass, whose gradient is that of the number to minimise."""
 
 
 class LearningPairs:

@@ -62,7 +62,11 @@ class Loss(ABC):
             )
 
     def _require_negatives(self, wrong: Float[Tensor, "..."]) -> None:
-        """Raises: ConfigError, if all entries are the filler of `by_group`, so that no right candidate has a wrong one in its group."""
+        """Checks that some group has both a right and a wrong candidate. Without one, all scores are the filler of `by_group`.
+
+        Raises:
+            ConfigError: no group has both.
+        """
         if not (wrong != torch.finfo(wrong.dtype).min).any():
             raise ConfigError(
                 f"{type(self).__name__} compares a right candidate with wrong ones of its group, and no group of this batch has both; "

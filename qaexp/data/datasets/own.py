@@ -55,9 +55,11 @@ class Pool:
 
 @dataclass(frozen=True)
 class OwnReader:
-    """Reads TSV, CSV, JSONL or parquet: a folder with the files `train`, `dev` and `test`, or one file with a column `split`. One file
-    of another name without that column is a test split. A folder that the library `datasets` saved can be read, too. `qaexp.data.rows`
-    says how columns are found.
+    """Reads questions and candidates from TSV, CSV, JSONL or parquet files.
+
+    The data are a folder with the files `train`, `dev` and `test`, a single file with a column `split`, or a folder that the library
+    `datasets` saved. A single file without that column is a test split, unless it has another split's name. See `qaexp.data.rows` for how
+    columns are found.
 
     A line is a pair or a pool. The candidate of a pool is a list of texts, beside a list of labels, or a list of objects. Lines with the
     same question form one pool, wherever they stand in a file; of equal pairs the first counts.

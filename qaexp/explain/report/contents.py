@@ -245,7 +245,7 @@ def _facts(record: RunRecord) -> list[tuple[str, str]]:
 
 
 def _scores(run: Path, record: RunRecord, data: RankingDataModule, known: Mapping[str, pd.DataFrame]) -> list[dict[str, Any]]:
-    """For each split, its measures, with half the width of their 95% intervals over questions. Splits in `known` are not read again."""
+    """The measures of each split, with half the width of their 95% intervals over questions. Does not read the splits in `known` again."""
     found = []
     for name, metrics in record.metrics.items():
         split = name.removesuffix(" titles")  # pre-training ranks by titles
