@@ -53,6 +53,7 @@ class ScoringModule(pl.LightningModule):
 
     def on_train_epoch_start(self) -> None:
         """Dropout, like the order of the batches, depends on (seed, epoch) alone: a resumed run repeats its epoch exactly."""
+        self.scorer.train()  # Lightning does not call it; a frozen transformer switches its own dropout off there
         seed, process = self._data.seed * EPOCHS + self.current_epoch, rank_and_world_size()[0]
         if process:  # mixed, as torch reads only the low 32 bits of a seed on a CPU
             seed = int(np.random.SeedSequence([seed, process]).generate_state(1, np.uint64)[0])

@@ -2,11 +2,13 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from hydra.errors import InstantiationException
 from hydra.utils import instantiate
+from pytorch_lightning import Callback, LightningModule, Trainer
 from safetensors.torch import load_file, save_file
 from small_texts import built
 from tiny_weights import WHY, write_tiny_weights
@@ -178,6 +180,26 @@ SMALL = [
     "trainer.max_epochs=1",
     "dataset.max_candidate_length=300",
 ]
+
+
+class Modes(Callback):
+    """Whether the transformer and the dropout above it are in training mode, in each step of a training run."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[bool, bool]] = []
+
+    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
+        scorer: Any = pl_module.scorer
+        self.seen.append((scorer.embedding.transformer.model.training, scorer.embedding.dropout.training))
+
+
+@pytest.mark.parametrize("tuned", [True, False])
+def test_only_a_transformer_that_is_tuned_trains_with_its_own_dropout(tuned: bool, tmp_path: Path, tiny_weights: Path) -> None:
+    options = [*BELOW_GRU, *SMALL, f"model.embedding.tuned={tuned}", "trainer.max_epochs=2"]
+    modes = Modes()
+    train(compose([*options, f"cache_dir={tmp_path / 'cache'}"]), tmp_path / "run", watchers=[modes])
+    assert len(modes.seen) > 1
+    assert set(modes.seen) == {(tuned, True)}
 
 
 def test_other_weights_in_the_same_folder_run_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
