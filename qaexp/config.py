@@ -156,8 +156,8 @@ def compose(overrides: Sequence[str] = (), program: Program = RANK) -> DictConfi
     """Compose a configuration from overrides, as the program's command line does.
 
     Hydra composes each combination of YAML files once; the result is cached. Plain values are then set as Hydra would set them. Hydra
-    composes everything if an override is no plain value, or if setting one fails. Folders of `hydra.searchpath` are searched for the rest
-    of the process.
+    composes everything if an override is not a plain value, or if setting one fails. Folders of `hydra.searchpath` are searched for the
+    rest of the process.
     """
     look_also_in(dict.fromkeys([*_own, *own_folders(None, overrides)]))
     chosen, values = [each for each in overrides if is_choice(each)], [each for each in overrides if not is_choice(each)]

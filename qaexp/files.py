@@ -90,7 +90,7 @@ def read_small_text(path: Path, max_bytes: int = 1 << 26) -> str:
         ValueError: it is not a regular file (a pipe may never end), has more than `max_bytes`, or is not UTF-8.
     """
     if path.exists() and not path.is_file():
-        raise ValueError("it is no file")
+        raise ValueError("it is not a file")
     with path.open("rb") as file:
         content = file.read(max_bytes + 1)
     if len(content) > max_bytes:

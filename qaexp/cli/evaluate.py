@@ -46,6 +46,6 @@ def _lines(options: argparse.Namespace) -> Iterator[str]:
     if words.outside and not words.unknown:
         yield f"{words.outside:,} words are new to the run; {words.with_vectors:,} of them have vectors in its files, others random ones"
     if words.unknown:
-        yield f"{words.unknown:,} words ({words.share_unknown:.1%} of the text) are new to the run, which read them as one unknown word"
+        yield f"{words.unknown:,} words ({words.share_unknown:.1%} of all words) are new to the run, which read them as one unknown word"
     yield f"convention {done.convention}"
     yield f"saved in {done.folder}"

@@ -154,8 +154,8 @@ class CorpusBuilder:
                 )
             if faults := [fault for split, fault in self._faults if split == name]:
                 raise BadDataError(f"{name} questions", faults, "Give each candidate of a question an id of its own and one label.")
-            unscored = [question_id for _, question_id, pool in questions if pool and len(pool[0]) == 3]
-            if 0 < len(unscored) < sum(bool(pool) for _, _, pool in questions):
+            unscored = [question_id for _, question_id, pool in questions if any(len(candidate) == 3 for candidate in pool)]
+            if unscored and any(len(candidate) == 4 for _, _, pool in questions for candidate in pool):
                 fault = f"{len(unscored)} have no retrieval scores but others have, the first {unscored[0]!r}"
                 raise BadDataError(f"{name} questions", [fault], "Give scores to all questions of a split, or to none.")
         vocabulary = self._vocabulary or Vocabulary.of_words(self._word_ids)
@@ -169,12 +169,14 @@ class CorpusBuilder:
         )
         splits = {name: _split_of(questions, name in self._classified, len(texts)) for name, questions in self._splits.items()}
         further = np.array([text for text, _ in self._spellings], dtype=np.int64)
-        answers = np.array(list(self._answer_set), dtype=np.int64)
+        text_of = {spelled: further[-1 - spelled] if spelled < 0 else spelled for spelled in self._answer_set}
+        answer_set = {spelled: text for spelled, text in text_of.items() if text not in self._held_out}
+        answers = np.array(list(answer_set), dtype=np.int64)
         corpus = RankingCorpus(
             vocabulary,
             texts,
             splits,
-            answer_set=np.array(list(dict.fromkeys(further[-1 - text] if text < 0 else text for text in self._answer_set)), dtype=np.int64),
+            answer_set=np.array(list(dict.fromkeys(answer_set.values())), dtype=np.int64),
             held_out=np.array(list(self._held_out), dtype=np.int64),
             notes=self.notes,
             as_written=self._as_written(),

@@ -165,7 +165,7 @@ class QuestionLists(_FromPools):
 
     Reading: the 20 are drawn from the query's published random negatives, and queries with more than 10 right candidates are left out
     (`max_answers`), as the authors' release does. As elsewhere, a candidate labelled wrong whose text is labelled right in the same
-    pool is no negative, and questions without a right or without a wrong candidate are left out.
+    pool is not a negative, and questions without a right or without a wrong candidate are left out.
 
     Raises, when drawing:
         ConfigError: no question is left.

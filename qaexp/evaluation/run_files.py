@@ -44,7 +44,7 @@ class Qrels:
 
         Raises:
             MissingDataError: there is no such file.
-            BadDataError: a line has another number of fields, its label is no whole number, or a pair is judged twice.
+            BadDataError: a line has another number of fields, its label is not a whole number, or a pair is judged twice.
             ConfigError: the path is a folder.
         """
         table = _Table.read(path, 4, value=3, remedy=QRELS_LINE)
@@ -93,7 +93,7 @@ def measure_run(path: Path, qrels: Qrels, measures: Sequence[str], convention: s
 
     Raises:
         MissingDataError: there is no such file.
-        BadDataError: a line has another number of fields, a score is no number, or a candidate occurs twice for a question.
+        BadDataError: a line has another number of fields, a score is not a number, or a candidate occurs twice for a question.
         ConfigError: the path is a folder, or the convention or a measure is unknown.
         QaexpError: the run has none of the judged questions, or the convention leaves out all of them.
     """
@@ -211,7 +211,7 @@ def _numbered(names: Sequence[bytes], known: dict[bytes, int]) -> Int[np.ndarray
 
 
 def _numbers(texts: Sequence[bytes], lines: Sequence[int], faults: list[str]) -> Float[np.ndarray, " line"]:
-    """The texts as numbers. If some are no numbers, adds a fault for each and returns an empty array."""
+    """The texts as numbers. If some are not numbers, adds a fault for each and returns an empty array."""
     try:
         values = np.array([float(text) for text in texts], dtype=np.float64)
         if not np.isnan(values).any():
@@ -224,5 +224,5 @@ def _numbers(texts: Sequence[bytes], lines: Sequence[int], faults: list[str]) ->
         except ValueError:
             is_number = False
         if not is_number:
-            faults.append(f"line {line}: {text[:40].decode(errors='replace')!r} is no number")
+            faults.append(f"line {line}: {text[:40].decode(errors='replace')!r} is not a number")
     return np.zeros(0)

@@ -70,7 +70,7 @@ def verdict(ours: Interval, printed: int | float, unit: float) -> str:
 def paired_randomisation(differences: Float[np.ndarray, " question"]) -> float:
     """Two-sided p of a mean difference when two systems are exchanged at random, question by question.
 
-        p = P(|Σ_q s_q·d_q| ≥ |Σ_q d_q|),  s_q = ±1 with even odds
+        p = P(|Σ_q s_q·d_q| ≥ |Σ_q d_q|),  s_q = ±1, each with probability ½
 
     No signs are drawn. p is exact if all differences are multiples of 1/n for some n up to 60, as for means of P@1 over up to six seeds, or
     if at most twenty questions differ. Otherwise p is approximated, with a relative error of a few hundredths, or a tenth if p is below

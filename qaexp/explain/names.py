@@ -21,7 +21,8 @@ SPELLED |= {part: part.upper() for part in ABBREVIATIONS.split()}
 
 
 def data_set_in_words(name: str) -> str:
-    """
+    """A data set's name as papers write it.
+
     >>> data_set_in_words("wikiqa"), data_set_in_words("trecqa_train_all"), data_set_in_words("snli_partial"), data_set_in_words("own")
     ('WikiQA', 'TREC QA train all', 'SNLI partial', 'own')
     """
@@ -30,7 +31,8 @@ def data_set_in_words(name: str) -> str:
 
 
 def model_in_words(name: str) -> str:
-    """
+    """A model's name as papers write it.
+
     >>> model_in_words("ap_bilstm"), model_in_words("qa_lstm_attention"), model_in_words("mine"), model_in_words("iggsa")
     ('AP-BiLSTM', 'QA-LSTM attention', 'mine', 'iGGSA')
     """

@@ -29,7 +29,7 @@ def data_of(run: Path, data_dir: str | None) -> RankingDataModule:
     If the run read a file or folder outside its data folder, `data_dir` is that file or folder, or the folder that contains it.
 
     Raises:
-        ConfigError: this is no folder of a run, or the data have changed since.
+        ConfigError: this is not a folder of a run, or the data have changed since.
         CheckpointError, RecordError: the run's configuration or record is damaged.
         MissingDataError: the data are not there.
     """

@@ -15,7 +15,7 @@ def write_card(run: Path, file: Path) -> Path:
     """Writes the card of a finished run.
 
     Raises:
-        RecordError: this is no folder of a run.
+        RecordError: this is not a folder of a run.
         ConfigError: the run has not finished, or is a quick look.
     """
     record = RunRecord.load(run)
@@ -96,7 +96,7 @@ def _body(record: RunRecord) -> Iterator[str]:
     tokens = "subwords, or sooner where the weights read fewer," if data.get("weights") else "tokens"
     yield f"- {sides[0]} are cut after {lengths[0]} {tokens} and {sides[1]} after {lengths[1]}."
     if not classes:
-        yield "- Scores order the candidates of one question. They are no probabilities; scores of different questions cannot be compared."
+        yield "- Scores order the candidates of one question. They are not probabilities; scores of different questions cannot be compared."
     done = "classified" if classes else "ranked"
     yield f"- It was measured on {data['name']} alone. Texts of another kind or language may be {done} much worse."
     if data.get("weights"):

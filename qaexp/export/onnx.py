@@ -70,7 +70,7 @@ def write_onnx(run: Path, file: Path) -> Path:
 
     Raises:
         CheckpointError: there is no such checkpoint.
-        ConfigError: the model is no chain of slots, or torch cannot export it.
+        ConfigError: the model is not a chain of slots, or torch cannot export it.
         OutputError: the file cannot be written.
     """
     silence_libraries()

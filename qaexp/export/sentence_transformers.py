@@ -69,8 +69,8 @@ def _parts_of(scorer: nn.Module, run: Path) -> tuple[Transformer, Any, Any]:
         if plain and len(named) == 2:
             return encoder, named[0], named[1]
     raise ConfigError(
-        f"{run} is no model that sentence-transformers has: it takes model=bi_encoder with one encoder for both sides, pooling mean, max "
-        "or cls, and similarity cosine or dot"
+        f"{run} is not a model that sentence-transformers has: it takes model=bi_encoder with one encoder for both sides, pooling mean, "
+        "max or cls, and similarity cosine or dot"
     )
 
 

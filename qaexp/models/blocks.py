@@ -70,7 +70,7 @@ def _require_rows(text: object, count: int, encode: Callable[..., object]) -> Te
     """What `encode` returned, checked to be the encoding of `count` texts.
 
     Raises:
-        ConfigError: it is no dict of tensors, or a tensor has wrong axes.
+        ConfigError: it is not a dict of tensors, or a tensor has wrong axes.
     """
     name = getattr(encode, "__qualname__", "the encoder")
     if not isinstance(text, dict) or not text or not all(map(torch.is_tensor, text.values())):

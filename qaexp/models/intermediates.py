@@ -30,8 +30,8 @@ def show(name: str, tensor: Tensor) -> None:
 
     Pictures place it beside words by its name:
     - `grid` and `alignment` end in the axes (question length, candidate length);
-    - `attention` within one text ends in (attending length, length); in a pair, `attention` ends in the length of the candidate, and
-      `question_attention` in that of the question;
+    - `attention` within one text ends in (length) or (attending length, length); in a pair, `attention` ends in the length of the
+      candidate, and `question_attention` in that of the question;
     - `...gate` and `...gates` end in (length, width) of the same texts.
     """
     if (look := WATCHER.get()) is not None:

@@ -15,6 +15,7 @@ from qaexp.data.corpus import RankingCorpus
 from qaexp.data.tokenise import TextReader
 from qaexp.errors import ConfigError
 from qaexp.models.blocks import encode_by_length, encode_fields, score_pairs
+from qaexp.models.embedding.word_vectors import is_word_vector
 from qaexp.models.intermediates import watch
 from qaexp.models.lexical.overlap_features import WordOverlapFeatures
 from qaexp.models.stage import Embedding, Encoder, Interaction, Similarity, Stage, require_key, require_kind
@@ -153,7 +154,7 @@ def as_scorer(model: object) -> AnswerScorer:
         return model
     lacking = [name for name in ("encode_question", "encode_candidate", "score") if not hasattr(model, name)]
     raise ConfigError(
-        f"model={type(model).__name__} is no AnswerScorer: derive it from {AnswerScorer.__module__}.AnswerScorer"
+        f"model={type(model).__name__} is not an AnswerScorer: derive it from {AnswerScorer.__module__}.AnswerScorer"
         + (f", and give it {', '.join(lacking)}" if lacking else "")
     )
 
@@ -260,7 +261,7 @@ class Scorer(AnswerScorer):
 def num_parameters(scorer: nn.Module) -> dict[str, int]:
     """Trainable parameters, with and without the word embeddings (the papers count without)."""
     trainable = {name: p.numel() for name, p in scorer.named_parameters() if p.requires_grad}
-    words = sum(count for name, count in trainable.items() if name.startswith("embedding.words"))
+    words = sum(count for name, count in trainable.items() if is_word_vector(name))
     return {"trainable": sum(trainable.values()), "trainable without word embeddings": sum(trainable.values()) - words}
 
 
@@ -272,7 +273,7 @@ def draw_uniformly(model: nn.Module, bound: float) -> None:
     """
     pretrained = {each for module in model.modules() if isinstance(module, Stage) and module.pretrained for each in module.parameters()}
     for name, parameter in model.named_parameters():
-        if parameter.requires_grad and not name.startswith("embedding.words") and parameter not in pretrained:
+        if parameter.requires_grad and not is_word_vector(name) and parameter not in pretrained:
             nn.init.uniform_(parameter, -bound, bound)
 
 

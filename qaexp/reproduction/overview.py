@@ -102,12 +102,11 @@ def _made_by(entries: Iterable[Entry]) -> str:
     runs = {entry.key: entry for entry in entries}.values()
     machines = ", ".join(f"{count} on {machine}" for machine, count in Counter(entry.machine for entry in runs).most_common())
     changed = sum(any(commit.endswith("+changes") for commit in entry.commits) for entry in runs)
+    said = f" {changed} runs were made with uncommitted changes (`commit` in the ledger ends in `+changes`)." if changed else ""
     return (
         f"{len(runs)} runs: {machines}. Made again with `OMP_NUM_THREADS=1` on the same type of processor, a run has the same numbers; "
         "another type rounds otherwise, and a trained model may then differ by a point. Seeds of one cell may have run on several "
-        f"machines. {changed} runs were made with uncommitted "
-        "changes (`commit` in the ledger ends in `+changes`; until November 2026 newly written tables counted as changes, too). Repeating "
-        "such a run may give another result, as another seed does."
+        f"machines.{said}"
     )
 
 

@@ -43,9 +43,12 @@ def as_markdown(measured: Measured) -> str:
         "",
         *reasons,
     ]
-    if notes:
-        lines += ["Notes:", "", *(f"- {note}" for note in notes), ""]
+    lines += _listed(notes)
     return "\n".join([*lines, *_machines(measured), *_commands(measured)])
+
+
+def _listed(notes: Sequence[str]) -> list[str]:
+    return ["Notes:", "", *(f"- {note}" for note in notes), ""] if notes else []
 
 
 def notes_of(table: Table | ConfigurationTable) -> list[str]:
@@ -250,7 +253,7 @@ def write_configuration(table: ConfigurationTable, folder: Path, latex: bool) ->
     _write(folder / f"{table.name}.csv", csv_text(frame))
     caption = f"{table.caption} ({table.source}.) Ours beside the paper's."
     lines = [f"# {table.title}", "", caption, "", markdown(frame), ""]
-    _write(folder / f"{table.name}.md", "\n".join([*lines, *(f"- {note}" for note in notes_of(table)), ""]))
+    _write(folder / f"{table.name}.md", "\n".join([*lines, *_listed(notes_of(table))]))
     if latex:
         _write(folder / f"{table.name}.tex", booktabs(table, frame, caption))
 
@@ -267,7 +270,7 @@ def write_statistics(table: StatisticsTable, rows: Sequence[MeasuredRow], folder
         shown[row.row.label] = [*(cell_of(row, place) for place in range(len(table.columns))), row.status, row.measured_on]
     caption = f"Questions {table.questions}: ours (paper's). ({table.source}.)"
     lines = [f"# {table.title}", "", caption, "", markdown(pd.DataFrame(shown)), ""]
-    lines += ["Notes:", "", *(f"- {note}" for note in table.notes), ""] if table.notes else []
+    lines += _listed(table.notes)
     _write(folder / f"{table.name}.md", "\n".join(lines))
     if latex:
         _write(folder / f"{table.name}.tex", booktabs(table, pd.DataFrame(shown), caption))

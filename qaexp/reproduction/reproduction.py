@@ -62,7 +62,9 @@ def reproduce(options: argparse.Namespace) -> int:
             _write(each, ledger, results, options.latex)
     if not options.quick:
         for other in others:
-            if not options.no_run and (options.table or not options.figure) and is_selected(other, options.table, options.paper):
+            if options.no_run and isinstance(other, StatisticsTable):  # it counts what is in the data
+                continue
+            if (options.table or not options.figure) and is_selected(other, options.table, options.paper):
                 _write_other(other, results / other.paper, options.latex)
         whole, drawn, grids = ([each for each in found if type(each.table) is kind] for kind in (Table, Figure, Tuning))
         verdicts = {}
@@ -111,7 +113,7 @@ def _write_other(table: Other, folder: Path, latex: bool) -> None:
 def _report_strays(everything: Sequence[Measured], ledger: Ledger, keys: Keys, prune: bool) -> None:
     """Warns of ledger entries that no table shows: a run is identified by its configuration, which may have changed since.
 
-    Runs on another choice of data, such as a part of a data set, are no strays if a table would show them there.
+    Runs on another choice of data, such as a part of a data set, are not strays if a table would show them there.
     """
     shown = {entry.key for each in everything for state in each.states.values() for entry in state.entries}
     cells = [cell for each in everything for cell in cells_of(each.table) if cell.dataset in ledger.datasets]

@@ -433,7 +433,7 @@ def _faults_of_rows(table: Table) -> Iterator[str]:
         yield f"seeds: {list(table.seeds)} are not whole numbers, each once, such as [1, 2, 3]"
     for where, options in _overrides_in(table):
         if faulty := [option for option in options if "=" not in str(option)]:
-            yield f"{where}: {faulty[0]!r} is no option, such as model=ggsa"
+            yield f"{where}: {faulty[0]!r} is not an option, such as model=ggsa"
     labels = [row.label for row in table.rows]
     if twice := sorted(label for label in labels if labels.count(label) > 1):
         yield f"two rows are called {twice[0]!r}; a claim could not tell them apart"

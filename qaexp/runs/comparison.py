@@ -89,7 +89,7 @@ def _system(run: Path, qrels: Qrels | None, keys: Sequence[str], split: str, con
                 raise ConfigError(f"{run} predicts the classes of pairs, and rankings are compared; name runs that rank")
             raise MissingDataError(f"{path} does not exist; {remedy}")
     elif not qrels:
-        raise ConfigError(f"{run} is no folder of a run; to compare run files, give their judgements with --qrels FILE")
+        raise ConfigError(f"{run} is not a folder of a run; to compare run files, give their judgements with --qrels FILE")
     of_folder = qrels is None
     if qrels is None:
         convention, data = _how_measured(run)

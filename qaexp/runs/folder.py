@@ -31,7 +31,7 @@ def checkpoint_file(path: str | Path) -> Path:
     if not file.is_file():
         raise CheckpointError(f"{file} does not exist; name a run's folder{example_below(path, BEST)} or a .ckpt file in one")
     if file.suffix != ".ckpt":
-        raise CheckpointError(f"{file} is no checkpoint; name a run's folder or a .ckpt file in one")
+        raise CheckpointError(f"{file} is not a checkpoint; name a run's folder or a .ckpt file in one")
     return file
 
 

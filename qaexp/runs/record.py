@@ -106,7 +106,7 @@ class RunRecord:
 
     @classmethod
     def load(cls, folder: Path) -> "RunRecord":
-        """Raises: RecordError, if the file does not exist or is no record."""
+        """Raises: RecordError, if the file does not exist or is not a record."""
         path = folder / RECORD
         try:
             content = json.loads(read_small_text(path))
@@ -118,7 +118,7 @@ class RunRecord:
         except OSError as error:
             raise RecordError(f"{path}: {error.strerror}") from error
         except (ValueError, TypeError, RecursionError) as error:  # ValueError: not UTF-8, or not JSON
-            raise RecordError(f"{path} is no run's record ({error}); delete its folder, then repeat the command that made it") from error
+            raise RecordError(f"{path} is not a run's record ({error}); delete its folder, then repeat the command that made it") from error
 
     @classmethod
     def of(cls, folder: Path) -> "RunRecord | None":
@@ -311,7 +311,7 @@ def _require_kinds(content: Any) -> None:
             raise TypeError(f"{odd[0]} is of another type")
     names = [content.get("key", ""), content.get("data", {}).get("fingerprint", ""), *content.get("metrics", {})]
     if odd := [name for name in names if not (isinstance(name, str) and re.fullmatch(NAME, name))]:
-        raise ValueError(f"{reprlib.repr(odd[0])} is no name of a run, data set or split")
+        raise ValueError(f"{reprlib.repr(odd[0])} is not a name of a run, data set or split")
 
 
 def _is_of(value: Any, kind: Any) -> bool:

@@ -164,7 +164,7 @@ def _require_plain(config: Any, file: Path) -> None:
             if fault := _fault(value):
                 raise ValueError(f"it has {fault}")
     except ValueError as error:
-        raise CheckpointError(f"{file} is no configuration of a run ({error}); do not load it") from error
+        raise CheckpointError(f"{file} is not a configuration of a run ({error}); do not load it") from error
 
 
 def _fault(value: Any) -> str:
@@ -194,7 +194,7 @@ def _require_kind(target: object, slot: str, file: Path) -> None:
     kind = next((kind for pattern, kind in SLOTS.items() if re.fullmatch(pattern, slot)), OF_ONES_OWN)
     wants = f"{file} wants to build {slot} from {str(target)[:200]}"
     if not isinstance(target, str) or not re.fullmatch(r"[A-Za-z]\w*(\.[A-Za-z]\w*)+", target):
-        raise CheckpointError(f"{wants}, which is no name of a class; do not load it")
+        raise CheckpointError(f"{wants}, which is not a name of a class; do not load it")
     _require_package(target, kind, wants)
     try:
         part = get_object(target)

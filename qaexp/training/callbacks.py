@@ -62,7 +62,7 @@ def callbacks(
             f"{data.selection_metric}; set that one"
         )
     if odd := [name for name, each in zip(chosen, given, strict=True) if not isinstance(each, Callback)]:
-        raise ConfigError(f"callbacks.{odd[0]} is no Lightning callback; derive its class from pytorch_lightning.Callback")
+        raise ConfigError(f"callbacks.{odd[0]} is not a Lightning callback; derive its class from pytorch_lightning.Callback")
     wanted = cfg.trainer.get("enable_progress_bar", True) and any(isinstance(each, ProgressBar) for each in given)
     terminal = sys.stderr.isatty() and watchers is None and wanted
     kept: list[Callback] = [

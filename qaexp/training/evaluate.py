@@ -47,7 +47,7 @@ class Words:
     unknown: int = 0
     """How many of them are read as one unknown word."""
     share_unknown: float = 0.0
-    """Their share in [0, 1] of the running words of dev and test."""
+    """Their share in [0, 1] of the words of the distinct texts of dev and test."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def _configuration(run: Path, overrides: Sequence[str]) -> DictConfig:
     """The configuration of the data set: the one that is chosen, or the run's own."""
     if odd := without_keys(overrides, OF_DATA):
         name = odd[0].lstrip("+~").partition("=")[0].partition(".")[0]
-        raise ConfigError(f"{odd[0]} is no option of a data set, and the model is the run's; {meant(name, OF_DATA)}")
+        raise ConfigError(f"{odd[0]} is not an option of a data set, and the model is the run's; {meant(name, OF_DATA)}")
     if any(option.lstrip("+").startswith("dataset=") for option in overrides):
         cfg = compose(overrides)
         check_config(cfg, config_of_choices(overrides, RANK), overrides)

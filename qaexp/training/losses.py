@@ -81,7 +81,7 @@ def as_loss(loss: Any) -> Loss:
         ConfigError: it is no `Loss`, or it has weights, which no optimiser would train.
     """
     if not isinstance(loss, Loss):
-        raise ConfigError(f"loss={type(loss).__name__} is no Loss: derive it from {Loss.__module__}.{Loss.__name__}")
+        raise ConfigError(f"loss={type(loss).__name__} is not a Loss: derive it from {Loss.__module__}.{Loss.__name__}")
     weights = loss.parameters() if isinstance(loss, nn.Module) else ()
     if any(each.requires_grad for each in weights):
         raise ConfigError(f"loss={type(loss).__name__} has weights to learn, and a loss learns nothing here: put them into the model")
@@ -183,7 +183,7 @@ class InfoNCE(ListwiseSoftmax):
 
     van den Oord et al. 2018; for bi-encoders Henderson et al. 2017, and sentence-transformers' MultipleNegativesRankingLoss.
 
-    A candidate that the batch labels right for the same question is no negative, nor is the question's own text, if candidates are
+    A candidate that the batch labels right for the same question is not a negative, nor is the question's own text, if candidates are
     questions. A right candidate that the batch has only as another question's negative counts as wrong. A batch without any right candidate
     or without any negative costs 0. With several processes, each uses the negatives of its own share of the batch only.
 

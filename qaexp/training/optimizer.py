@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer, RMSprop
 
 from qaexp.limits import NonNegativeFloat, PositiveFloat
+from qaexp.models.embedding.word_vectors import is_word_vector
 
 LATE_STEP = torch.tensor(1e9)
 """A step of Adam at which 1 − β₂^t is 1."""
@@ -38,8 +39,8 @@ def as_optimizer(build: "partial[Optimizer]", decay_word_vectors: bool) -> Calla
         named = list(params)
         groups: list[dict[str, Any]] = [{"params": [parameter for _, parameter in named]}]
         if build.keywords.get("weight_decay") and not decay_word_vectors:
-            words = [parameter for name, parameter in named if "embedding.words." in name]
-            others = [parameter for name, parameter in named if "embedding.words." not in name]
+            words = [parameter for name, parameter in named if is_word_vector(name)]
+            others = [parameter for name, parameter in named if not is_word_vector(name)]
             groups = [group for group in ({"params": others}, {"params": words, "weight_decay": 0.0}) if group["params"]]
         made = _fastest(build, on_cpu=all(p.device.type == "cpu" for _, p in named))(params=groups)
         made._step_supports_amp_scaling = False  # type: ignore[attr-defined]  # the gradient scaler divides, so that Lightning can clip

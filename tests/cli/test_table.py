@@ -71,7 +71,7 @@ def test_a_damaged_record_is_left_out_with_a_word(tmp_path: Path, caplog: pytest
     del whole["data"]["fingerprint"]
     (tmp_path / "d" / "record.json").write_text(json.dumps(whole))
     assert len(run_table(read_records(tmp_path), "test")) == 1
-    for name, said in (("b", "is no run's record"), ("c", "is no run's record ('utf-8' codec"), ("d", "has no 'fingerprint';")):
+    for name, said in (("b", "is not a run's record"), ("c", "is not a run's record ('utf-8' codec"), ("d", "has no 'fingerprint';")):
         assert f"left out: {tmp_path / name / 'record.json'} {said}" in caplog.text
 
 

@@ -124,3 +124,24 @@ def test_the_fingerprint_of_words_does_not_tell_spellings_and_that_of_written_te
     swapped = corpus_of_spellings([LANGUAGES[place] for place in (0, 1, 2, 5, 4, 3, 6)])
     assert len({each.written_fingerprint() for each in (corpus, alike, swapped)}) == 3
     assert corpus.written_fingerprint() == corpus_of_spellings().written_fingerprint() == corpus.by_spelling().written_fingerprint()
+
+
+def test_candidates_of_a_split_have_retrieval_scores_or_none_has() -> None:
+    for pools in ([[("a", 0, 1, 0.5), ("b", 0, 0)]], [[("a", 0, 1)], [("a", 0, 1, 0.5)]]):
+        builder = CorpusBuilder()
+        builder.text(["so"])
+        for number, pool in enumerate(pools):
+            builder.question("dev", str(number), 0, pool)
+        with pytest.raises(BadDataError, match="1 have no retrieval scores but others have, the first '0'"):
+            builder.build()
+
+
+def test_a_text_that_is_held_out_is_no_negative() -> None:
+    builder = CorpusBuilder()
+    texts = [builder.text(["so"], written="So"), builder.text(["no"]), builder.text(["so"], written="so")]
+    for text in texts:
+        builder.answer(text)
+    assert builder.build().answer_set.tolist() == [0, 1]
+    builder.hold_out(texts[2])
+    corpus = builder.build()
+    assert (corpus.answer_set.tolist(), corpus.held_out.tolist()) == ([1], [0])

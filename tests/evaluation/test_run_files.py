@@ -93,8 +93,8 @@ def test_stable_conventions_break_ties_by_the_order_of_lines(tmp_path: Path) -> 
         ("q Q0 a 1 0.5 t\nq Q0 b 2 0.4\n", "line 2: 5 fields, 6 expected: 'q Q0 b 2 0.4'"),
         ("q Q0 a 1 0.5 t u\n", "line 1: 7 fields, 6 expected"),
         ("q Q0 a 1 0.5 t\n\nq Q0 b 2 0.4 t t\nq Q0 c\n", "2 faults\n  line 3: 7 fields.*\n  line 4: 3 fields"),
-        ("q Q0 a 1 high t\n", "line 1: 'high' is no number"),
-        ("q Q0 b 1 2 t\nq Q0 a 1 nan t\n", "line 2: 'nan' is no number"),
+        ("q Q0 a 1 high t\n", "line 1: 'high' is not a number"),
+        ("q Q0 b 1 2 t\nq Q0 a 1 nan t\n", "line 2: 'nan' is not a number"),
         ("q Q0 a 1 0.5 t\nr Q0 a 1 0.5 t\nq Q0 a 2 0.4 t\n", "line 3: candidate a of question q again"),
         ("", "it is empty"),
     ],
@@ -109,7 +109,7 @@ def test_what_is_wrong_with_a_run_is_said_with_its_line(tmp_path: Path, lines: s
 def test_what_is_wrong_with_judgements_is_said_with_its_line(tmp_path: Path) -> None:
     for lines, says in (
         ("q 0 a 0.5\n", "line 1: the label is 0.5"),
-        ("q 0 a yes\n", "'yes' is no number"),
+        ("q 0 a yes\n", "'yes' is not a number"),
         ("q 0 a 1\nq 0 a 0\n", "again"),
     ):
         (tmp_path / "q").write_text(lines)

@@ -84,7 +84,7 @@ def test_hops_are_kept_apart() -> None:
 
 def test_a_model_that_shows_nothing_over_words_has_no_heats() -> None:
     assert heats(shown("model=qa_lstm"), QUESTION, ANSWER, unit=None) == []
-    alignments = heats(shown("model=ctrn"), QUESTION, ANSWER, unit=None)  # those of steps to steps are no weights
+    alignments = heats(shown("model=ctrn"), QUESTION, ANSWER, unit=None)  # those of steps to steps are not weights
     assert not [heat.name for heat in alignments if "alignment" in heat.name]
 
 

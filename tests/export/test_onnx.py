@@ -25,7 +25,7 @@ QUICK = ("ap_bilstm", "ctrn")
 
 @pytest.fixture(autouse=True)
 def unchecked() -> Iterator[None]:
-    """A length that is free in an export is no int, which the checks of annotations expect."""
+    """A length that is free in an export is not an int, which the checks of annotations expect."""
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
     jaxtyping.config.update("jaxtyping_disable", False)

@@ -25,4 +25,4 @@ def test_the_library_loads_the_folder_with_the_same_cosines(bi_encoder_run: Path
 
 def test_another_model_is_refused(word_overlap_run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert main([str(word_overlap_run), "--sentence-transformers", str(tmp_path / "folder")]) == 2
-    assert "is no model that sentence-transformers has: it takes model=bi_encoder" in caplog.text
+    assert "is not a model that sentence-transformers has: it takes model=bi_encoder" in caplog.text

@@ -152,10 +152,10 @@ def test_weights_begin_within_the_papers_interval(model: str) -> None:
 @pytest.mark.parametrize(
     ("model", "sentence"),
     [
-        (nn.Linear(2, 2), "model=Linear is no AnswerScorer: derive it from {}, and give it encode_question, encode_candidate, score"),
+        (nn.Linear(2, 2), "model=Linear is not an AnswerScorer: derive it from {}, and give it encode_question, encode_candidate, score"),
         (
             type("Mine", (nn.Module,), {"encode_question": 1, "encode_candidate": 1, "score": 1})(),
-            "model=Mine is no AnswerScorer: derive it from {}",
+            "model=Mine is not an AnswerScorer: derive it from {}",
         ),
     ],
 )

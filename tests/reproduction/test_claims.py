@@ -178,7 +178,7 @@ def test_verdicts_of_claims(filled: Measured) -> None:
     assert (found.loc[0, "80% power from"], found.loc[2, "80% power from"]) == (f"{100 * max(seeds, questions):.1f}", "")
     assert found.loc[2, "note"] == "as ever"
     again = claim_verdicts([*claims, claims[0], claims[0]], [filled])
-    assert again.loc[[0, 4, 5], "p (Holm)"].tolist() == [found.loc[0, "p (Holm)"]] * 3, "what is said again is no further test"
+    assert again.loc[[0, 4, 5], "p (Holm)"].tolist() == [found.loc[0, "p (Holm)"]] * 3, "what is said again is not a further test"
 
 
 def test_claims_of_parameters_are_counted_without_a_test(filled: Measured) -> None:

@@ -76,7 +76,7 @@ def test_a_run_is_expected_to_take_as_long_as_the_most_similar_one() -> None:
     assert Times([untrained, *times.known[1:]]).expected(run) == 10.0, "what is trained takes longer"
     assert Times([untrained, *times.known]).expected(Run(overlap, 1, "key", "", None, "")) == 1.0
     fast = times.known[0]._replace(epoch=0.6, test=1.2, gpu=True)
-    assert Times([fast, *times.known]).expected(run) == 60.0, "this is no GPU"
+    assert Times([fast, *times.known]).expected(run) == 60.0, "this is not a GPU"
     assert Times([fast, *times.known], gpu=True).expected(run) == 6.0
     assert Times(times.known, gpu=True).expected(run) == 60.0
     newer = times.known[0]._replace(epochs=4, epoch=3.0, test=5.0, other=1.0, started="2026-11-27")

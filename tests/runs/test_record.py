@@ -38,7 +38,7 @@ WHOLE = '{"key": "k", "config": {}, "seed": 1, "command": ""'
 )
 def test_a_file_that_is_no_record_is_named_with_the_remedy(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "record.json").write_bytes(content)
-    with pytest.raises(RecordError, match=r"record\.json is no run's record .*; delete its folder"):
+    with pytest.raises(RecordError, match=r"record\.json is not a run's record .*; delete its folder"):
         RunRecord.load(tmp_path)
     assert RunRecord.with_status(tmp_path, "finished") is None
 
@@ -51,7 +51,7 @@ def test_a_record_without_end_is_not_read_to_it(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "record.json").unlink()
     for endless in ("/dev/zero", "/dev/stdin"):
         (tmp_path / "record.json").symlink_to(endless)
-        with pytest.raises(RecordError, match=r"it is no file|No such"):
+        with pytest.raises(RecordError, match=r"it is not a file|No such"):
             RunRecord.load(tmp_path)
         (tmp_path / "record.json").unlink()
 

@@ -87,7 +87,7 @@ def test_a_run_with_a_damaged_record_begins_anew_and_the_record_is_set_aside(
     assert (again.status, again.folder) == ("ran", folder)
     assert again.record is not None
     assert [epoch["epoch"] for epoch in again.record.history] == [1, 2]
-    assert f"{folder / 'record.json'} is no run's record" in caplog.text
+    assert f"{folder / 'record.json'} is not a run's record" in caplog.text
     assert "it is now record.json.damaged, and the run starts again" in caplog.text
     assert (folder / "record.json.damaged").read_bytes() == damaged
 

@@ -201,7 +201,7 @@ def test_an_evaluation_that_is_interrupted_leaves_the_earlier_one(tmp_path: Path
 
 def test_mistakes_are_one_sentence(tmp_path: Path, own: list[str]) -> None:
     run = trained(tmp_path, "model=bm25")
-    with pytest.raises(ConfigError, match="model=gru is no option of a data set"):
+    with pytest.raises(ConfigError, match="model=gru is not an option of a data set"):
         evaluate_run(run, ["model=gru"])
     with pytest.raises(ConfigError, match=r"dataset\.batch_size=3 changes the data set; name it, too"):
         evaluate_run(run, ["dataset.batch_size=3"])

@@ -68,8 +68,9 @@ def test_an_optimiser_without_fused_kernels_is_built_as_it_is() -> None:
 
 @pytest.mark.parametrize("build", [partial(SGD, lr=0.1), partial(Adagrad, lr=0.1), partial(Adam, lr=0.1), partial(RMSprop, lr=0.1)])
 @pytest.mark.parametrize("decay_word_vectors", [False, True])
-def test_weight_decay_shrinks_word_vectors_only_where_it_is_told_to(build: Any, decay_word_vectors: bool) -> None:
-    named = [("scorer.embedding.words.weight", nn.Parameter(torch.ones(3, 2))), ("scorer.similarity.weight", nn.Parameter(torch.ones(2)))]
+@pytest.mark.parametrize("name", ["scorer.embedding.words.weight", "scorer.words.weight"])
+def test_weight_decay_shrinks_word_vectors_only_where_it_is_told_to(build: Any, decay_word_vectors: bool, name: str) -> None:
+    named = [(name, nn.Parameter(torch.ones(3, 2))), ("scorer.similarity.weight", nn.Parameter(torch.ones(2)))]
     optimizer = as_optimizer(partial(build, weight_decay=0.1), decay_word_vectors)(named)
     for _, parameter in named:
         parameter.grad = torch.zeros_like(parameter)

@@ -59,14 +59,14 @@ class AskUbuntuReader:
         """
         builder, paths = CorpusBuilder(num_fields=len(self.fields)), iter(self.files())
         text_of = self._texts(next(paths), builder) if self.texts is not None else None
-        held_out = self._held_out(next(paths), text_of, builder) if self.held_out is not None else set[int]()
+        if self.held_out is not None:
+            self._hold_out(next(paths), text_of, builder)
         for split in self.splits:
             builder.split(split)
             for question, pool in self._pools(next(paths), split, text_of, builder):
                 builder.question(split, question, _text(question, text_of, builder), pool)
         for text in (text_of or {}).values():
-            if text not in held_out:
-                builder.answer(text)
+            builder.answer(text)
         return builder.build()
 
     def _texts(self, path: Path, builder: CorpusBuilder) -> dict[str, int]:
@@ -81,7 +81,7 @@ class AskUbuntuReader:
                 text_of[row[0]] = builder.text(*map(tokenise, fields), written="\n".join(fields).strip())
         return text_of
 
-    def _held_out(self, path: Path, text_of: Mapping[str, int] | None, builder: CorpusBuilder) -> set[int]:
+    def _hold_out(self, path: Path, text_of: Mapping[str, int] | None, builder: CorpusBuilder) -> None:
         held_out = set[int]()
         with published(path, fetch_hint(self.name)) as faults:
             for line, question in lines(faults):
@@ -91,7 +91,6 @@ class AskUbuntuReader:
                 held_out.add(_text(question, text_of, builder))
         for text in sorted(held_out):
             builder.hold_out(text)
-        return held_out
 
     def _pools(
         self, path: Path, split: str, text_of: Mapping[str, int] | None, builder: CorpusBuilder

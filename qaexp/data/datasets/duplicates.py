@@ -123,8 +123,7 @@ class AskUbuntuDuplicatesReader:
             listed: list[Candidate] = [(str(other), texts[other], int(other in same), float(scores[other])) for other in pool]
             builder.question(split_of[group_of[question]], str(question), texts[question], listed)
         for text in texts:
-            if text not in held_out:
-                builder.answer(text)
+            builder.answer(text)
         for text in sorted(held_out):
             builder.hold_out(text)
         return builder.build()

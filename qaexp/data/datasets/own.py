@@ -104,8 +104,8 @@ class OwnReader:
         """Read every split.
 
         Raises:
-            BadDataError: a column or a text is missing, a label is no grade, a pair has two labels, an id is given to two questions, or a
-                split has no right candidate.
+            BadDataError: a column or a text is missing, a label is not a grade, a pair has two labels, an id is given to two questions, or
+                a split has no right candidate.
         """
         builder, folder = CorpusBuilder(), Path(self.folder).expanduser()
         if is_saved_by_datasets(folder):

@@ -56,7 +56,7 @@ class SNLIReader:
         """Read every split.
 
         Raises:
-            BadDataError: a line is no JSON object, lacks a field, or has an unknown label.
+            BadDataError: a line is not a JSON object, lacks a field, or has an unknown label.
         """
         builder, tokenise, paths = CorpusBuilder(), bare(self.tokenise), iter(self.files())
         for split, names in self.splits.items():

@@ -28,7 +28,7 @@ def posts(files: Sequence[Faults], note: Callable[[str], None]) -> Iterator[Post
 
     The corpus could not be obtained here. The layout is that of its readme, and of the public programs that read it: 12 GB of
     `<vespaadd><document type="wisdom"> … </document></vespaadd>` in two parts, "guaranteed to be on a byte boundary, but not an XML
-    stanza boundary". Each document is parsed by itself, so that one that is no XML, or lacks a mandatory field, is left out and counted.
+    stanza boundary". Each document is parsed by itself, so that one that is not XML, or lacks a mandatory field, is left out and counted.
     """
     found = False
     for document in _documents(files):

@@ -48,7 +48,7 @@ class Downloader:
     """A server with the same paths as the first mirror, used instead of all mirrors."""
 
     def __post_init__(self) -> None:
-        """Raises: ConfigError, if the `base_url` is no whole URL."""
+        """Raises: ConfigError, if the `base_url` is not a whole URL."""
         if self.base_url is not None and not self.base_url.startswith(("http://", "https://")):
             raise ConfigError(f"--base-url {self.base_url}: write a whole URL, such as http://{self.base_url}")
 

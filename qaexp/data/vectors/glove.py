@@ -28,7 +28,7 @@ def read_glove(path: Path) -> tuple[list[str], Float[np.ndarray, "word dim"]]:
     is its word, which may hold blanks, as in GloVe 840B, numbers ("24 7"), or be empty.
 
     Raises:
-        BadDataError: a line has too few numbers or a field that is no float32 number, or the file does not match its header.
+        BadDataError: a line has too few numbers or a field that is not a float32 number, or the file does not match its header.
     """
     words: list[str] = []
     blocks: list[np.ndarray] = []
@@ -37,7 +37,7 @@ def read_glove(path: Path) -> tuple[list[str], Float[np.ndarray, "word dim"]]:
         lines = list(islice(source, LINES_AT_A_TIME))
         promised = None
         if lines and b"\0" in lines[0]:
-            faults.add_whole("the file has zero bytes, so it is no UTF-8 text")
+            faults.add_whole("the file has zero bytes, so it is not UTF-8 text")
             lines = []
         if lines and _is_header(lines[0]):
             promised = tuple(map(int, lines[0].split()))
@@ -101,7 +101,7 @@ def read_packaged_glove(matrix: Path, index: Path) -> tuple[list[str], Float[np.
         MissingDataError: fastparquet is not installed.
     """
     try:
-        from fastparquet import ParquetFile  # half a second; read once, then cached as text
+        from fastparquet import ParquetFile  # half a second; read once, then cached
     except ImportError as error:
         raise MissingDataError(f"{index} is a parquet file, which fastparquet reads; `pip install fastparquet`", [index]) from error
     with Faults(matrix, REINSTALL) as faults:

@@ -81,7 +81,7 @@ def _read(faults: Faults, num_words: int, dim: int) -> tuple[list[str], np.ndarr
     wrong = ~np.isfinite(matrix).all(axis=1)
     if wrong.any():
         faults.add_whole(
-            f"words with something that is no finite number: {int(wrong.sum()):,}, the first of them {words[int(wrong.argmax())]!r}"
+            f"words with something that is not a finite number: {int(wrong.sum()):,}, the first of them {words[int(wrong.argmax())]!r}"
         )
     return words, matrix
 

@@ -19,6 +19,15 @@ from qaexp.models.stage import Embedding
 from qaexp.models.types import Text
 
 
+def is_word_vector(parameter: str) -> bool:
+    """Whether the parameter of this name belongs to a module called `words`, as in every `Embedding` here and in a model of your own.
+
+    >>> [is_word_vector(name) for name in ("scorer.embedding.words.weight", "words.weight", "encoder.weight")]
+    [True, True, False]
+    """
+    return "words" in parameter.split(".")[:-1]
+
+
 class WordTable(nn.Module):
     """A vector for each word. In a tuned table, the parameter `weight` holds the vectors of all words, or of those that `learn_only` names.
 

@@ -14,29 +14,6 @@ from qaexp.models.scorer import LexicalScorer
 from qaexp.models.types import Text
 
 
-class WordOverlap(LexicalScorer):
-    """s = |W(q) ∩ W(a)|: how many distinct words of the question occur in the candidate (Yang et al. 2015, "Word Count").
-
-    Every word counts, stop words included. The fields of a text are taken together. Unknown words match nothing. Ties are broken by the
-    data set's convention.
-    """
-
-    def __init__(self, vectors: Float[Tensor, "word dim"]) -> None:
-        super().__init__()
-
-    def encode_question(self, tokens: Int[Tensor, "text *field length"]) -> Text:
-        ordered = tokens.flatten(1).sort(dim=1).values
-        repeated = ordered.diff(dim=1, prepend=ordered.new_full((len(ordered), 1), -1)) == 0
-        return {"tokens": ordered, "mask": (ordered > UNKNOWN) & ~repeated}
-
-    def encode_candidate(self, tokens: Int[Tensor, "text *field length"]) -> Text:
-        return {"tokens": tokens.flatten(1), "mask": token_mask(tokens.flatten(1))}
-
-    def score(self, question: Text, candidate: Text) -> Float[Tensor, " pair"]:
-        same = question["tokens"][:, :, None] == candidate["tokens"][:, None, :]  # (pair, question_length, candidate_length)
-        return (same.any(dim=2) & question["mask"]).sum(dim=1).float()
-
-
 class Containment(LexicalScorer):
     """s(q, c) = |N(q) ∩ N(c)| / |N(q)|, where N(t) are the distinct n-grams of `order` words (Broder 1997); 0 if q has none."""
 
@@ -52,6 +29,20 @@ class Containment(LexicalScorer):
 
     def score(self, question: Text, candidate: Text) -> Float[Tensor, " pair"]:
         return is_shared(question, candidate).sum(dim=1) / (question["keys"] < 0).sum(dim=1).clamp(min=1)
+
+
+class WordOverlap(Containment):
+    """s = |W(q) ∩ W(a)|: how many distinct words of the question occur in the candidate (Yang et al. 2015, "Word Count").
+
+    Every word counts, stop words included. The fields of a text are taken together. Unknown words match nothing. Ties are broken by the
+    data set's convention.
+    """
+
+    def __init__(self, vectors: Float[Tensor, "word dim"]) -> None:
+        super().__init__(order=1, vectors=vectors)
+
+    def score(self, question: Text, candidate: Text) -> Float[Tensor, " pair"]:
+        return is_shared(question, candidate).sum(dim=1)
 
 
 class Jaccard(Containment):

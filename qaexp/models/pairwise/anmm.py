@@ -37,8 +37,8 @@ class ANMM(AnswerScorer):
     Under autocast everything stays in float32: rounded cosines would fall into other bins, and rounded scores would tie.
 
     Reading: an exact match is the same word in both texts, so that rounding cannot move it to another bin. Two words with the same vector
-    are no exact match, and neither are two unknown words. The activation is the logistic function, and w, r and v start uniformly within
-    ±1/√(number of weights).
+    are not an exact match, and neither are two unknown words. The activation is the logistic function, and w, r and v start uniformly
+    within ±1/√(number of weights).
 
     Raises:
         ConfigError: the embedding reads subwords.

@@ -1,4 +1,4 @@
-"""Attentive pooling (dos Santos et al. 2016, §3): each text weighs the words of the other."""
+"""Attentive pooling (dos Santos et al. 2016, §3): each text attends to the words of the other."""
 
 from typing import ClassVar
 
@@ -21,7 +21,7 @@ class AttentivePooling(Stage):
 
     Shows `alignment` (pair, M, L), `question_attention` (pair, M) and `attention` (pair, L): G, σ^q and σ^a.
 
-    A text without words has r = 0, and the weights of its partner are even.
+    A text without words has r = 0, and the weights of its partner are uniform.
 
     Reading: the paper does not say how U is initialised; its entries are drawn uniformly within ±√(3 / c) (Glorot & Bengio 2010).
     """

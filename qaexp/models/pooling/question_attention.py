@@ -14,7 +14,7 @@ from qaexp.models.types import Text
 
 
 class QuestionAttention(Stage):
-    """The pooled question weighs the answer's states; then the answer is pooled in the same way as the question.
+    """The pooled question attends to the answer's states; then the answer is pooled in the same way as the question.
 
         o_q = pool_t h_q(t)
         m_{a,q}(t) = W_am·h_a(t) + W_qm·o_q                                     eq. 9
@@ -24,7 +24,7 @@ class QuestionAttention(Stage):
     Tan et al. 2016, "LSTM-based deep learning models for non-factoid answer selection", §3.4. `pool` is max or mean; with mean, o_a is the
     attention's weighted sum of states.
 
-    Departs: L, the length of the answer, is not in the paper. The paper's cosine does not depend on it. With it, even attention is plain
+    Departs: L, the length of the answer, is not in the paper. The paper's cosine does not depend on it. With it, uniform attention is plain
     pooling, and longer answers do not have shorter vectors under other similarities.
 
     Reading: Xu et al. 2019 name no `pool` for their rows "with attention"; conf/ has mean, the weighted sum.

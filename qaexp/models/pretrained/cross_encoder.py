@@ -11,7 +11,7 @@ from qaexp.data.batch import token_mask
 from qaexp.errors import ConfigError
 from qaexp.limits import PositiveInt
 from qaexp.models.pretrained.subwords import Subwords
-from qaexp.models.pretrained.transformer import trained
+from qaexp.models.pretrained.transformer import prepare_for_training
 from qaexp.models.pretrained.weights import open_model
 from qaexp.models.scorer import AnswerScorer
 from qaexp.models.similarity.bilinear import by_class
@@ -51,7 +51,7 @@ class CrossEncoder(AnswerScorer):
         last = [each for each in linear.values() if each.out_features == num_classes][-1]
         last.register_forward_hook(_in_float32)
         head = [name for name in linear if not name.startswith(f"{model.base_model_prefix}.")]
-        self.model = trained(model, "model", tuned, lora_rank, gradient_checkpointing, head)
+        self.model = prepare_for_training(model, "model", tuned, lora_rank, gradient_checkpointing, head)
 
     @property
     def subwords(self) -> Subwords:

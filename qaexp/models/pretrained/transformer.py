@@ -16,7 +16,7 @@ from qaexp.models.stage import Embedding, Encoder
 from qaexp.models.types import Text
 
 
-def trained(
+def prepare_for_training(
     model: nn.Module, place: str, tuned: bool, lora_rank: int | None, gradient_checkpointing: bool, head: Sequence[str] = ()
 ) -> nn.Module:
     """The model, prepared for training all of it, nothing, or LoRA's matrices (Hu et al. 2022) beside each linear layer.
@@ -75,7 +75,7 @@ class Transformer(Encoder):
         place: str = "model.encoder",
     ) -> None:
         super().__init__()
-        self.model = trained(open_model(weights), place, tuned, lora_rank, gradient_checkpointing)
+        self.model = prepare_for_training(open_model(weights), place, tuned, lora_rank, gradient_checkpointing)
         self.pretrained, self._tuned = (weights,), tuned
         self.output_dim = int(self.model.config.hidden_size)  # type: ignore[union-attr, arg-type]
         self._caches, self._cache, self._cached_bytes = False, dict[bytes, Tensor](), 0

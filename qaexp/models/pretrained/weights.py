@@ -93,7 +93,7 @@ def _require_whole(folder: Path) -> Path:
     lacking += [] if any(folder.glob("*.safetensors")) else ["model.safetensors"]
     if lacking:
         raise MissingDataError(
-            f"{folder} is no folder of pretrained weights: it lacks {', '.join(lacking)}; save the model with safetensors and its fast "
+            f"{folder} is not a folder of pretrained weights: it lacks {', '.join(lacking)}; save the model with safetensors and its fast "
             "tokenizer (save_pretrained writes both)"
         )
     return folder
@@ -133,8 +133,8 @@ def _of_hub(weights: str, download: bool) -> Path:
         )
     except Exception as error:  # of the network, the hub or the file system: the library's own, of many kinds
         raise MissingDataError(
-            f"the pretrained weights {weights} are no folder here and could not be downloaded from the hub ({type(error).__name__}); check "
-            "the name and the network, or name a folder or an installed package"
+            f"the pretrained weights {weights} are not a folder here and could not be downloaded from the hub ({type(error).__name__}); "
+            "check the name and the network, or name a folder or an installed package"
         ) from error
 
 

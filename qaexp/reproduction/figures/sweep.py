@@ -51,8 +51,8 @@ def write_figures(options: argparse.Namespace) -> list[Path]:
 def sweep_table(folder: Path) -> tuple[pd.DataFrame, str]:
     """A row for each run, best first: the options in which runs differ, dev score, best epoch, status, seconds. And the score's name.
 
-    A seed is no hyper-parameter: runs that differ only in their seeds are several lines through the same values. Among runs with the same
-    options only the last is shown: the others were set aside because their data have changed.
+    A seed is not a hyper-parameter: runs that differ only in their seeds are several lines through the same values. Among runs with the
+    same options only the last is shown: the others were set aside because their data have changed.
     """
     latest: dict[frozenset[str], tuple[Path, RunRecord]] = {}
     for run, record in records_below(folder):

@@ -29,7 +29,7 @@ def test_notes_that_give_the_duplicate_away_are_cut() -> None:
 
 
 def test_partners_are_right_and_what_pairs_connect_is_never_wrong(tmp_path: Path) -> None:
-    """a = b = c: b and c are right for a and b; a, right for b only, is no candidate of c; d and e fill the pools by BM25."""
+    """a = b = c: b and c are right for a and b; a, right for b only, is not a candidate of c; d and e fill the pools by BM25."""
     a, b, c, d, e = (f"grub {name}<p>boot</p>" for name in ("one", "two", "three", "boot", "disk"))
     write(tmp_path, ("duplicate", a, b), ("duplicate", b, c), ("non-duplicate", d, e))
     corpus = reader(tmp_path, dev=0.0).read()

@@ -90,7 +90,7 @@ STOPPED = {
     "getattr": (b"cbuiltins\ngetattr\n.", "builtins.getattr"),
     "a path through an admitted name": (b"\x80\x04\x8c\x08builtins\x8c\x0dset.__class__\x93.", "builtins.set.__class__"),
     "a class by INST": (b"(S'true'\nios\nsystem\n.", "os.system"),
-    "a standard container that is no builtin": (pickle.dumps(OrderedDict(train={})), "collections.OrderedDict"),
+    "a standard container that is not a builtin": (pickle.dumps(OrderedDict(train={})), "collections.OrderedDict"),
     "an array": (pickle.dumps(np.zeros(2)), "numpy"),
 }
 

@@ -53,7 +53,7 @@ def test_blocks_of_lines_join_without_a_seam(write: Write, tmp_path: Path, monke
         (["a 1 2", "b 1e39 2", "c 1 -3.5e38"], [f"line {n} is not a finite float32 number" for n in ("2: 1e39", "3: -3.5e38")]),
         (b"", ["the file is empty"]),
         (b"\n \n", ["the file is empty"]),
-        (b"a\0 1 2\n", ["the file has zero bytes, so it is no UTF-8 text"]),
+        (b"a\0 1 2\n", ["the file has zero bytes, so it is not UTF-8 text"]),
         (b"\x93NUMPY\x01\0v\0{'descr'", ["it is a NumPy array, not text"]),
         (["2 3"], ["the file is empty"]),
     ],

@@ -157,7 +157,7 @@ FAULTY: dict[str, tuple[str, bytes, str]] = {
         with_line_ends(NAN).replace(b"\n", b"").replace(b"6 5", b"6 5\n"),
         f"{STATED}, {UNREADABLE}: what follows the word '</s>' does not look like its numbers",
     ),
-    "no number": ("a.bin", with_line_ends(NAN), "words with something that is no finite number: 1, the first of them '</s>'"),
+    "no number": ("a.bin", with_line_ends(NAN), "words with something that is not a finite number: 1, the first of them '</s>'"),
 }
 
 

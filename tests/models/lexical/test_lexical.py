@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from hydra.utils import instantiate
+from omegaconf import open_dict
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics.pairwise import cosine_similarity
 
@@ -169,6 +170,8 @@ def test_the_svm_equals_scikit_learn(cache_dir: Path) -> None:
     from sklearn.svm import LinearSVC
 
     cfg = compose(["model=svm", "dataset=toy", f"cache_dir={cache_dir}", "dataset/negatives=pool_pairs", "model.num_pairs=2000"])
+    with open_dict(cfg):
+        cfg.model.features.word_overlap = {"_target_": "qaexp.models.lexical.shared_words.WordOverlap", "_partial_": True}
     data: Any = instantiate(cfg.dataset)
     scorer: Any = instantiate(cfg.model, vectors=data.word_vectors)
     scorer.fit(data.corpus, data.training_batches)

@@ -50,10 +50,10 @@ def test_a_folder_is_taken_as_it_is(tiny_weights: Path) -> None:
 
 
 def test_a_folder_that_lacks_a_file_is_refused_with_its_name(tiny_weights: Path, tmp_path: Path) -> None:
-    """A pickle in place of safetensors is no weights."""
+    """A pickle in place of safetensors is not a file of weights."""
     shutil.copytree(tiny_weights, folder := tmp_path / "old")
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(MissingDataError, match=r"old is no folder of pretrained weights: it lacks model\.safetensors;"):
+    with pytest.raises(MissingDataError, match=r"old is not a folder of pretrained weights: it lacks model\.safetensors;"):
         weights_folder(str(folder))
 
 
