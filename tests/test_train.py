@@ -159,7 +159,7 @@ def test_an_epoch_without_its_checkpoint_is_counted_once(overrides: list[str], t
 def test_no_two_epochs_seeds_or_processes_share_their_dropout(monkeypatch: pytest.MonkeyPatch) -> None:
     def begun(seed: int, epoch: int, process: int) -> float:
         monkeypatch.setattr("qaexp.training.module.rank_and_world_size", lambda: (process, 2))
-        module: Any = SimpleNamespace(_data=SimpleNamespace(seed=seed), current_epoch=epoch)
+        module: Any = SimpleNamespace(_data=SimpleNamespace(seed=seed), current_epoch=epoch, scorer=torch.nn.Identity())
         ScoringModule.on_train_epoch_start(module)
         return float(torch.rand(()))
 

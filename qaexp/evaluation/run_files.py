@@ -170,18 +170,15 @@ class _Table:
             with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
                 while lines := file.readlines(CHUNK):
                     lines[0] = lines[0] if before else lines[0].removeprefix(BOM_UTF8)
-                    rows = [line.split() for line in lines]
-                    numbers = list(range(before + 1, before + len(rows) + 1))
+                    rows = [(number, line, line.split()) for number, line in enumerate(lines, before + 1)]
                     before += len(rows)
-                    if any(len(row) != num_fields for row in rows):
-                        torn = [(at, len(row)) for at, row in enumerate(rows) if len(row) not in (0, num_fields)]
-                        shown = {at: lines[at].strip()[:60].decode(errors="replace") for at, _ in torn}
-                        faults += [
-                            f"line {numbers[at]}: {plural(size, 'field')}, {num_fields} expected: {shown[at]!r}" for at, size in torn
-                        ]
-                        whole = [(number, row) for number, row in zip(numbers, rows, strict=True) if len(row) == num_fields]
-                        numbers, rows = [number for number, _ in whole], [row for _, row in whole]
-                    columns = list(zip(*rows, strict=True)) or [()] * num_fields
+                    faults += [
+                        f"line {number}: {plural(len(fields), 'field')}, {num_fields} expected: {_shown(line)!r}"
+                        for number, line, fields in rows
+                        if len(fields) not in (0, num_fields)
+                    ]
+                    numbers = [number for number, _, fields in rows if len(fields) == num_fields]
+                    columns = list(zip(*(fields for *_, fields in rows if len(fields) == num_fields), strict=True)) or [()] * num_fields
                     parts[0].append(_numbered(columns[0], questions))
                     parts[1].append(_numbered(columns[2], candidates))
                     parts[2].append(_numbers(columns[value], numbers, faults))
@@ -193,16 +190,23 @@ class _Table:
         if faults or not questions:
             raise BadDataError(path, faults or ["it is empty"], remedy)
         table = cls(questions, candidates, *map(np.concatenate, parts))
-        again = np.flatnonzero(pd.Series(table.question * len(candidates) + table.candidate).duplicated())
-        if len(again):
-            names = [list(questions), list(candidates)]
-            faults = [
-                f"line {table.line[at]}: candidate {names[1][table.candidate[at]].decode(errors='replace')} of question "
-                f"{names[0][table.question[at]].decode(errors='replace')} again"
-                for at in again.tolist()
-            ]
+        if faults := table.repeats():
             raise BadDataError(path, faults, "trec_eval refuses repeats, too: leave one line for each pair.")
         return table
+
+    def repeats(self) -> list[str]:
+        """A sentence for each line whose pair stands in an earlier line."""
+        again = np.flatnonzero(pd.Series(self.question * len(self.candidates) + self.candidate).duplicated())
+        questions, candidates = list(self.questions), list(self.candidates)
+        return [
+            f"line {self.line[at]}: candidate {candidates[self.candidate[at]].decode(errors='replace')} of question "
+            f"{questions[self.question[at]].decode(errors='replace')} again"
+            for at in again.tolist()
+        ]
+
+
+def _shown(line: bytes) -> str:
+    return line.strip()[:60].decode(errors="replace")
 
 
 def _numbered(names: Sequence[bytes], known: dict[bytes, int]) -> Int[np.ndarray, " line"]:

@@ -49,10 +49,28 @@ def callbacks(
     Raises:
         ConfigError: there is no best_checkpoint, its metric is not that of the data set, or a callback is not Lightning's.
     """
-    chosen = {name: each for name, each in (cfg.get("callbacks") or usual_callbacks(cfg)).items() if each}
-    chosen = {name: with_metric_key(each) for name, each in chosen.items()}
-    best, given = chosen.pop("best_checkpoint", None), [instantiate(each) for each in chosen.values()]
-    if best is None:
+    best, others = _configured(cfg, data)
+    wants_bar = cfg.trainer.get("enable_progress_bar", True) and any(isinstance(each, ProgressBar) for each in others)
+    shows_bar = sys.stderr.isatty() and watchers is None and wants_bar
+    used: list[Callback] = [
+        instantiate(best)(dirpath=folder),
+        *(each for each in others if shows_bar or not isinstance(each, ProgressBar)),
+        StopAsBefore(),
+        KeepHistory(folder, record),
+        LogEpochs(record),
+        KeepScores(folder, record),
+        KeepSignals(),
+        WholeEpochs(dirpath=folder, filename=Path(LAST).stem, save_on_train_epoch_end=True, enable_version_counter=False),
+        *(() if shows_bar else (Lines(record),)),
+        *(watchers or ()),
+    ]
+    return {"callbacks": used, "plugins": [WholeCheckpoints()], "enable_progress_bar": shows_bar}
+
+
+def _configured(cfg: DictConfig, data: RankingDataModule) -> tuple[DictConfig, list[Callback]]:
+    """The configuration of the best_checkpoint, and all other callbacks of the configuration."""
+    chosen = {name: with_metric_key(each) for name, each in (cfg.get("callbacks") or usual_callbacks(cfg)).items() if each}
+    if (best := chosen.pop("best_checkpoint", None)) is None:
         raise ConfigError(
             "callbacks has no best_checkpoint, whose weights a run ranks with; add it, as in callbacks=[best_checkpoint,mine]"
         )
@@ -61,23 +79,10 @@ def callbacks(
             f"callbacks.best_checkpoint.monitor={best.monitor}: the best epoch is that of dataset.selection_metric="
             f"{data.selection_metric}; set that one"
         )
-    if odd := [name for name, each in zip(chosen, given, strict=True) if not isinstance(each, Callback)]:
+    others = {name: instantiate(each) for name, each in chosen.items()}
+    if odd := [name for name, each in others.items() if not isinstance(each, Callback)]:
         raise ConfigError(f"callbacks.{odd[0]} is not a Lightning callback; derive its class from pytorch_lightning.Callback")
-    wanted = cfg.trainer.get("enable_progress_bar", True) and any(isinstance(each, ProgressBar) for each in given)
-    terminal = sys.stderr.isatty() and watchers is None and wanted
-    kept: list[Callback] = [
-        instantiate(best)(dirpath=folder),
-        *(each for each in given if not isinstance(each, ProgressBar) or terminal),
-        StopAsBefore(),
-        KeepHistory(folder, record),
-        LogEpochs(record),
-        KeepScores(folder, record),
-        KeepSignals(),
-        WholeEpochs(dirpath=folder, filename=Path(LAST).stem, save_on_train_epoch_end=True, enable_version_counter=False),
-        *(() if terminal else (Lines(record),)),
-        *(watchers or ()),
-    ]
-    return {"callbacks": kept, "plugins": [WholeCheckpoints()], "enable_progress_bar": terminal}
+    return best, list(others.values())
 
 
 def with_metric_key(callback: Any) -> Any:
