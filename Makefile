@@ -14,7 +14,7 @@ setup: $(VENV)/.installed  ## create the environment in .venv
 $(VENV)/.installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "qaexp needs Python 3.11 or later; name one with: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 2; }
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "$(PYTHON) cannot make environments; on Debian: apt-get install python3-venv, then the same command again"; exit 2; }
-	@$(PYTHON) -m venv $(VENV) || { echo "the environment could not be made in $(VENV), for the reason above; mend it and give the same command again"; exit 2; }
+	@$(PYTHON) -m venv $(VENV) || { echo "the environment could not be made in $(VENV), for the reason above; fix it and run the same command again"; exit 2; }
 	$(RUN) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --config-settings editable_mode=compat --editable '.[dev]'
 	@touch $@
 

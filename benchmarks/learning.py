@@ -51,7 +51,7 @@ def _contestants(options: list[str]) -> tuple[Callable[[], None], Callable[[], N
 
 @torch.no_grad()
 def _margin(module: AnswerScorer, batch: RankingBatch) -> float:
-    """Within which the share of examples is that meant."""
+    """The margin that `SHARE` of the examples fall short of."""
     torch.manual_seed(1)
     right, wrong = module(batch).reshape(NUM_GROUPS, 2).unbind(dim=1)
     return float((right - wrong).quantile(SHARE))

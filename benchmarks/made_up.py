@@ -22,7 +22,7 @@ def scorer(model: str, *options: str) -> AnswerScorer:
 
 
 def answer_lengths(number: int, rng: np.random.Generator) -> np.ndarray:
-    """Of so many answers, with InsuranceQA's spread."""
+    """Lengths of `number` answers, distributed as in InsuranceQA."""
     return np.clip(rng.gamma(2.5, MEAN_LENGTH / 2.5, size=number).astype(int), 5, MAX_LENGTH)
 
 

@@ -1,4 +1,4 @@
-"""Training steps on WikiQA against MatchZoo-py 1.1.1, for whoever has it: in an environment of its own, as it is from 2020.
+"""Training steps on WikiQA against MatchZoo-py 1.1.1, which is from 2020 and needs an environment of its own.
 
 `MATCHZOO` is a command that takes a model's name there (ArcI, ArcII, MVLSTM, aNMM) and perhaps `frozen`, trains on WikiQA with the defaults
 of MatchZoo-py (300 numbers a word, questions up to 10 and answers up to 100 words, 64 pairs a batch, Adam, hinge loss), and prints a line

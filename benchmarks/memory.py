@@ -48,7 +48,7 @@ def main(model: str) -> None:
 
 
 def peak_resident_bytes() -> int:
-    """Of this program alone: on Linux, getrusage would begin with the size of the process that started it."""
+    """The peak memory of this process. On Linux getrusage would include that of the process that started it."""
     status = Path("/proc/self/status")
     if status.is_file():
         return next(int(line.split()[1]) * 1024 for line in status.read_text().splitlines() if line.startswith("VmHWM"))

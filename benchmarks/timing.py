@@ -47,7 +47,7 @@ class Pairs:
 
 
 def paired(ours: Callable[[], object], other: Callable[[], object], num_pairs: int, device: torch.device, warm_up: bool = True) -> Pairs:
-    """Alternates the two, and who of them goes first, after a run of each that does not count."""
+    """Runs both in turn, swapping which goes first, after one warm-up run of each."""
     pairs = Pairs([], [])
     with one_thread(device):
         if warm_up:
@@ -61,7 +61,7 @@ def paired(ours: Callable[[], object], other: Callable[[], object], num_pairs: i
 
 
 def after(setting: Callable[[], object], step: Callable[[], object], times: int = 1) -> Callable[[], None]:
-    """A contestant who takes the same step as the other, `times` times, under a setting of his own."""
+    """A function that applies `setting`, and then calls `step` `times` times."""
 
     def run() -> None:
         setting()

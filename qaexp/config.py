@@ -177,9 +177,9 @@ def compose(overrides: Sequence[str] = (), program: Program = RANK) -> DictConfi
 def composed_by_hydra(overrides: Sequence[str], config: str) -> DictConfig:
     file = choice_file("", config)
     home = file.parent if file else CONF  # Hydra reads the primary configuration before it knows of a search path
-    if _own and not any(option.startswith(SEARCH_PATH) for option in overrides):
+    if _own:  # it has the folders of a search path on the command line, too
         others = ",".join(in_hydra(f"file://{folder}") for folder in conf_folders() if folder != home)
-        overrides = [*overrides, f"{SEARCH_PATH}[{others}]"]
+        overrides = [*(option for option in overrides if not option.startswith(SEARCH_PATH)), f"{SEARCH_PATH}[{others}]"]
     with _within_another_composition():
         with initialize_config_dir(str(home), version_base="1.3"):
             cfg = hydra_compose(config, overrides=list(overrides), return_hydra_config=True)
@@ -240,12 +240,10 @@ def _main_config(changed: int) -> DictConfig:
 
 def conf_digest() -> str:
     """A digest of the configuration files and of the version of Hydra that composes them."""
-    paths = sorted(
-        (str(conf), os.path.join(folder, name))
-        for conf in conf_folders()
-        for folder, _, names in os.walk(conf)
-        for name in names
-        if name.endswith(".yaml")
+    paths = (
+        (str(conf), path)
+        for conf in conf_folders()  # in their order: the first folder that has a choice gives it
+        for path in sorted(os.path.join(folder, name) for folder, _, names in os.walk(conf) for name in names if name.endswith(".yaml"))
     )
     return _digest(tuple((conf, path, os.stat(path).st_mtime_ns) for conf, path in paths))
 

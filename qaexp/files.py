@@ -66,10 +66,7 @@ def atomic_write(path: Path, remedy: str = RUNS_REMEDY) -> Iterator[Path]:
             yield staging
             os.replace(staging, path)
     finally:
-        if staging.is_dir():
-            shutil.rmtree(staging, ignore_errors=True)
-        with suppress(OSError):  # it was moved, or never made
-            staging.unlink()
+        _remove(staging)  # unless it was moved, or never made
 
 
 def atomic_write_text(path: Path, text: str, remedy: str = RUNS_REMEDY) -> None:
@@ -146,12 +143,18 @@ def csv_text(table: "pd.DataFrame") -> str:
 
 
 def remove_staging(folder: Path) -> None:
-    """Remove the temporary files that `atomic_write` left in a folder when processes were killed. Hold the folder's lock while calling
-    it.
-    """
+    """Remove what `atomic_write` left in a folder when processes were killed. Hold the folder's lock while calling it."""
     for path in folder.glob(".*.*"):
         if re.fullmatch(r"\..+\.[0-9a-f]{16}", path.name):
-            path.unlink(missing_ok=True)
+            _remove(path)
+
+
+def _remove(path: Path) -> None:
+    """Remove a file or a folder, if it is there and can be removed."""
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    with suppress(OSError):
+        path.unlink()
 
 
 def require_writable(path: Path, remedy: str = RUNS_REMEDY) -> None:

@@ -342,7 +342,7 @@ def _is_text(key: str, usual: Any) -> bool:
     """Whether an option takes text and nothing else. Lightning's trainer takes numbers for some of its texts."""
     annotation = _annotation(key, usual)
     if annotation is not None:
-        return annotation is str or set(get_args(annotation)) == {str, NoneType}
+        return annotation in (str, str | None)
     return isinstance(OmegaConf.select(usual, key), str) and not key.startswith("trainer.")
 
 
@@ -361,6 +361,10 @@ def _check_kind(key: str, written: str, given: Any, usual: Any) -> None:
     if given is None and not gone and typed and isinstance(default, (ListConfig, DictConfig)) and "_target_" not in default:
         what = "a list" if isinstance(default, ListConfig) else "a mapping of names to values"
         raise ConfigError(f"{key}=null: must be {what}")
+    is_part = isinstance(default, DictConfig) and "_target_" in default and _annotation(key, usual) is not None
+    if given is None and not gone and is_part:
+        or_write = f", or write {group}= and one of {', '.join(choices(group))}" if choices(group) else ""
+        raise ConfigError(f"{key}=null: a run needs it; leave the option out{or_write}")
     if isinstance(default, (int, float)) and not number and not gone:
         expected = "true or false" if isinstance(default, bool) else "a number"
         raise ConfigError(f"{key}={written}: must be {expected}, as in {key}={default}")

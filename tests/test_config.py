@@ -89,6 +89,18 @@ def test_one_command_line_leaves_the_choices_of_the_next_as_they_were() -> None:
     assert same(compose(["model=ggsa"]), composed_by_hydra(["model=ggsa"], "config"))
 
 
+def test_the_first_of_ones_own_folders_gives_a_choice(tmp_path: Path) -> None:
+    """Also after the same folders in another order."""
+    folders = [tmp_path / "one", tmp_path / "two"]
+    for margin, folder in enumerate(folders, start=1):
+        (folder / "loss").mkdir(parents=True)
+        text = (CONF / "loss" / "pairwise_hinge.yaml").read_text(encoding="utf-8")
+        (folder / "loss" / "mine.yaml").write_text(f"{text}\npull: {margin}\n", encoding="utf-8")
+    for order, margin in ((folders, 1), (folders[::-1], 2)):
+        config.look_also_in(order)
+        assert compose(["loss=mine"]).loss.pull == margin
+
+
 def test_an_edited_file_counts_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config, "CONF", copytree(CONF, tmp_path / "conf"))
     before = compose().patience

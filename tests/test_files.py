@@ -70,5 +70,7 @@ def test_half_written_files_are_removed_and_no_others(tmp_path: Path) -> None:
     kept = ["record.json", ".claim", ".hydra", ".notes.txt"]
     for each in (name, ".last.ckpt.0123456789abcdef", *kept):
         (tmp_path / each).touch()
+    (tmp_path / ".model.fedcba9876543210").mkdir()
+    (tmp_path / ".model.fedcba9876543210" / "config.json").touch()
     remove_staging(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(kept)

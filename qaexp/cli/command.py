@@ -42,15 +42,15 @@ def exit_code(work: Callable[[], int], hint: str = "") -> int:
         log.error("%s", error)
         return USER_ERROR
     except (BrokenPipeError, KeyboardInterrupt, SystemExit) as stop:  # Lightning turns Ctrl-C into SystemExit, and Rich a broken pipe
-        if isinstance(stop, BrokenPipeError) or isinstance(stop.__context__, BrokenPipeError):
-            _discard_output()
+        if reader_is_gone(stop):
+            discard_output()
             return BROKEN_PIPE
         log.error("interrupted%s", hint and f"; {hint}")
         return INTERRUPTED
     except Exception as error:
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
             log.error("cannot write all of the output: %s; free some disk space", error.strerror)
-            _discard_output()
+            discard_output()
             return USER_ERROR
         if isinstance(error, OSError) and error.errno != errno.ENAMETOOLONG:  # the remedies of `explain` are those of a run
             raise
@@ -62,7 +62,12 @@ def exit_code(work: Callable[[], int], hint: str = "") -> int:
         return USER_ERROR
 
 
-def _discard_output() -> None:
+def reader_is_gone(error: BaseException | None) -> bool:
+    """Whether the error is a broken pipe, or was raised because of one."""
+    return error is not None and (isinstance(error, BrokenPipeError) or reader_is_gone(error.__cause__ or error.__context__))
+
+
+def discard_output() -> None:
     """Discard all further output, so that no error about it is raised when the process ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -60,7 +60,7 @@ def _serve(options: argparse.Namespace) -> int:
     port = listening.getsockname()[1]
     hosts = LOCAL_NAMES if options.host in LOCAL_NAMES else ["*"]
     if options.host not in LOCAL_NAMES:
-        log.warning("whoever reaches %s can use this page and read the data set's questions", options.host)
+        log.warning("anyone who can reach %s can use this page and read the data set's questions", options.host)
     server = uvicorn.Server(uvicorn.Config(make_app(rankers, names, questions, hosts), log_level="warning"))
     log.info("http://%s:%d (Ctrl-C ends it)", options.host, port)
     with listening, suppress(KeyboardInterrupt):  # the usual end, which uvicorn passes on

@@ -19,7 +19,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from qaexp.cli.command import USER_ERROR, print_lines
+from qaexp.cli.command import BROKEN_PIPE, USER_ERROR, discard_output, print_lines, reader_is_gone
 from qaexp.config import (
     CONF,
     PRETRAIN,
@@ -82,7 +82,10 @@ def main(arguments: Sequence[str], program: Program = RANK) -> int:
             _resume(Path(resumed[-1]), arguments, program)
         else:
             _compose_and_run(arguments, program)
-    except KeyboardInterrupt:
+    except (BrokenPipeError, KeyboardInterrupt) as stop:
+        if reader_is_gone(stop):
+            discard_output()
+            return BROKEN_PIPE
         if is_sweep(overrides):
             log.error("interrupted; the same command runs the jobs that are missing")
         return INTERRUPTED
@@ -136,6 +139,7 @@ def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
     if flags.cfg == "job" and not (flags.multirun or flags.package or flags.config_path):
         cfg = composed_by_hydra(overrides, program.config)  # Hydra itself would show the options of classes that are replaced
         sys.stdout.write(OmegaConf.to_yaml(cfg, resolve=flags.resolve))
+        sys.stdout.flush()  # so that a broken pipe is noticed here
         return
     if flags.info:
         logging.getLogger().handlers.clear()  # Hydra logs to a screen handler of its own
@@ -313,7 +317,9 @@ def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: b
         results = work(cfg, folder, command, resume)
         (folder / TRACEBACK).unlink(missing_ok=True)  # left by an earlier attempt
         console.show_results(results, folder)
-    except (KeyboardInterrupt, SystemExit) as stop:  # Lightning turns Ctrl-C into SystemExit
+    except (KeyboardInterrupt, SystemExit) as stop:  # Lightning turns Ctrl-C into SystemExit, and Rich a broken pipe
+        if reader_is_gone(stop):
+            raise BrokenPipeError from stop
         if (folder / RECORD).is_file():
             log.error("interrupted; continue with: %s %s", program.command, join_options([f"resume={folder}"]))
         else:

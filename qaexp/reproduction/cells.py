@@ -24,7 +24,7 @@ from qaexp.files import atomic_write_text
 from qaexp.mistakes import explain
 from qaexp.reproduction.ledger import Key
 from qaexp.reproduction.spec import Row, Setting, Table
-from qaexp.runs import identity, renamed
+from qaexp.runs import identity, other_runs, places, renamed
 from qaexp.runs.identity import config_key
 from qaexp.runs.other_runs import with_other_runs
 
@@ -270,7 +270,7 @@ def _resolved(cfg: DictConfig, seed: int) -> dict[str, Any]:
 
 def _keys_digest() -> str:
     """A digest of the configuration files and of the code that makes keys. Stored keys count while it stays the same."""
-    code = b"".join(Path(str(module.__file__)).read_bytes() for module in (identity, renamed))
+    code = b"".join(Path(str(module.__file__)).read_bytes() for module in (identity, other_runs, places, renamed))
     return hashlib.sha256(conf_digest().encode() + code).hexdigest()[:16]
 
 

@@ -104,8 +104,8 @@ def _made_by(entries: Iterable[Entry]) -> str:
     changed = sum(any(commit.endswith("+changes") for commit in entry.commits) for entry in runs)
     said = f" {changed} runs were made with uncommitted changes (`commit` in the ledger ends in `+changes`)." if changed else ""
     return (
-        f"{len(runs)} runs: {machines}. Made again with `OMP_NUM_THREADS=1` on the same type of processor, a run has the same numbers; "
-        "another type rounds otherwise, and a trained model may then differ by a point. Seeds of one cell may have run on several "
+        f"{len(runs)} runs: {machines}. Repeated with `OMP_NUM_THREADS=1` on the same type of processor, a run has the same numbers; "
+        "another type rounds differently, and a trained model may then differ by a point. Seeds of one cell may have run on several "
         f"machines.{said}"
     )
 

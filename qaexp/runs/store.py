@@ -99,7 +99,7 @@ def run_or_reuse(
             require_one_process(cfg.trainer, "a run of a table, a sweep or qaexp.train")
             if usual is not None:
                 check_config(cfg, usual, overrides)
-            record = work(cfg, folder, join_options(overrides), (folder / LAST).is_file(), watchers)
+            record = work(cfg, folder, join_options(overrides), (folder / LAST).is_file() and (folder / RECORD).is_file(), watchers)
         except OutputError:
             raise
         except PrunedError:
@@ -144,8 +144,8 @@ def _set_damaged_record_aside(folder: Path) -> None:
             RunRecord.load(folder)
     except RecordError as error:
         log.warning("%s; it is now %s, and the run starts again", str(error).partition(";")[0], SET_ASIDE)
-        (folder / RECORD).replace(folder / SET_ASIDE)
         clear_all(folder)
+        (folder / RECORD).replace(folder / SET_ASIDE)
 
 
 def of_these_data(cfg: DictConfig, runs: Path, overrides: Sequence[str]) -> RunRecord | None:

@@ -10,7 +10,7 @@ import yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig, OmegaConf
 
-from qaexp.config import RANK, Program, choice_file, is_choice
+from qaexp.config import RANK, Program, choice_file, is_choice, join_options
 from qaexp.files import atomic_write_text, name_another_place
 from qaexp.runs.identity import measured_options
 from qaexp.runs.record import RunRecord
@@ -67,12 +67,14 @@ def best_yaml(best: Best, record: RunRecord, num_jobs: int, program: Program = R
     """
     options = measured_options(best.options)
     groups = [(option.partition("=")[0], _chosen(option)) for option in options if is_choice(option)]
-    values = [option for option in options if not is_choice(option)]
+    deleted = [option for option in options if option.startswith("~")]
+    values = [option for option in options if not is_choice(option) and option not in deleted]
     chosen, tree = dict[str, Any](), OmegaConf.create()
     for choice in (choice for group, choice in groups if group == "experiment"):
         former, tree = _of_experiment(choice)
         chosen |= former
-    chosen |= {f"override /{group}": choice for group, choice in groups if group != "experiment"}
+    added = {f"/{group[1:]}": choice for group, choice in groups if group.startswith("+")}
+    chosen |= {f"override /{group}": choice for group, choice in groups if group != "experiment" and not group.startswith("+")} | added
     defaults = [name if choice is None else {name: choice} for name, choice in chosen.items()]
     for override in OverridesParser.create().parse_overrides(values):
         OmegaConf.update(tree, override.key_or_group, override.value())
@@ -85,6 +87,7 @@ def best_yaml(best: Best, record: RunRecord, num_jobs: int, program: Program = R
         "# @package _global_\n"
         f"# The best of {num_jobs} runs by {record.selection_metric}, {100 * best.score:.2f}{where}; chosen on "
         f"dev only.\n# {program.command} {record.command}\n# Run {record.key}{record.commit and f', commit {record.commit}'}.\n"
+        + (f"# Give these, too, since a file cannot delete an option: {join_options(deleted)}\n" if deleted else "")
         + yaml.safe_dump({"defaults": [*defaults, "_self_"], **settings}, sort_keys=False, default_flow_style=None, width=140)
     )
 

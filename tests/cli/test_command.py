@@ -1,5 +1,6 @@
 """Exit codes and messages of small commands, and the numbers that they take as arguments."""
 
+import os
 import subprocess
 import sys
 from argparse import ArgumentTypeError
@@ -58,6 +59,14 @@ def test_a_reader_that_has_seen_enough_is_no_mistake(printed: str) -> None:
         writer.stdout.close()
         assert writer.stderr.read() == b""
     assert writer.returncode == 141
+
+
+def test_a_configuration_that_nobody_reads_is_no_mistake() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([sys.executable, "-m", "qaexp", "--cfg", "job"], stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")

@@ -92,6 +92,15 @@ def test_a_run_with_a_damaged_record_begins_anew_and_the_record_is_set_aside(
     assert (folder / "record.json.damaged").read_bytes() == damaged
 
 
+def test_a_checkpoint_without_a_record_is_not_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = [*TINY, f"cache_dir={tmp_path}"]
+    with monkeypatch.context() as patch:
+        patch.setattr("qaexp.runs.tasks.write_run", lambda *_: 1 / 0)
+        folder = run_overrides(options, tmp_path / "runs").folder
+    (folder / "record.json").unlink()
+    assert run_overrides(options, tmp_path / "runs").status == "ran"
+
+
 def test_what_a_kill_left_is_removed_at_the_next_start(tmp_path: Path) -> None:
     options = [*TINY, f"cache_dir={tmp_path}"]
     folder = run_overrides(options, tmp_path / "runs").folder

@@ -147,6 +147,16 @@ def test_a_best_of_ones_own_that_extends_no_experiment_takes_its_own_place(tmp_p
         look_also_in([])
 
 
+def test_what_was_added_and_deleted_is_written_so_that_hydra_reads_it() -> None:
+    record = RunRecord("key", {"dataset": {"selection_metric": "dev/map"}}, 1, "", best_epoch=1, history=[{"epoch": 1}])
+    [job] = jobs(("+model/interaction=hadamard ~optimizer.weight_decay", 0.5))
+    text = best_yaml(Best(job.options, [job]), record, 1)
+    assert "# Give these, too, since a file cannot delete an option: ~optimizer.weight_decay\n" in text
+    content = yaml.safe_load(text)
+    assert content["defaults"] == [{"/model/interaction": "hadamard"}, "_self_"]
+    assert "optimizer" not in content
+
+
 def test_a_choice_of_several_files_stays_a_list() -> None:
     [job] = jobs(("callbacks=[best_checkpoint,progress_bar] optimizer.lr=1e-3", 0.5))
     record = RunRecord("key", {"dataset": {"selection_metric": "dev/mrr"}}, 1, "", best_epoch=1, history=[{"epoch": 1}])
