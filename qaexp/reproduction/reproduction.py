@@ -62,9 +62,7 @@ def reproduce(options: argparse.Namespace) -> int:
             _write(each, ledger, results, options.latex)
     if not options.quick:
         for other in others:
-            if options.no_run and isinstance(other, StatisticsTable):  # it counts what is in the data
-                continue
-            if (options.table or not options.figure) and is_selected(other, options.table, options.paper):
+            if not options.no_run and (options.table or not options.figure) and is_selected(other, options.table, options.paper):
                 _write_other(other, results / other.paper, options.latex)
         whole, drawn, grids = ([each for each in found if type(each.table) is kind] for kind in (Table, Figure, Tuning))
         verdicts = {}
