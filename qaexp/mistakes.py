@@ -347,22 +347,21 @@ def _is_text(key: str, usual: Any) -> bool:
 
 
 def _check_kind(key: str, written: str, given: Any, usual: Any) -> None:
-    default = OmegaConf.select(usual, key)
+    default, annotation = OmegaConf.select(usual, key), _annotation(key, usual)
     group = key.replace(".", "/")
     if isinstance(given, str) and is_choice(group):
         raise ConfigError(f"{key}={written}: a choice is written with slashes, {group}={written}; choices: {', '.join(choices(group))}")
     number = isinstance(given, (int, float)) and isinstance(given, bool) <= isinstance(default, bool)
-    may_be_none = NoneType in get_args(_annotation(key, usual))
+    may_be_none = NoneType in get_args(annotation)
     gone = given is None and (written != "null" or may_be_none)  # if not null, another option has replaced it, or ~ has deleted it
     if given is None and not gone and _is_text(key, usual):
         raise ConfigError(f"{key}={written}: must be text, as in {key}={default}; for the word null, write \"{key}='null'\"")
     parent = OmegaConf.select(usual, key.rpartition(".")[0]) if "." in key else None
-    typed = _annotation(key, usual) is not None or (isinstance(parent, DictConfig) and "_target_" not in parent)
+    typed = annotation is not None or (isinstance(parent, DictConfig) and "_target_" not in parent)
     if given is None and not gone and typed and isinstance(default, (ListConfig, DictConfig)) and "_target_" not in default:
         what = "a list" if isinstance(default, ListConfig) else "a mapping of names to values"
         raise ConfigError(f"{key}=null: must be {what}")
-    is_part = isinstance(default, DictConfig) and "_target_" in default and _annotation(key, usual) is not None
-    if given is None and not gone and is_part:
+    if given is None and not gone and annotation is not None and isinstance(default, DictConfig) and "_target_" in default:
         or_write = f", or write {group}= and one of {', '.join(choices(group))}" if choices(group) else ""
         raise ConfigError(f"{key}=null: a run needs it; leave the option out{or_write}")
     if isinstance(default, (int, float)) and not number and not gone:

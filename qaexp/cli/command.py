@@ -62,9 +62,9 @@ def exit_code(work: Callable[[], int], hint: str = "") -> int:
         return USER_ERROR
 
 
-def reader_is_gone(error: BaseException | None) -> bool:
-    """Whether the error is a broken pipe, or was raised because of one."""
-    return error is not None and (isinstance(error, BrokenPipeError) or reader_is_gone(error.__cause__ or error.__context__))
+def reader_is_gone(error: BaseException) -> bool:
+    """Whether the error is a BrokenPipeError, or was raised while one was handled."""
+    return isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError)
 
 
 def discard_output() -> None:

@@ -39,7 +39,7 @@ from qaexp.logs import silence_libraries
 from qaexp.mistakes import SWEEP_FLAGS, check_config, config_of_choices, explain, is_sweep
 from qaexp.own_choices import drop_replaced_options_of_job, own_folders
 from qaexp.processes import INTERRUPTED, Process, end_with, stop_on_signals
-from qaexp.runs.folder import BEST, CONFIG, LAST, LOG, RECORD, RUNS, TRACEBACK, clear
+from qaexp.runs.folder import BEST, CONFIG, LAST, LOG, RECORD, RUNS, TRACEBACK, clear, is_resumable
 from qaexp.runs.other_runs import require_other_runs
 
 log = logging.getLogger(__name__)
@@ -328,8 +328,7 @@ def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: b
     except Exception as error:
         with contextlib.suppress(OSError):  # the disk may be full
             (folder / TRACEBACK).write_text(traceback.format_exc(), encoding="utf-8")
-        resumable = (folder / LAST).exists() and (folder / RECORD).exists()
-        if resumable and not isinstance(error, CheckpointError):  # which has a remedy of its own
+        if is_resumable(folder) and not isinstance(error, CheckpointError):  # which has a remedy of its own
             again = join_options([f"resume={folder}"])
             log.error("the measurements so far are in %s; to continue after its last epoch: %s %s", folder, program.command, again)
         raise

@@ -4,7 +4,7 @@ import gzip
 import math
 import zlib
 from codecs import BOM_UTF8
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -170,15 +170,14 @@ class _Table:
             with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
                 while lines := file.readlines(CHUNK):
                     lines[0] = lines[0] if before else lines[0].removeprefix(BOM_UTF8)
-                    rows = [(number, line, line.split()) for number, line in enumerate(lines, before + 1)]
+                    rows = [line.split() for line in lines]
+                    numbers = list(range(before + 1, before + len(rows) + 1))
                     before += len(rows)
-                    faults += [
-                        f"line {number}: {plural(len(fields), 'field')}, {num_fields} expected: {_shown(line)!r}"
-                        for number, line, fields in rows
-                        if len(fields) not in (0, num_fields)
-                    ]
-                    numbers = [number for number, _, fields in rows if len(fields) == num_fields]
-                    columns = list(zip(*(fields for *_, fields in rows if len(fields) == num_fields), strict=True)) or [()] * num_fields
+                    if any(len(row) != num_fields for row in rows):
+                        faults += _torn(lines, numbers, num_fields)
+                        numbers = [number for number, row in zip(numbers, rows, strict=True) if len(row) == num_fields]
+                        rows = [row for row in rows if len(row) == num_fields]
+                    columns = list(zip(*rows, strict=True)) or [()] * num_fields
                     parts[0].append(_numbered(columns[0], questions))
                     parts[1].append(_numbered(columns[2], candidates))
                     parts[2].append(_numbers(columns[value], numbers, faults))
@@ -205,8 +204,11 @@ class _Table:
         ]
 
 
-def _shown(line: bytes) -> str:
-    return line.strip()[:60].decode(errors="replace")
+def _torn(lines: Sequence[bytes], numbers: Sequence[int], num_fields: int) -> Iterator[str]:
+    """A sentence for each line with another number of fields, except blank lines."""
+    for number, line in zip(numbers, lines, strict=True):
+        if (size := len(line.split())) not in (0, num_fields):
+            yield f"line {number}: {plural(size, 'field')}, {num_fields} expected: {line.strip()[:60].decode(errors='replace')!r}"
 
 
 def _numbered(names: Sequence[bytes], known: dict[bytes, int]) -> Int[np.ndarray, " line"]:
@@ -215,7 +217,7 @@ def _numbered(names: Sequence[bytes], known: dict[bytes, int]) -> Int[np.ndarray
 
 
 def _numbers(texts: Sequence[bytes], lines: Sequence[int], faults: list[str]) -> Float[np.ndarray, " line"]:
-    """The texts as numbers. If some are not numbers, adds a fault for each and returns an empty array."""
+    """Parses the texts as numbers. Adds a fault for each that is not a number; then the result is an empty array."""
     try:
         values = np.array([float(text) for text in texts], dtype=np.float64)
         if not np.isnan(values).any():

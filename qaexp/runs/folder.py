@@ -52,6 +52,11 @@ def clear(folder: Path) -> None:
         path.unlink(missing_ok=True)
 
 
+def is_resumable(folder: Path) -> bool:
+    """Whether the folder has what an unfinished run continues from: its last checkpoint and its record."""
+    return (folder / LAST).is_file() and (folder / RECORD).is_file()
+
+
 def clear_all(folder: Path) -> None:
     """Remove `last.ckpt`, too, as sweeps and tables do to save space: they have many runs."""
     clear(folder)

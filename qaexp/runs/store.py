@@ -18,7 +18,7 @@ from qaexp.errors import BadDataError, CheckpointError, ConfigError, MissingData
 from qaexp.files import RUNS_REMEDY, atomic_write_text, output_errors, remove_staging
 from qaexp.logs import silence_libraries
 from qaexp.mistakes import check_config, config_of_choices, explain
-from qaexp.runs.folder import CONFIG, ERROR, LAST, RECORD, SET_ASIDE, TRACEBACK, clear_all
+from qaexp.runs.folder import CONFIG, ERROR, LAST, RECORD, SET_ASIDE, TRACEBACK, clear_all, is_resumable
 from qaexp.runs.identity import config_key
 from qaexp.runs.other_runs import other_runs, with_other_runs, with_pinned_runs
 from qaexp.runs.record import RunRecord
@@ -99,7 +99,7 @@ def run_or_reuse(
             require_one_process(cfg.trainer, "a run of a table, a sweep or qaexp.train")
             if usual is not None:
                 check_config(cfg, usual, overrides)
-            record = work(cfg, folder, join_options(overrides), (folder / LAST).is_file() and (folder / RECORD).is_file(), watchers)
+            record = work(cfg, folder, join_options(overrides), is_resumable(folder), watchers)
         except OutputError:
             raise
         except PrunedError:
@@ -144,7 +144,7 @@ def _set_damaged_record_aside(folder: Path) -> None:
             RunRecord.load(folder)
     except RecordError as error:
         log.warning("%s; it is now %s, and the run starts again", str(error).partition(";")[0], SET_ASIDE)
-        clear_all(folder)
+        clear_all(folder)  # first: a checkpoint without a record is of no use, should the process be killed here
         (folder / RECORD).replace(folder / SET_ASIDE)
 
 

@@ -65,16 +65,18 @@ def best_yaml(best: Best, record: RunRecord, num_jobs: int, program: Program = R
 
     `record` is that of the first run. The axes of the sweep are not kept.
     """
-    options = measured_options(best.options)
+    measured = measured_options(best.options)
+    deleted = [option for option in measured if option.startswith("~")]
+    options = [option for option in measured if option not in deleted]
     groups = [(option.partition("=")[0], _chosen(option)) for option in options if is_choice(option)]
-    deleted = [option for option in options if option.startswith("~")]
-    values = [option for option in options if not is_choice(option) and option not in deleted]
+    values = [option for option in options if not is_choice(option)]
     chosen, tree = dict[str, Any](), OmegaConf.create()
     for choice in (choice for group, choice in groups if group == "experiment"):
         former, tree = _of_experiment(choice)
         chosen |= former
     added = {f"/{group[1:]}": choice for group, choice in groups if group.startswith("+")}
-    chosen |= {f"override /{group}": choice for group, choice in groups if group != "experiment" and not group.startswith("+")} | added
+    replaced = {f"override /{group}": choice for group, choice in groups if group != "experiment" and not group.startswith("+")}
+    chosen = added | chosen | replaced  # Hydra wants overrides at the end
     defaults = [name if choice is None else {name: choice} for name, choice in chosen.items()]
     for override in OverridesParser.create().parse_overrides(values):
         OmegaConf.update(tree, override.key_or_group, override.value())

@@ -10,7 +10,7 @@ import yaml
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
-from qaexp.config import CONF, PRETRAIN, look_also_in
+from qaexp.config import CONF, PRETRAIN, composed_by_hydra, look_also_in
 from qaexp.runs.record import RunRecord
 from qaexp.sweep.best import Best, best_of, best_of_each_measure, best_yaml, write_best
 from qaexp.sweep.job import JobResult
@@ -147,14 +147,18 @@ def test_a_best_of_ones_own_that_extends_no_experiment_takes_its_own_place(tmp_p
         look_also_in([])
 
 
-def test_what_was_added_and_deleted_is_written_so_that_hydra_reads_it() -> None:
+def test_what_was_added_and_deleted_is_written_so_that_hydra_reads_it(tmp_path: Path) -> None:
+    (tmp_path / "extra").mkdir()
+    (tmp_path / "extra" / "patient.yaml").write_text("# @package _global_\npatience: 77\n")
     record = RunRecord("key", {"dataset": {"selection_metric": "dev/map"}}, 1, "", best_epoch=1, history=[{"epoch": 1}])
-    [job] = jobs(("+model/interaction=hadamard ~optimizer.weight_decay", 0.5))
-    text = best_yaml(Best(job.options, [job]), record, 1)
-    assert "# Give these, too, since a file cannot delete an option: ~optimizer.weight_decay\n" in text
-    content = yaml.safe_load(text)
-    assert content["defaults"] == [{"/model/interaction": "hadamard"}, "_self_"]
-    assert "optimizer" not in content
+    path = tmp_path / "experiment" / "best.yaml"
+    look_also_in([tmp_path])
+    [job] = jobs(("model=gru +extra=patient ~optimizer.lr", 0.5))
+    write_best([path], Best(job.options, [job]), record, 1)
+    assert "# Give these, too, since a file cannot delete an option: ~optimizer.lr\n" in path.read_text()
+    cfg = composed_by_hydra(["experiment=best"], "config")
+    assert (cfg.patience, cfg.model.encoder._target_.rpartition(".")[2]) == (77, "GRU")
+    assert cfg.optimizer.lr is not None
 
 
 def test_a_choice_of_several_files_stays_a_list() -> None:
