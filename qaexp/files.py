@@ -143,14 +143,17 @@ def csv_text(table: "pd.DataFrame") -> str:
 
 
 def remove_staging(folder: Path) -> None:
-    """Remove what `atomic_write` left in a folder when processes were killed. Hold the folder's lock while calling it."""
+    """Remove the temporary files and folders of `atomic_write` that killed processes left behind.
+
+    The caller must hold the folder's lock.
+    """
     for path in folder.glob(".*.*"):
         if re.fullmatch(r"\..+\.[0-9a-f]{16}", path.name):
             _remove(path)
 
 
 def _remove(path: Path) -> None:
-    """Remove a file or a folder, if it is there and can be removed."""
+    """Remove a file or a folder. It is no error if it is missing or cannot be removed."""
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
     with suppress(OSError):

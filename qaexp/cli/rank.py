@@ -145,7 +145,7 @@ def _pairs(faults: Faults, columns: dict[str, str]) -> Iterator[Pair]:
         texts = [row["question"], row["candidate"]]
         ids = ["" if row.get(name) is None else str(row[name]) for name in ("question_id", "candidate_id")]
         if odd := [text for text in texts if not isinstance(text, str)]:
-            faults.add(int(place.partition(".")[0]), f"{odd[0]!r} is not a text")
+            faults.add(int(place.partition(".")[0]), f"{odd[0]!r} is not text")
         elif odd := [name for name in ids if name and name.split() != [name]]:
             faults.add(int(place.partition(".")[0]), f"the id {odd[0]!r} has white space, which a TREC run file cannot hold")
         else:

@@ -94,7 +94,7 @@ def _parts(heat: Heat) -> list[tuple[Heat, str]]:
 
 
 def in_words(name: str) -> str:
-    """The name of a shown tensor, with its side unless that is the pair.
+    """The name of a shown tensor in words. For a tensor of one text, it begins with the side: question or candidate.
 
     >>> in_words("pair.question_attention"), in_words("question.gate 1")
     ('question attention', 'question: gate 1')

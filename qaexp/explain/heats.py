@@ -75,7 +75,7 @@ def neurons_of(name: str, tensor: Tensor, question: Sequence[str], answer: Seque
 
 
 def _grid(name: str, tensor: Tensor, question: Sequence[str], answer: Sequence[str]) -> Float[np.ndarray, "slice row column"] | None:
-    """Grids of question words by answer words, from the tensor that a model showed as `name`. None if it is not a grid."""
+    """The tensor that a model showed as `name`, as grids of question words by answer words. None if it has other axes."""
     side, _, what = name.partition(".")
     if side != "pair" or what not in OVER_BOTH_TEXTS or tensor.shape[-2:] != (len(question), len(answer)):
         return None

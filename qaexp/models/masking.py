@@ -58,7 +58,7 @@ def masked_mean(states: Float[Tensor, "text length dim"], mask: Bool[Tensor, "te
 
 
 def masked_softmax(scores: Float[Tensor, "*rows length"], mask: Bool[Tensor, "*#rows length"]) -> Float[Tensor, "*rows length"]:
-    """Softmax over real tokens; padding gets 0. A row that is all padding gets uniform weights, which are not used.
+    """Softmax over real tokens; padding gets 0. In a row without real tokens all weights are equal; they must not be used.
 
     >>> masked_softmax(torch.tensor([1.0, 1.0, 7.0]), torch.tensor([True, True, False])).tolist()
     [0.5, 0.5, 0.0]

@@ -148,7 +148,7 @@ def as_scorer(model: object) -> AnswerScorer:
     """Checks that what was built for `model=` is an `AnswerScorer`, and returns it.
 
     Raises:
-        ConfigError: it is no `AnswerScorer`.
+        ConfigError: it is not an `AnswerScorer`.
     """
     if isinstance(model, AnswerScorer):
         return model

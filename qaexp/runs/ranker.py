@@ -54,7 +54,7 @@ class Ranker:
 
         Raises:
             ValueError: there is no answer to rank, or one text in place of a list, or the model predicts classes.
-            TypeError: the question or an answer is not a text.
+            TypeError: the question or an answer is not text.
             UnrankableScoresError: a score is NaN.
         """
         if isinstance(answers, str):
@@ -76,7 +76,7 @@ class Ranker:
 
         Raises:
             ValueError: the model ranks.
-            TypeError: a side is not a text.
+            TypeError: a side is not text.
         """
         if not self.classes:
             raise ValueError("this model ranks answers and has no classes; call rank(question, answers)")
@@ -88,7 +88,7 @@ class Ranker:
         """Returns attention weights, gates and grids of one pair; see `qaexp.models.scorer.read_out`.
 
         Raises:
-            TypeError: a side is not a text.
+            TypeError: a side is not text.
         """
         _require_texts({"the question": question, "the answer": answer})
         [question_ids], [answer_ids] = self._ids([question], self._max_lengths[0]), self._ids([answer], self._max_lengths[1])

@@ -311,7 +311,7 @@ def _require_kinds(content: Any) -> None:
             raise TypeError(f"{odd[0]} is of another type")
     names = [content.get("key", ""), content.get("data", {}).get("fingerprint", ""), *content.get("metrics", {})]
     if odd := [name for name in names if not (isinstance(name, str) and re.fullmatch(NAME, name))]:
-        raise ValueError(f"{reprlib.repr(odd[0])} is not a name of a run, data set or split")
+        raise ValueError(f"{reprlib.repr(odd[0])} is not the name of a run, data set or split")
 
 
 def _is_of(value: Any, kind: Any) -> bool:

@@ -194,7 +194,7 @@ def _require_kind(target: object, slot: str, file: Path) -> None:
     kind = next((kind for pattern, kind in SLOTS.items() if re.fullmatch(pattern, slot)), OF_ONES_OWN)
     wants = f"{file} wants to build {slot} from {str(target)[:200]}"
     if not isinstance(target, str) or not re.fullmatch(r"[A-Za-z]\w*(\.[A-Za-z]\w*)+", target):
-        raise CheckpointError(f"{wants}, which is not a name of a class; do not load it")
+        raise CheckpointError(f"{wants}, which is not the name of a class; do not load it")
     _require_package(target, kind, wants)
     try:
         part = get_object(target)

@@ -68,7 +68,7 @@ def callbacks(
 
 
 def _configured(cfg: DictConfig, data: RankingDataModule) -> tuple[DictConfig, list[Callback]]:
-    """The configuration of the best_checkpoint, and all other callbacks of the configuration."""
+    """The configuration of `best_checkpoint`, and all other configured callbacks, already built."""
     chosen = {name: with_metric_key(each) for name, each in (cfg.get("callbacks") or usual_callbacks(cfg)).items() if each}
     if (best := chosen.pop("best_checkpoint", None)) is None:
         raise ConfigError(

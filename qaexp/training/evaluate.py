@@ -47,7 +47,7 @@ class Words:
     unknown: int = 0
     """How many of them are read as one unknown word."""
     share_unknown: float = 0.0
-    """Their share in [0, 1] of the words of the distinct texts of dev and test."""
+    """The fraction of all words in dev and test that they make up, in [0, 1]. A text that occurs several times is counted once."""
 
 
 @dataclass(frozen=True)

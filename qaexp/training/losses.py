@@ -78,7 +78,7 @@ def as_loss(loss: Any) -> Loss:
     """Checks that what was built for `loss=` is a `Loss`, and returns it.
 
     Raises:
-        ConfigError: it is no `Loss`, or it has weights, which no optimiser would train.
+        ConfigError: it is not a `Loss`, or it has weights, which no optimiser would train.
     """
     if not isinstance(loss, Loss):
         raise ConfigError(f"loss={type(loss).__name__} is not a Loss: derive it from {Loss.__module__}.{Loss.__name__}")

@@ -101,7 +101,7 @@ IDS = '{"question": "a", "candidate": "b", "question_id": "1", "candidate_id": "
     [
         ("faq.tsv", "a\tb\nc\td\na\te\n", "line 3: other questions stand between this line and those of its question"),
         ("faq.tsv", "a\tb\nc\n", "line 2: 1 field, 2 expected"),
-        ("faq.jsonl", '{"question": "a", "candidate": 3}\n', "line 1: 3 is not a text"),
+        ("faq.jsonl", '{"question": "a", "candidate": 3}\n', "line 1: 3 is not text"),
         ("faq.jsonl", '{"question": "a", "candidate": "b", "candidate_id": "1 2"}\n', "line 1: the id '1 2' has white space"),
         ("faq.jsonl", 2 * IDS + IDS.replace('"b"', '"c"'), "line 3: candidate 2 had another text in an earlier line"),
         ("faq.jsonl", IDS + IDS.replace('"a"', '"c"'), "line 2: id 1 already belongs to another question"),

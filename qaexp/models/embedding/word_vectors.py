@@ -20,7 +20,7 @@ from qaexp.models.types import Text
 
 
 def is_word_vector(parameter: str) -> bool:
-    """Whether the parameter of this name belongs to a module called `words`, as in every `Embedding` here and in a model of your own.
+    """Whether the parameter with this name holds word vectors. It does if its module is called `words`, also in a model of your own.
 
     >>> [is_word_vector(name) for name in ("scorer.embedding.words.weight", "words.weight", "encoder.weight")]
     [True, True, False]

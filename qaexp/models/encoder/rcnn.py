@@ -17,7 +17,7 @@ SHUT = 1e4
 
 
 class RCNN(RecurrentEncoder):
-    """States that average patterns of up to `order` words, near or far, weighted by a gate.
+    """A recurrent encoder. Each state is a weighted average of patterns of up to `order` words, adjacent or not; a gate sets the weights.
 
         λ_t = σ(W^λ·x_t + U^λ·h_{t−1} + b^λ)
         c_t^(1) = λ_t ⊙ c_{t−1}^(1) + (1 − λ_t) ⊙ (W_1·x_t)

@@ -14,7 +14,7 @@ from qaexp.models.types import Text
 
 
 class QuestionAttention(Stage):
-    """The pooled question attends to the answer's states; then the answer is pooled in the same way as the question.
+    """The pooled question attends to the answer's states; then the answer is pooled as the question was.
 
         o_q = pool_t h_q(t)
         m_{a,q}(t) = W_am·h_a(t) + W_qm·o_q                                     eq. 9
