@@ -66,6 +66,14 @@ class Program:
     def command(self) -> str:
         return self.module.replace(".", " ")
 
+    def resume(self, folder: Path) -> str:
+        """The command line that continues a run.
+
+        >>> RANK.resume(Path("my run"))
+        "qaexp 'resume=my run'"
+        """
+        return f"{self.command} {join_options([f'resume={folder}'])}"
+
     def load(self) -> Callable[..., Any]:
         """Import the function. This takes seconds, since its module imports torch and Lightning."""
         module, _, name = self.function.partition(":")

@@ -66,8 +66,8 @@ def violations(config: Mapping[Any, Any], prefix: str = "") -> Iterator[str]:
     ['patience=1.5: must be a whole number', 'seed=-1: must be at least 0 and at most 4294967295']
     >>> list(violations({"strategy": {"_target_": "qaexp.sweep.strategies.RandomSearch", "trials": 0}}))
     ['strategy.trials=0: must be at least 1']
-    >>> list(violations({"deviation": float("inf")}))
-    ['deviation=inf: must be a float32 number, at most 3.4e38']
+    >>> list(violations({"deviation": float("inf"), "patience": float("inf")}))
+    ['deviation=inf: must be a float32 number, at most 3.4e38', 'patience=inf: must be a whole number']
     """
     limits = parameter_types(str(config.get("_target_", "")))
     for key, value in sorted(config.items(), key=lambda item: isinstance(item[1], Mapping)):  # seed before dataset.seed, which copies it
@@ -78,12 +78,12 @@ def violations(config: Mapping[Any, Any], prefix: str = "") -> Iterator[str]:
             for place, each in enumerate(value):
                 if isinstance(each, Mapping):
                     yield from violations(each, f"{name}.{place}.")
-        elif isinstance(value, (int, float)) and not abs(value) <= LARGEST_FLOAT32:
-            yield f"{name}={value}: must be a float32 number, at most 3.4e38"
         elif prefix == "trainer." and key in TRAINER_VALUES and value not in TRAINER_VALUES[key][0]:
             yield f"{name}={value}: {TRAINER_VALUES[key][1]}"
         elif fault := _fault(value, OPTIONS.get(name, limits.get(key))):
             yield f"{name}={value}: {fault}"
+        elif isinstance(value, (int, float)) and not abs(value) <= LARGEST_FLOAT32:
+            yield f"{name}={value}: must be a float32 number, at most 3.4e38"
 
 
 def located(target: str) -> Any:

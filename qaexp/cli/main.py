@@ -212,9 +212,7 @@ def _resume(folder: Path, arguments: Sequence[str], program: Program) -> None:
     if other is None:
         raise ConfigError(f"{folder / CONFIG} is damaged (it is empty or cut off); start the run again with its command line")
     if other.module != program.module:
-        raise ConfigError(
-            f"resume={folder}: this is not a run of {program.command}; resume it with: {other.command} {join_options([f'resume={folder}'])}"
-        )
+        raise ConfigError(f"resume={folder}: this is not a run of {program.command}; resume it with: {other.resume(folder)}")
     if not RunRecord.load(folder).is_of(OmegaConf.to_container(cfg)):
         raise ConfigError(f"resume={folder}: {CONFIG} was changed after the run began; restore it from {RECORD}, or start a new run")
     if more:
@@ -300,8 +298,9 @@ def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: b
                     file.write(OmegaConf.to_yaml(cfg, resolve=True))
             log_file = logging.FileHandler(folder / LOG)
         except FileExistsError as error:
-            again = join_options([f"resume={folder}"])
-            raise ConfigError(f"{folder} has a run already; continue it with {again}, or name another folder in hydra.run.dir") from error
+            raise ConfigError(
+                f"{folder} has a run already; continue it with: {program.resume(folder)}, or name another folder in hydra.run.dir"
+            ) from error
     logging.getLogger().addHandler(log_file)
     try:
         if resume and (finished := RunRecord.with_status(folder, "finished")):
@@ -321,7 +320,7 @@ def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: b
         if reader_is_gone(stop):
             raise BrokenPipeError from stop
         if (folder / RECORD).is_file():
-            log.error("interrupted; continue with: %s %s", program.command, join_options([f"resume={folder}"]))
+            log.error("interrupted; continue with: %s", program.resume(folder))
         else:
             log.error("interrupted before anything was measured; start again with the same command")
         raise KeyboardInterrupt from stop
@@ -329,8 +328,7 @@ def _run_alone(folder: Path, cfg: Any, command: str, program: Program, resume: b
         with contextlib.suppress(OSError):  # the disk may be full
             (folder / TRACEBACK).write_text(traceback.format_exc(), encoding="utf-8")
         if is_resumable(folder) and not isinstance(error, CheckpointError):  # which has a remedy of its own
-            again = join_options([f"resume={folder}"])
-            log.error("the measurements so far are in %s; to continue after its last epoch: %s %s", folder, program.command, again)
+            log.error("the measurements so far are in %s; to continue after its last epoch: %s", folder, program.resume(folder))
         raise
     finally:
         logging.getLogger().removeHandler(log_file)

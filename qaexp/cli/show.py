@@ -14,7 +14,7 @@ from rich.text import Text
 
 from qaexp.cli.command import exit_code, positive_int
 from qaexp.cli.screen import results_table, sparkline, title_of
-from qaexp.config import join_options, program_of
+from qaexp.config import program_of
 from qaexp.errors import ConfigError, MissingDataError, QaexpError, meant, plural
 from qaexp.evaluation.measures import FALLING, heading, is_curve
 from qaexp.logs import duration
@@ -79,7 +79,7 @@ def _show_record(record: RunRecord, run: Path, console: Console) -> None:
 
 def _how_to_go_on(record: RunRecord, run: Path) -> str:
     """The command that continues a run; empty if it has ended."""
-    command = f"{program_of(record.config).command} {join_options([f'resume={run}'])}"
+    command = program_of(record.config).resume(run)
     mended = f"{command} (when the cause of the error is removed)"
     return {"interrupted": command, "running": f"{command} (if it was killed)", "failed": mended}.get(record.status, "")
 

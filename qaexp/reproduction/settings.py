@@ -146,9 +146,9 @@ def _agrees(value: float, printed: str) -> bool:
 def _overrides(table: Table | None, label: str, whose: str) -> Sequence[str]:
     """The overrides of a row of a table of results, on the paper's own data."""
     row = next((row for row in table.rows if row.label == label), None) if table else None
-    if table is None or row is None or row.overrides is None:
+    if table is None or row is None or not (settings := table.settings_of(row)):
         raise ConfigError(f"{whose}: there is no row {label!r} that runs in {table.title if table else 'such a table of results'}")
-    return next(alternatives(table, row, table.settings_of(row)[0])).overrides
+    return next(alternatives(table, row, settings[0])).overrides
 
 
 def _count(cfg: DictConfig, counts: Mapping[str, str], whose: str) -> int:

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from qaexp.config import join_options
+from qaexp.config import RANK
 from qaexp.data.audit.canaries import Finding, check
 from qaexp.data.audit.class_canaries import check_classes
 from qaexp.data.classification import ClassificationDataModule
@@ -150,9 +150,7 @@ class Ranking(Task):
     def shown_pairs(self, run: Path, split: str, questions: Sequence[int]) -> list[tuple[str, int]]:
         """The right answer that the run ranked best."""
         if not (run / f"{split}.run").is_file():
-            raise ConfigError(
-                f"{run} has no {split}.run, which a run writes at its end; resume it: qaexp {join_options([f'resume={run}'])}"
-            )
+            raise ConfigError(f"{run} has no {split}.run, which a run writes at its end; resume it: {RANK.resume(run)}")
         table, ranked = self.data.splits[split], read_run(run / f"{split}.run")
         ranks = {question: dict(zip(rows["candidate"], rows["rank"], strict=True)) for question, rows in ranked.groupby("question")}
         shown = []

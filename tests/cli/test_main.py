@@ -456,7 +456,9 @@ def test_a_folder_that_has_a_run_is_named_with_the_remedy(
     command = [*quiet, "model=word_overlap", "hydra.run.dir=here"]
     assert main(command) == 0
     assert main(command) == 2
-    assert re.search(r"here has a run already; continue it with resume=\S+here, or name another folder in hydra.run.dir", caplog.text)
+    assert re.search(
+        r"here has a run already; continue it with: qaexp resume=\S+here, or name another folder in hydra.run.dir", caplog.text
+    )
 
 
 def test_a_slot_of_ones_own_that_is_built_too_early_is_named(own: Path, quiet: list[str], caplog: pytest.LogCaptureFixture) -> None:

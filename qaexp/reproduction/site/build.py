@@ -17,7 +17,7 @@ from markupsafe import Markup
 from qaexp.errors import MissingDataError
 from qaexp.evaluation.measures import FALLING, heading, is_curve, is_measure
 from qaexp.explain.names import data_set_in_words
-from qaexp.files import FIGURES_REMEDY, atomic_write_text
+from qaexp.files import FIGURES_REMEDY, atomic_write, atomic_write_text
 from qaexp.reproduction.claims import VERDICTS
 from qaexp.reproduction.content import EXPERIMENTS
 from qaexp.reproduction.ledger import Entry, Ledger
@@ -109,6 +109,7 @@ class _Site:
         for asset in ASSETS:
             source, _, _ = self.environment.loader.get_source(self.environment, asset)  # type: ignore[union-attr]
             self._write(asset, source)
+        self._remove_former_records()
 
     def _papers(self) -> list[Paper]:
         names = sorted({shown.table.paper for shown in self.shown}, key=lambda name: (name == FIELD_PAPER, name))
@@ -165,8 +166,8 @@ class _Site:
     def _copy(self, path: Path) -> None:
         """A file of the results to its place in the site."""
         target = self.to / path.relative_to(self.results)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, target)
+        with atomic_write(target, FIGURES_REMEDY) as staging:
+            shutil.copyfile(path, staging)
 
     def _claims_page(self, paper: str, claims: Sequence[Mapping[str, str]]) -> None:
         said = groupby(claims, key=lambda line: (line["claim"], line["where"], line["of"]))
@@ -196,6 +197,13 @@ class _Site:
             metrics=_metrics(entry),
             config=yaml.safe_dump(dict(entry.config), sort_keys=False, allow_unicode=True),
         )
+
+    def _remove_former_records(self) -> None:
+        """Remove the pages of runs that have left the ledger since the site was last written."""
+        for folder in ("records", "reports"):
+            for page in (self.to / folder).glob("*.html"):
+                if page.stem not in self.entries:
+                    page.unlink()
 
     def _page(self, name: str, template: str, **values: Any) -> None:
         root = "../" * name.count("/")

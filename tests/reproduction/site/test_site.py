@@ -98,6 +98,22 @@ def test_a_page_brings_the_files_of_the_results_that_it_links_to_and_no_others(t
     assert [path.name for path in to.parent.iterdir()] == ["inner"]
 
 
+def test_the_page_of_a_run_that_left_the_ledger_is_removed(tmp_path: Path) -> None:
+    results, to = tmp_path / "results", tmp_path / "site"
+    kept, left = sorted((RESULTS / "ledger").rglob("*.json"))[:2]
+    for entry in (kept, left):
+        copy = results / entry.relative_to(RESULTS)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(entry, copy)
+    build(results, to)
+    assert len(list((to / "records").iterdir())) == 2
+    (results / left.relative_to(RESULTS)).unlink()
+    (to / "own.html").write_text("of the user")
+    build(results, to)
+    assert [page.stem for page in (to / "records").iterdir()] == [Ledger(results / "ledger").entries[0].file_key]
+    assert (to / "own.html").is_file()
+
+
 def test_a_csv_that_is_older_than_its_table_is_named(tmp_path: Path) -> None:
     """It ended in a KeyError."""
     shutil.copytree(RESULTS / "ledger", tmp_path / "ledger")
