@@ -154,7 +154,9 @@ def require_kind(part: object, kind: type[Part], slot: str) -> Part:
         ConfigError: it is of another kind, or sets no width for the next slot.
     """
     if not isinstance(part, kind):
-        raise ConfigError(f"model/{slot}={type(part).__name__} is no {kind.__name__}: derive it from {kind.__module__}.{kind.__name__}")
+        raise ConfigError(
+            f"model/{slot}={type(part).__name__} is not of the class {kind.__name__}: derive it from {kind.__module__}.{kind.__name__}"
+        )
     if isinstance(part, Stage) and not hasattr(part, "output_dim"):
         raise ConfigError(f"model/{slot}={type(part).__name__} sets no output_dim, the width that the next slot is built with")
     return part

@@ -35,6 +35,7 @@ class Kind:
     """What a slot builds."""
 
     name: str
+    """In words, with its article."""
     base: str = ""
     """The class that it is derived from."""
     parts: Sequence[str] = ()
@@ -62,35 +63,35 @@ class OfOnesOwn(Kind):
 
 LIGHTNING = "pytorch_lightning"
 TOKENISER, CALLBACK = (
-    Tokeniser("tokeniser, a function that says `-> list[str]`"),
-    Kind("callback", f"{LIGHTNING}.Callback", library=LIGHTNING),
+    Tokeniser("a tokeniser, a function that says `-> list[str]`"),
+    Kind("a callback", f"{LIGHTNING}.Callback", library=LIGHTNING),
 )
 SLOTS = {
-    r"model": Kind("AnswerScorer", "qaexp.models.scorer.AnswerScorer"),
-    r"model\..+": Kind("part of a model", "torch.nn.Module"),
-    r"output": Kind("word output", "qaexp.models.decoder.WordOutput"),
-    r"loss": Kind("loss", "qaexp.training.losses.Loss"),
-    r"optimizer": Kind("optimiser", "torch.optim.Optimizer", library="torch.optim"),
-    r"schedule": Kind("schedule", "torch.optim.lr_scheduler.LRScheduler", library="torch.optim"),
-    r"dataset": Kind("data module", "qaexp.data.module.RankingDataModule"),
-    r"dataset\.reader": Kind("reader", parts=("files", "read", "version")),
+    r"model": Kind("an AnswerScorer", "qaexp.models.scorer.AnswerScorer"),
+    r"model\..+": Kind("a part of a model", "torch.nn.Module"),
+    r"output": Kind("a word output", "qaexp.models.decoder.WordOutput"),
+    r"loss": Kind("a loss", "qaexp.training.losses.Loss"),
+    r"optimizer": Kind("an optimiser", "torch.optim.Optimizer", library="torch.optim"),
+    r"schedule": Kind("a schedule", "torch.optim.lr_scheduler.LRScheduler", library="torch.optim"),
+    r"dataset": Kind("a data module", "qaexp.data.module.RankingDataModule"),
+    r"dataset\.reader": Kind("a reader", parts=("files", "read", "version")),
     r"dataset(\.reader)?\.tokenise": TOKENISER,
-    r"dataset\.vectors": Kind("source of word vectors", parts=("files", "build")),
-    r"dataset\.negatives": Kind("choice of negatives", parts=("draw",)),
-    r"pairs": Kind("module of pairs", "qaexp.data.reconstruction.ReconstructionDataModule"),
-    r"trainer": Kind("Trainer", f"{LIGHTNING}.Trainer", library=LIGHTNING),
+    r"dataset\.vectors": Kind("a source of word vectors", parts=("files", "build")),
+    r"dataset\.negatives": Kind("a choice of negatives", parts=("draw",)),
+    r"pairs": Kind("a module of pairs", "qaexp.data.reconstruction.ReconstructionDataModule"),
+    r"trainer": Kind("a Trainer", f"{LIGHTNING}.Trainer", library=LIGHTNING),
     r"(trainer|logger)\.callbacks\.\d+|callbacks\.\w+": CALLBACK,
-    r"trainer\.logger(\.\d+)?|logger\.\w+": Kind("logger", f"{LIGHTNING}.loggers.Logger", library=LIGHTNING),
-    r"logger\.pages\.\d+": Kind("page", parts=("write",)),
-    r"trainer\.profiler": Kind("profiler", f"{LIGHTNING}.profilers.Profiler", library=LIGHTNING),
-    r"trainer\.strategy": Kind("strategy", f"{LIGHTNING}.strategies.Strategy", library=LIGHTNING),
+    r"trainer\.logger(\.\d+)?|logger\.\w+": Kind("a logger", f"{LIGHTNING}.loggers.Logger", library=LIGHTNING),
+    r"logger\.pages\.\d+": Kind("a page", parts=("write",)),
+    r"trainer\.profiler": Kind("a profiler", f"{LIGHTNING}.profilers.Profiler", library=LIGHTNING),
+    r"trainer\.strategy": Kind("a strategy", f"{LIGHTNING}.strategies.Strategy", library=LIGHTNING),
 }
 """The slots of a configuration, and what each takes."""
 
 HYDRA_KEYS: Mapping[str, type | tuple[type, ...]] = {"_partial_": bool, "_recursive_": bool, "_convert_": str, "_args_": (list, tuple)}
 """What Hydra reads beside `_target_`."""
 
-OF_ONES_OWN = OfOnesOwn("part that this slot takes")
+OF_ONES_OWN = OfOnesOwn("a part that this slot takes")
 """Slots that are not in SLOTS are options of the user's own classes. They take any class of a trusted package."""
 
 
@@ -204,11 +205,11 @@ def _require_kind(target: object, slot: str, file: Path) -> None:
         ) from error
     _require_package(f"{getattr(part, '__module__', None) or 'builtins'}.", kind, wants)
     if not kind.admits(part):
-        raise CheckpointError(f"{wants}, which is no {kind.name}; do not load it")
+        raise CheckpointError(f"{wants}, which is not {kind.name}; do not load it")
 
 
 def _require_package(name: str, kind: Kind, wants: str) -> None:
     package = name.partition(".")[0]
     mine = {each.strip() for each in os.environ.get(TRUSTED, "").split(",")}
     if package not in {"qaexp", *mine} and not (kind.library and name.startswith(f"{kind.library}.")):
-        raise CheckpointError(f"{wants}, which is no part of qaexp; if that is your own, set {TRUSTED}={package}, else do not load it")
+        raise CheckpointError(f"{wants}, which is not part of qaexp; if that is your own, set {TRUSTED}={package}, else do not load it")

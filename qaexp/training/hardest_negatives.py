@@ -64,3 +64,8 @@ def by_group(scores: Float[Tensor, " pair"], groups: Int[Tensor, " pair"], keep:
     place = torch.arange(len(groups), device=groups.device) - (sizes.cumsum(0) - sizes)[groups]
     rows = scores.new_full((len(sizes), int(sizes.max())), torch.finfo(scores.dtype).min)
     return rows.index_put((groups[keep], place[keep]), scores[keep])
+
+
+def is_score(rows: Float[Tensor, "*any place"]) -> Bool[Tensor, "*any place"]:
+    """Which numbers of `by_group` are scores, and not what fills up a row."""
+    return rows != torch.finfo(rows.dtype).min

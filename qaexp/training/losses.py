@@ -19,7 +19,7 @@ from qaexp.limits import NonNegativeFloat, PositiveFloat
 from qaexp.models.scorer import AnswerScorer
 from qaexp.runs.other_runs import open_pinned
 from qaexp.runs.ranker import Ranker, load, ranker_of
-from qaexp.training.hardest_negatives import by_group, hardest_negatives
+from qaexp.training.hardest_negatives import by_group, hardest_negatives, is_score
 
 log = logging.getLogger(__name__)
 
@@ -61,17 +61,23 @@ class Loss(ABC):
                 "choose loss=class_cross_entropy"
             )
 
-    def _require_negatives(self, wrong: Float[Tensor, "..."]) -> None:
-        """Checks that some group has both a right and a wrong candidate. Without one, all scores are the filler of `by_group`.
+    def _right_and_wrong(
+        self, scores: Float[Tensor, "pair *class"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]
+    ) -> tuple[Float[Tensor, "right 1"], Float[Tensor, "right place"]]:
+        """The score of each right candidate, and those of the wrong ones of its group, filled up as `by_group` does.
 
         Raises:
-            ConfigError: no group has both.
+            ConfigError: pairs have classes, or no group has both a right and a wrong candidate.
         """
-        if not (wrong != torch.finfo(wrong.dtype).min).any():
+        self._require_one_score(scores)
+        right = labels == 1
+        wrong = by_group(scores, groups, keep=~right)[groups[right]]
+        if not is_score(wrong).any():
             raise ConfigError(
                 f"{type(self).__name__} compares a right candidate with wrong ones of its group, and no group of this batch has both; "
                 "choose dataset/negatives=pool or random, or loss=pointwise_cross_entropy"
             )
+        return scores[right][:, None], wrong
 
 
 def as_loss(loss: Any) -> Loss:
@@ -110,11 +116,8 @@ class PairwiseHinge(Loss):
     def __call__(
         self, scores: Float[Tensor, "pair *class"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]
     ) -> Float[Tensor, ""]:
-        self._require_one_score(scores)
-        right = labels == 1
-        highest = by_group(scores, groups, keep=~right).amax(dim=1)[groups[right]]  # (right pair)
-        self._require_negatives(highest)
-        return (self.margin - scores[right] + highest).clamp(min=0).mean()
+        right, wrong = self._right_and_wrong(scores, labels, groups)
+        return (self.margin - right + wrong.amax(dim=1, keepdim=True)).clamp(min=0).mean()
 
     def pairs_to_learn(self, scorer: AnswerScorer, batch: RankingBatch) -> RankingBatch:
         """Right candidates and each group's hardest negative: the others get no gradient from this loss."""
@@ -142,12 +145,8 @@ class MeanHinge(Loss):
     def __call__(
         self, scores: Float[Tensor, "pair *class"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]
     ) -> Float[Tensor, ""]:
-        self._require_one_score(scores)
-        right = labels == 1
-        wrong = by_group(scores, groups, keep=~right)[groups[right]]  # (right pair, place)
-        self._require_negatives(wrong)
-        violations = self.margin - scores[right][:, None] + wrong
-        return violations[wrong != torch.finfo(scores.dtype).min].clamp(min=0).mean()
+        right, wrong = self._right_and_wrong(scores, labels, groups)
+        return (self.margin - right + wrong)[is_score(wrong)].clamp(min=0).mean()
 
 
 class ListwiseSoftmax(Loss):
@@ -170,11 +169,7 @@ class ListwiseSoftmax(Loss):
     def __call__(
         self, scores: Float[Tensor, "pair *class"], labels: Int[Tensor, " pair"], groups: Int[Tensor, " pair"]
     ) -> Float[Tensor, ""]:
-        self._require_one_score(scores)
-        right = labels == 1
-        wrong = by_group(scores, groups, keep=~right)[groups[right]]  # (right pair, place)
-        self._require_negatives(wrong)
-        logits = torch.cat([scores[right][:, None], wrong], dim=1)
+        logits = torch.cat(self._right_and_wrong(scores, labels, groups), dim=1)
         return -(logits / self.temperature).clamp(min=torch.finfo(scores.dtype).min).log_softmax(dim=1)[:, 0].mean()
 
 
@@ -296,15 +291,11 @@ class MarginMSE(Loss):
         groups: Int[Tensor, " pair"],
         targets: Float[Tensor, " pair"] | None = None,
     ) -> Float[Tensor, ""]:
-        self._require_one_score(scores)
         assert targets is not None
-        right = labels == 1
-        wrong = by_group(scores, groups, keep=~right)[groups[right]]  # (right pair, place)
-        self._require_negatives(wrong)
-        there = wrong != torch.finfo(scores.dtype).min
-        margins = scores[right][:, None] - wrong
-        wanted = targets[right][:, None] - by_group(targets, groups, keep=~right)[groups[right]]
-        return (margins[there] - self._scale * wanted[there]).square().mean()
+        right, wrong = self._right_and_wrong(scores, labels, groups)
+        teachers_right, teachers_wrong = self._right_and_wrong(targets, labels, groups)
+        margins, wanted = right - wrong, teachers_right - teachers_wrong
+        return (margins - self._scale * wanted)[is_score(wrong)].square().mean()
 
 
 class PointwiseCrossEntropy(Loss):

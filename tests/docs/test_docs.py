@@ -229,7 +229,7 @@ def test_a_whole_model_of_ones_own_trains_and_ranks(tmp_path: Path, monkeypatch:
     places = ["logger=none", f"output_dir={tmp_path}", f"cache_dir={tmp_path / 'cache'}"]
     assert main(["--config-dir", str(tmp_path / "my_conf"), "model=mean_vectors", *small, "trainer=short", *places]) == 0
     [checkpoint] = tmp_path.glob("*/*/best.ckpt")
-    with pytest.raises(CheckpointError, match=r"no part of qaexp; if that is your own, set QAEXP_TRUSTED=scorers, else do not load it"):
+    with pytest.raises(CheckpointError, match=r"not part of qaexp; if that is your own, set QAEXP_TRUSTED=scorers, else do not load it"):
         qaexp.load(checkpoint)
     monkeypatch.setenv("QAEXP_TRUSTED", "scorers")
     ranker = qaexp.load(checkpoint)
