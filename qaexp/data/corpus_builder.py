@@ -147,17 +147,8 @@ class CorpusBuilder:
                 a candidate has two labels or texts; or only some pools of a split have retrieval scores.
             ConfigError: the tokeniser leaves line breaks in words.
         """
-        for name, questions in self._splits.items():
-            if faults := list(_unfit(questions)):
-                raise BadDataError(
-                    f"{name} questions", faults, "Give each question an id of its own; ids are single words, as trec_eval reads them."
-                )
-            if faults := [fault for split, fault in self._faults if split == name]:
-                raise BadDataError(f"{name} questions", faults, "Give each candidate of a question an id of its own and one label.")
-            unscored = [question_id for _, question_id, pool in questions if any(len(candidate) == 3 for candidate in pool)]
-            if unscored and any(len(candidate) == 4 for _, _, pool in questions for candidate in pool):
-                fault = f"{len(unscored)} have no retrieval scores but others have, the first {unscored[0]!r}"
-                raise BadDataError(f"{name} questions", [fault], "Give scores to all questions of a split, or to none.")
+        for name in self._splits:
+            self._require_fit(name)
         vocabulary = self._vocabulary or Vocabulary.of_words(self._word_ids)
         if broken := next((word for word in vocabulary.words if "\n" in word), None):
             raise ConfigError(f"the word {broken!r} contains a line break: let dataset.tokenise split words at white space")
@@ -184,6 +175,20 @@ class CorpusBuilder:
             answer_spellings=_numbered(answers, len(texts)) if len(further) else answers[:0],
         )
         return replace(corpus, fingerprint=corpus.compute_fingerprint())
+
+    def _require_fit(self, split: str) -> None:
+        """Raises: BadDataError, as `build` does."""
+        questions = self._splits[split]
+        if faults := list(_unfit(questions)):
+            raise BadDataError(
+                f"{split} questions", faults, "Give each question an id of its own; ids are single words, as trec_eval reads them."
+            )
+        if faults := [fault for name, fault in self._faults if name == split]:
+            raise BadDataError(f"{split} questions", faults, "Give each candidate of a question an id of its own and one label.")
+        unscored = [question_id for _, question_id, pool in questions if any(len(candidate) == 3 for candidate in pool)]
+        if unscored and any(len(candidate) == 4 for _, _, pool in questions for candidate in pool):
+            fault = f"{len(unscored)} have no retrieval scores but others have, the first {unscored[0]!r}"
+            raise BadDataError(f"{split} questions", [fault], "Give scores to all questions of a split, or to none.")
 
     def _as_written(self) -> WrittenTexts | None:
         """The first spelling of each text, then all further ones."""

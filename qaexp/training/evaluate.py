@@ -5,6 +5,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,7 +27,7 @@ from qaexp.runs.checkpoint import open_checkpoint, rebuild_scorer
 from qaexp.runs.folder import CONFIG, EVALUATION, checkpoint_file
 from qaexp.runs.provenance import git_commit, versions
 from qaexp.runs.record import RunRecord
-from qaexp.runs.tasks import Metrics, write_results
+from qaexp.runs.tasks import Metrics, Scores, write_results
 from qaexp.runs.trusted import saved_config
 from qaexp.training.matmul import choose_matmul
 from qaexp.training.scoring import score_blocks
@@ -78,20 +79,7 @@ def evaluate_run(run: Path, overrides: Sequence[str] = (), folder: Path | None =
     cfg = _configuration(file.parent, overrides)
     checkpoint = open_checkpoint(file)
     plan, scorer = checkpoint["qaexp"], rebuild_scorer(checkpoint).eval()
-    if plan.get("drop_unknown"):  # the words to leave out are those that the run's vectors lack
-        if not (file.parent / CONFIG).is_file():
-            raise ConfigError(f"{run} leaves out words without a vector, and {CONFIG} names the vectors; put the run's {CONFIG} beside it")
-        cfg.dataset.drop_unknown = True
-        cfg.dataset.vectors = OmegaConf.to_container(saved_config(file.parent, data_dir=str(cfg.data_dir)).dataset.vectors, resolve=True)
-    data: RankingDataModule = instantiate(cfg.dataset)
-    of_run = RunRecord.of(file.parent)
-    if not overrides and of_run and of_run.data.get("fingerprint") != data.corpus.fingerprint:
-        log.warning(
-            "the files of dataset=%s have changed since the run was made, so these are not the texts that it was measured on", data.name
-        )
-    if tuple(plan["classes"]) != tuple(data.classes):
-        ours, theirs = (", ".join(classes) or "a ranking" for classes in (plan["classes"], data.classes))
-        raise ConfigError(f"{run} predicts {ours}, and dataset={data.name} has {theirs}; choose another data set")
+    data = _data(run, file.parent, cfg, plan, is_own=not overrides)
     folder = folder or file.parent / "evaluations" / str(data.name)
     require_writable(folder / EVALUATION, name_another_place("--to FOLDER"))
     choose_matmul("auto")
@@ -101,12 +89,7 @@ def evaluate_run(run: Path, overrides: Sequence[str] = (), folder: Path | None =
     else:
         data, words = _in_vocabulary(data, scorer, Vocabulary(plan["vocabulary"]), file.parent, cfg)
     scorer.to("cuda" if torch.cuda.is_available() else "cpu")
-    scores = {}
-    with progress() as bar:
-        for split in data.ranked_splits:
-            blocks = data.scoring_blocks(split)
-            tracked = bar.track(blocks, total=len(blocks), description=split)
-            scores[split] = score_blocks(scorer, tracked, data.splits[split].num_pairs)
+    scores = _scores(scorer, data)
     _remove_former(folder)
     done = Evaluation(write_results(folder, scores, data, plan.get("key", "") or "qaexp"), words, data.convention, folder)
     facts = {
@@ -123,6 +106,42 @@ def evaluate_run(run: Path, overrides: Sequence[str] = (), folder: Path | None =
     }
     atomic_write_text(folder / EVALUATION, json.dumps(facts, indent=1) + "\n", name_another_place("--to FOLDER"))
     return done
+
+
+def _data(run: Path, folder: Path, cfg: DictConfig, plan: Mapping[str, Any], is_own: bool) -> RankingDataModule:
+    """The data set that `cfg` names, with the words left out that a run in `folder` leaves out by its `plan` to rebuild.
+
+    `is_own` says that it is the data set of the run, whose files may have changed.
+
+    Raises:
+        ConfigError: its classes are not those of the run, or the run's vectors are not known.
+    """
+    if plan.get("drop_unknown"):  # the words to leave out are those that the run's vectors lack
+        if not (folder / CONFIG).is_file():
+            raise ConfigError(f"{run} leaves out words without a vector, and {CONFIG} names the vectors; put the run's {CONFIG} beside it")
+        cfg.dataset.drop_unknown = True
+        cfg.dataset.vectors = OmegaConf.to_container(saved_config(folder, data_dir=str(cfg.data_dir)).dataset.vectors, resolve=True)
+    data: RankingDataModule = instantiate(cfg.dataset)
+    of_run = RunRecord.of(folder)
+    if is_own and of_run and of_run.data.get("fingerprint") != data.corpus.fingerprint:
+        log.warning(
+            "the files of dataset=%s have changed since the run was made, so these are not the texts that it was measured on", data.name
+        )
+    if tuple(plan["classes"]) != tuple(data.classes):
+        ours, theirs = (", ".join(classes) or "a ranking" for classes in (plan["classes"], data.classes))
+        raise ConfigError(f"{run} predicts {ours}, and dataset={data.name} has {theirs}; choose another data set")
+    return data
+
+
+def _scores(scorer: AnswerScorer, data: RankingDataModule) -> Scores:
+    """The scores of every ranked split, with a progress bar."""
+    scores = {}
+    with progress() as bar:
+        for split in data.ranked_splits:
+            blocks = data.scoring_blocks(split)
+            tracked = bar.track(blocks, total=len(blocks), description=split)
+            scores[split] = score_blocks(scorer, tracked, data.splits[split].num_pairs)
+    return scores
 
 
 def _remove_former(folder: Path) -> None:

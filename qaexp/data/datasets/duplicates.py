@@ -79,30 +79,19 @@ class AskUbuntuDuplicatesReader:
         Raises:
             BadDataError: a line has another number of fields, or an unknown label.
         """
-        [path] = self.files()
-        tokenise = bare(self.tokenise)
-        numbers: dict[str, int] = {}  # distinct questions, numbered in the order of the file
-        duplicates: list[tuple[int, int]] = []
-        with published(path, fetch_hint("askubuntu_duplicates")) as faults:
-            for line, (label, *questions) in records(faults, 3):
-                if label not in LABELS:
-                    faults.add(line, f"{label!r} is not {' or '.join(LABELS)}")
-                    continue
-                first, second = (numbers.setdefault(question, len(numbers)) for question in questions)
-                if label == "duplicate" and first != second:
-                    duplicates.append((first, second))
-        written: list[dict[str, str]] = [dict(zip(FIELDS, title_and_body(question), strict=True)) for question in numbers]
-        parts = [{field: tokenise(text) for field, text in fields.items()} for fields in written]
-        builder = CorpusBuilder(num_fields=len(self.fields))
-        texts = [
-            builder.text(*(part[field] for field in self.fields), written="\n".join(text[field] for field in self.fields).strip())
-            for part, text in zip(parts, written, strict=True)
-        ]
-        words = [[word for field in FIELDS for word in part[field]] for part in parts]  # pools do not depend on which fields are read
+        questions, duplicates = self._questions_and_duplicates()
+        builder, tokenise = CorpusBuilder(num_fields=len(self.fields)), bare(self.tokenise)
+        texts, words = list[int](), list[list[str]]()
+        for question in questions:
+            written: dict[str, str] = dict(zip(FIELDS, title_and_body(question), strict=True))
+            parts = {field: tokenise(text) for field, text in written.items()}
+            joined = "\n".join(written[field] for field in self.fields).strip()
+            texts.append(builder.text(*(parts[field] for field in self.fields), written=joined))
+            words.append([word for field in FIELDS for word in parts[field]])  # pools do not depend on which fields are read
         vocabulary = Vocabulary.of_words(word for text in words for word in text)
         ids = [vocabulary.ids(text) for text in words]
         index = BM25Index(ids, len(vocabulary), K1, B)
-        group_of = connected_groups(len(numbers), duplicates)
+        group_of = connected_groups(len(questions), duplicates)
         partners = defaultdict[int, list[int]](list)
         for first, second in dict.fromkeys(duplicates):
             partners[first].append(second)
@@ -127,6 +116,20 @@ class AskUbuntuDuplicatesReader:
         for text in sorted(held_out):
             builder.hold_out(text)
         return builder.build()
+
+    def _questions_and_duplicates(self) -> tuple[list[str], list[tuple[int, int]]]:
+        """The distinct questions in the order of the file, and the pairs of duplicates, by position among them."""
+        [path] = self.files()
+        numbers, duplicates = dict[str, int](), list[tuple[int, int]]()
+        with published(path, fetch_hint("askubuntu_duplicates")) as faults:
+            for line, (label, *questions) in records(faults, 3):
+                if label not in LABELS:
+                    faults.add(line, f"{label!r} is not {' or '.join(LABELS)}")
+                    continue
+                first, second = (numbers.setdefault(question, len(numbers)) for question in questions)
+                if label == "duplicate" and first != second:
+                    duplicates.append((first, second))
+        return list(numbers), duplicates
 
     def _splits(self, groups: list[int]) -> dict[int, str]:
         Random(self.split_seed).shuffle(groups)
