@@ -347,27 +347,50 @@ def _is_text(key: str, usual: Any) -> bool:
 
 
 def _check_kind(key: str, written: str, given: Any, usual: Any) -> None:
-    default, annotation = OmegaConf.select(usual, key), _annotation(key, usual)
-    group = key.replace(".", "/")
+    """Check that a value is of the same kind as the one that the option usually has.
+
+    Raises:
+        ConfigError: it is not.
+    """
+    default, group = OmegaConf.select(usual, key), key.replace(".", "/")
+    if given is None:
+        if written == "null":  # if not, another option has replaced it, or ~ has deleted it
+            _check_null(key, usual)
+        return
     if isinstance(given, str) and is_choice(group):
         raise ConfigError(f"{key}={written}: a choice is written with slashes, {group}={written}; choices: {', '.join(choices(group))}")
-    number = isinstance(given, (int, float)) and isinstance(given, bool) <= isinstance(default, bool)
-    may_be_none = NoneType in get_args(annotation)
-    gone = given is None and (written != "null" or may_be_none)  # if not null, another option has replaced it, or ~ has deleted it
-    if given is None and not gone and _is_text(key, usual):
-        raise ConfigError(f"{key}={written}: must be text, as in {key}={default}; for the word null, write \"{key}='null'\"")
-    parent = OmegaConf.select(usual, key.rpartition(".")[0]) if "." in key else None
-    typed = annotation is not None or (isinstance(parent, DictConfig) and "_target_" not in parent)
-    if given is None and not gone and typed and isinstance(default, (ListConfig, DictConfig)) and "_target_" not in default:
-        what = "a list" if isinstance(default, ListConfig) else "a mapping of names to values"
-        raise ConfigError(f"{key}=null: must be {what}")
-    if given is None and not gone and annotation is not None and isinstance(default, DictConfig) and "_target_" in default:
-        or_write = f", or write {group}= and one of {', '.join(choices(group))}" if choices(group) else ""
-        raise ConfigError(f"{key}=null: a run needs it; leave the option out{or_write}")
-    if isinstance(default, (int, float)) and not number and not gone:
-        expected = "true or false" if isinstance(default, bool) else "a number"
-        raise ConfigError(f"{key}={written}: must be {expected}, as in {key}={default}")
+    is_number = isinstance(given, (int, float)) and isinstance(given, bool) <= isinstance(default, bool)
+    if isinstance(default, (int, float)) and not is_number:
+        raise ConfigError(_needs_number(key, written, default))
     if isinstance(default, ListConfig) and isinstance(given, (str, int, float)):
         raise ConfigError(f"{key}={written}: must be a list, as in {key}=[{written}]")
     if isinstance(default, DictConfig) and isinstance(given, (str, int, float)):
         raise ConfigError(f"{key}={written}: has options of its own; set one of them, such as {key}.{next(iter(default))}")
+
+
+def _check_null(key: str, usual: Any) -> None:
+    """Check that an option may be null.
+
+    Raises:
+        ConfigError: it may not.
+    """
+    default, annotation, group = OmegaConf.select(usual, key), _annotation(key, usual), key.replace(".", "/")
+    if NoneType in get_args(annotation):
+        return
+    if _is_text(key, usual):
+        raise ConfigError(f"{key}=null: must be text, as in {key}={default}; for the word null, write \"{key}='null'\"")
+    if isinstance(default, (int, float)):
+        raise ConfigError(_needs_number(key, "null", default))
+    if isinstance(default, DictConfig) and "_target_" in default:
+        if annotation is not None:
+            or_write = f", or write {group}= and one of {', '.join(choices(group))}" if choices(group) else ""
+            raise ConfigError(f"{key}=null: a run needs it; leave the option out{or_write}")
+        return
+    parent = OmegaConf.select(usual, key.rpartition(".")[0]) if "." in key else None
+    is_typed = annotation is not None or (isinstance(parent, DictConfig) and "_target_" not in parent)
+    if is_typed and isinstance(default, (ListConfig, DictConfig)):
+        raise ConfigError(f"{key}=null: must be {'a list' if isinstance(default, ListConfig) else 'a mapping of names to values'}")
+
+
+def _needs_number(key: str, written: str, default: bool | int | float) -> str:
+    return f"{key}={written}: must be {'true or false' if isinstance(default, bool) else 'a number'}, as in {key}={default}"
