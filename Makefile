@@ -42,7 +42,7 @@ docs: setup  ## the documentation as a site: docs/_build/html/index.html
 pictures: setup  ## the pictures of the README, from a run of the toy data and a committed table
 	$(RUN) docs/pictures.py
 
-REPRODUCE = $(RUN) -m qaexp.reproduce $(if $(PAPER),--paper $(PAPER)) $(if $(filter-out 0,$(QUICK)),--quick) $(if $(filter-out 0,$(LATEX)),--latex) $(if $(JOBS),--jobs $(JOBS))
+REPRODUCE = $(RUN) -m qaexp reproduce $(if $(PAPER),--paper $(PAPER)) $(if $(filter-out 0,$(QUICK)),--quick) $(if $(filter-out 0,$(LATEX)),--latex) $(if $(JOBS),--jobs $(JOBS))
 
 reproduce-table%: setup  ## reproduce a table of every paper, or of PAPER=ggsa; QUICK=1 takes minutes; JOBS=4 runs at a time; needs QAEXP_DATA
 	@$(REPRODUCE) --table $* $(ARGS)
@@ -63,10 +63,10 @@ site: setup  ## the results as a site, from committed records alone: results/_si
 	@$(RUN) -m qaexp site $(ARGS)
 
 sync: setup  ## upload every offline W&B run
-	@$(RUN) -m qaexp.sync $(ARGS)
+	@$(RUN) -m qaexp sync $(ARGS)
 
 dashboard: setup  ## make the W&B workspace and a report per table; ARGS='--dry-run FOLDER' writes them to files instead
-	@$(RUN) -m qaexp.dashboard $(ARGS)
+	@$(RUN) -m qaexp dashboard $(ARGS)
 
 lock:  ## pin the newest versions that pyproject.toml allows in constraints.txt
 	rm -rf .lock && $(PYTHON) -m venv .lock

@@ -87,7 +87,7 @@ def stand_in() -> Iterator[Server]:
 def build(server: Server, options: list[str]) -> list[str]:
     """The lines that the command prints, in a process of its own: W&B's library keeps one server a process."""
     environment = {**os.environ, "WANDB_API_KEY": KEY, "WANDB_BASE_URL": server.url}
-    command = [sys.executable, "-m", "qaexp.dashboard", *options]
+    command = [sys.executable, "-m", "qaexp", "dashboard", *options]
     return subprocess.run(command, env=environment, cwd=CONF.parent, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
