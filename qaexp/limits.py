@@ -29,6 +29,8 @@ OPTIONS: Mapping[str, Any] = {
     "trainer.max_epochs": PositiveInt,
     "trainer.accumulate_grad_batches": PositiveInt,
     "trainer.gradient_clip_val": NonNegativeFloat,
+    "optimizer.lr": NonNegativeFloat,
+    "optimizer.weight_decay": NonNegativeFloat,
     **dict.fromkeys((f"trainer.limit_{split}_batches" for split in ("train", "val", "test")), PositiveInt | Fraction),
     "trainer.overfit_batches": NonNegativeInt | Share,
 }

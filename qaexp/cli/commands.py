@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
 from qaexp.errors import missing_library
+from qaexp.processes import INTERRUPTED
 
 
 class Command(NamedTuple):
@@ -58,6 +59,8 @@ def main(arguments: Sequence[str]) -> int:
     module, _, name = function.partition(":")
     try:
         return getattr(import_module(module), name)(rest)
+    except KeyboardInterrupt:  # while modules are imported, or an error is explained
+        return INTERRUPTED
     except ModuleNotFoundError as error:
         if sentence := missing_library(error):
             return _refuse(sentence)

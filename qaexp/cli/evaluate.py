@@ -21,7 +21,7 @@ def main(arguments: Sequence[str]) -> int:
         "is the run's own data set. Words that are new to the run get vectors from the run's files, or are read as one unknown word.",
     )
     parser.add_argument("run", type=Path, help="a run's folder, or a checkpoint")
-    parser.add_argument("options", nargs="*", metavar="dataset=NAME", help="the data set and its options, as in training")
+    parser.add_argument("options", nargs="*", default=[], metavar="dataset=NAME", help="the data set and its options, as in training")
     parser.add_argument("--to", type=Path, metavar="FOLDER", help="where to write (default: evaluations/<data set> in the run's folder)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_intermixed_args(arguments)

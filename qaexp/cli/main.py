@@ -17,7 +17,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from qaexp.cli.command import BROKEN_PIPE, USER_ERROR, discard_output, print_lines, reader_is_gone
 from qaexp.config import (
@@ -53,8 +53,8 @@ def main(arguments: Sequence[str], program: Program = RANK) -> int:
     """Returns the exit code: 0, 1 for a bug (with its traceback), 2 for a mistake of the user, 130 after Ctrl-C."""
     if {"-h", "--help"} & set(arguments):
         if len(arguments) > 1:
-            flags = _flags(arguments)
             with contextlib.suppress(ConfigError):  # --help does not say what else is wrong
+                flags = _flags(arguments)
                 look_also_in(own_folders(flags.config_dir, flags.overrides, flags.config_name))
         from qaexp.cli.help import help_text
 
@@ -156,10 +156,19 @@ def _compose_and_run(arguments: Sequence[str], program: Program) -> None:
 
 
 def _flags(arguments: Sequence[str]) -> argparse.Namespace:
-    """Hydra's flags, and the `overrides` among the arguments. A wrong flag ends the process, as in Hydra."""
+    """Hydra's flags, and the `overrides` among the arguments.
+
+    Raises:
+        ConfigError: a flag is unknown, or lacks its value.
+    """
     from hydra._internal.utils import get_args_parser
 
-    return get_args_parser().parse_intermixed_args(list(arguments))
+    def refuse(message: str) -> NoReturn:
+        raise ConfigError(f"{message}; options are written without dashes, as in model=ggsa, and `qaexp --hydra-help` lists flags")
+
+    parser = get_args_parser()
+    parser.error = refuse  # which would print all of Hydra's flags
+    return parser.parse_intermixed_args(list(arguments))
 
 
 def _require_no_dashes(arguments: Sequence[str], program: Program) -> None:

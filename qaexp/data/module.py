@@ -30,6 +30,8 @@ from qaexp.limits import Fraction, PositiveInt, Seed
 
 log = logging.getLogger(__name__)
 
+BY_COLUMN = "In a file of your own, a column `split` says where a line belongs: train, dev or test."
+
 
 def epoch_to_load(trainer: pl.Trainer | None) -> int:
     """The epoch, counted from 0, whose batches a trainer asks for: the first one if it takes the same batches in every epoch."""
@@ -162,7 +164,7 @@ class RankingDataModule(pl.LightningDataModule):
             BadDataError: no question of a split can be used.
         """
         if not set(self.corpus.splits) - {"train"}:
-            raise ConfigError(f"dataset={self.name} has no split to rank; let its reader give questions of dev and test")
+            raise ConfigError(f"dataset={self.name} has no questions to rank; add dev and test. {BY_COLUMN}")
         splits = {}
         for number, (name, split) in enumerate(self.corpus.splits.items()):
             keep = self.usable(name, split)
@@ -320,7 +322,9 @@ class RankingDataModule(pl.LightningDataModule):
         """Raises: ConfigError, if the data have no such split."""
         if split not in self.splits:
             there = ", ".join(self.splits)
-            raise ConfigError(f"dataset={self.name} has {there}, and {lacking}; add {split}, or choose a model that needs no training")
+            raise ConfigError(
+                f"dataset={self.name} has {there}, and {lacking}; add {split}, or choose a model that needs no training. {BY_COLUMN}"
+            )
 
     def val_dataloader(self) -> ScoringBlocks:
         self._require("dev", "no dev to choose the best epoch by")

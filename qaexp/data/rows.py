@@ -118,7 +118,7 @@ def _of_table(faults: Faults, columns: _Columns, table: Iterator[tuple[int, list
             if fields[-1].strip().casefold() in NAMES["label"]:
                 continue  # headings of other names
         if len(fields) != len(header):
-            faults.add(line, f"{plural(len(fields), 'field')}, {len(header)} expected")
+            faults.add(line, f"{plural(len(fields), 'field')}, {len(header)} expected" if any(fields) else "it is blank")
             continue
         yield str(line), {ours: fields[place] for ours, place in places.items()}
 

@@ -83,7 +83,7 @@ def open_trainer(
         if cfg.get("precision") == "16-mixed" and trainer.precision != "16-mixed":  # Lightning takes bfloat16 instead, with a warning alone
             raise ConfigError("trainer.precision=16-mixed needs a GPU; choose bf16-mixed, or leave it out")
         return trainer
-    except (TypeError, ValueError, RuntimeError) as error:
+    except (TypeError, ValueError, RuntimeError, ModuleNotFoundError) as error:  # the last one: a library of an accelerator
         raise ConfigError(f"the trainer cannot be built from this configuration: {' '.join(str(error).split())}") from error
 
 

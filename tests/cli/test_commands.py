@@ -14,6 +14,7 @@ from shutil import which
 
 import pytest
 
+from qaexp.cli import commands
 from qaexp.cli.commands import COMMANDS, main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,6 +58,21 @@ def test_a_misspelled_subcommand_is_answered_with_the_right_one(typed: str, mean
 
 
 @pytest.mark.slow
+def test_ctrl_c_while_modules_are_imported_ends_without_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(module: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands, "import_module", interrupted)
+    assert main(["table"]) == 130
+    assert main([]) == 130
+
+
+def test_an_evaluation_lacks_only_its_run(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["evaluate"])
+    assert "the following arguments are required: run\n" in capsys.readouterr().err
+
+
 def test_without_a_subcommand_it_trains_in_two_processes(tmp_path: Path) -> None:
     """Lightning starts the second one, from the console script's arguments."""
     options = ["dataset.reader.num_train=20", "dataset.reader.num_dev=8", "dataset.reader.num_test=8", "dataset.vectors.dim=8"]

@@ -21,7 +21,7 @@ SPLITS: Mapping[str, tuple[str, ...]] = {"train": ("train", "training"), "dev": 
 """The names of files, and of splits in a column. Others in a column are test splits with their own names."""
 MAX_GRADE = 127
 LAYOUT = (
-    "A line has columns question, candidate and label: 0, or 1 or more for a right one. Name other columns with "
+    "Files are UTF-8. A line has columns question, candidate and label: 0, or 1 or more for a right one. Name other columns with "
     "dataset.reader.columns.question=NAME and its like. Without a line of headings, the columns are these three in this order."
 )
 
@@ -82,12 +82,15 @@ class OwnReader:
 
         Raises:
             MissingDataError: there is no such file.
-            BadDataError: a split has several files.
+            BadDataError: a split has several files, or the name of a single file does not say how to read it.
         """
         where = f"{LAYOUT} Files end in {', '.join(ENDINGS)}. Put them there, or name their folder with dataset.reader.folder=FOLDER."
         folder = Path(self.folder).expanduser()
         if ending(folder) and not folder.is_dir():
             return locate([folder], where)
+        if folder.is_file():
+            kinds = ", ".join(f".{end}" for end in ENDINGS)
+            raise BadDataError(folder, [f"its name does not end in one of {kinds}, which say how to read it"], "Rename it, or convert it.")
         if is_saved_by_datasets(folder):
             return sorted(path for path in folder.rglob("*") if path.is_file())
         found = []

@@ -136,7 +136,8 @@ def padded_chunks(corpus: RankingCorpus, texts: Int[np.ndarray, " text"]) -> Ite
 
 
 def content_words(vocabulary: Vocabulary) -> Bool[Tensor, " word"]:
-    """Whether a token is a content word: no stop word of gensim's list, no placeholder such as TREC QA's `<num>`, with a letter or digit.
+    """Whether each word is a content word: it has a letter or a digit, and is neither a stop word of gensim's list nor a placeholder
+    such as TREC QA's `<num>`.
 
     >>> content_words(Vocabulary.of_words(["The", "soup", "?", "<num>"])).tolist()[2:]
     [False, True, False, False]

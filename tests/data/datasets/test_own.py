@@ -87,7 +87,7 @@ def test_equal_scores_are_not_decided_by_where_right_candidates_stand(own: Make)
         (["Who?\tShe.\tyes"], "line 1: the label is 'yes', a whole number from 0 to 127 expected"),
         (["Who?\tShe.\t1", "Who? He. 0"], "line 2: 1 field, 3 expected"),
         (["Who?\tShe.\t1", "Who?\tHe.\t0", "Who?\tShe.\t0"], "line 3: the label of this pair is 0, and in line 1 it is 1"),
-        (["Who?\tShe.\t1", "", "Who?\tHe.\t0"], "line 2: 1 field, 3 expected"),
+        (["Who?\tShe.\t1", "", "Who?\tHe.\t0"], "line 2: it is blank"),
         (["question\tcandidate\tlabel"], "there is no question"),
         (["Who?\tShe.\t0.5"], "line 1: the label is '0.5', a whole number from 0 to 127 expected"),
         (["Who?\tShe.\t-1"], "line 1: the label is '-1', a whole number from 0 to 127 expected"),
@@ -110,6 +110,12 @@ def test_faults_are_named_with_the_layout(own: Make, lines: list[str] | bytes, f
     with pytest.raises(BadDataError) as error:
         own(test=lines).read()
     assert str(error.value).splitlines()[1:] == [f"  {fault}", LAYOUT]
+
+
+def test_a_file_of_another_format_is_not_called_missing(tmp_path: Path) -> None:
+    (tmp_path / "faq.json").write_text("[]")
+    with pytest.raises(BadDataError, match=r"its name does not end in one of \.tsv, \.csv, \.jsonl, \.parquet"):
+        OwnReader(folder=str(tmp_path / "faq.json"), tokenise=words_v1).files()
 
 
 def test_a_label_of_hundreds_of_digits_is_a_fault(own: Make, tmp_path: Path) -> None:
